@@ -21,14 +21,14 @@ class Templates:
         self._recipe = folder.parent.name
         # Each process reads its prompts once; edits apply to the next one.
         self._text = functools.cache(self._read)
-        self._sections = functools.cache(self._parted)
+        self._sections = functools.cache(self._split)
 
     def prompt(self, state: str, **slots: str) -> Prompt:
         said = [(role, text % slots) for role, text in self._sections(state)]
         return Prompt(name=f"{self._recipe}/{state}", said=said)
 
     def fill(self, name: str, **slots: str) -> str:
-        return _compiled(self._text(name)) % slots
+        return _percent_format(self._text(name)) % slots
 
     def table(self, name: str) -> Mapping[str, Any]:
         """Loads a TOML file of the folder."""
@@ -45,9 +45,11 @@ class Templates:
                 raise BrokenPrompt(f"prompt {self.folder.name}/{name}.txt: {wrong}; its slots are {known}")
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(self.folder.iterdir())}
 
-    def _parted(self, state: str) -> list[tuple[str, str]]:
+    def _split(self, state: str) -> list[tuple[str, str]]:
         sections = re.split(r"^\[(system|user)\]\n", self._text(state), flags=re.MULTILINE)
-        return [(role, _compiled(text.strip())) for role, text in zip(sections[1::2], sections[2::2], strict=True)]
+        return [
+            (role, _percent_format(text.strip())) for role, text in zip(sections[1::2], sections[2::2], strict=True)
+        ]
 
     def _read(self, name: str) -> str:
         return (self.folder / f"{name}.txt").read_text("utf-8").rstrip("\n")
@@ -58,11 +60,11 @@ def one_line(text: str) -> str:
 
 
 def fill(template: str, **slots: str) -> str:
-    return _compiled(template) % slots
+    return _percent_format(template) % slots
 
 
 @functools.cache
-def _compiled(template: str) -> str:
+def _percent_format(template: str) -> str:
     """Converts a string.Template to the % format, which fills in many times as fast."""
     text, end = "", 0
     for found in string.Template.pattern.finditer(template):

@@ -181,10 +181,10 @@ RAISED = {2: "²", 3: "³"}
 
 
 def _textbook(node: ast.expr) -> str:
-    return _rendered(node)[0]
+    return _render(node)[0]
 
 
-def _rendered(node: ast.expr) -> tuple[str, int]:
+def _render(node: ast.expr) -> tuple[str, int]:
     """Returns the text of a node and its binding strength."""
     match node:
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as exponent)) if exponent in RAISED:
@@ -205,14 +205,14 @@ def _rendered(node: ast.expr) -> tuple[str, int]:
         case ast.Call(func=ast.Attribute(attr="radians"), args=[argument]):
             return f"{_in_brackets(argument, ATOM)}°", ATOM
         case ast.Call(func=ast.Attribute(attr="degrees"), args=[argument]):
-            return _rendered(argument)
+            return _render(argument)
         case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
             return f"{NAMES[name]}({_textbook(argument)})", ATOM
     raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be written")
 
 
 def _in_brackets(node: ast.expr, binding: int) -> str:
-    text, own = _rendered(node)
+    text, own = _render(node)
     return text if own >= binding else f"({text})"
 
 

@@ -110,7 +110,7 @@ def _read(side: str, symbols: tuple[str, ...] | None) -> Expression | None:
     plain = re.sub(r"\bmath\.", "", plain)
     plain = _SYMBOL.sub(lambda name: _NAMES.get(name[0], name[0]), plain)
     if symbols is not None:
-        plain = _SYMBOL.sub(lambda name: _parted(name[0], set(symbols)), plain)
+        plain = _SYMBOL.sub(lambda name: _split_symbols(name[0], set(symbols)), plain)
     # Juxtaposition means multiplication: 2 h, (a) (b), m g.
     plain = re.sub(r"(?<=[\w)])\s+(?=[\w(])|(?<=\d)(?=[^\W\d_(])(?![eE][-+]?\d)|(?<=\))(?=[\w(])", "*", plain.strip())
     plain = re.sub(r"(?<=\d)(?=\()", "*", plain)
@@ -126,7 +126,7 @@ def _read(side: str, symbols: tuple[str, ...] | None) -> Expression | None:
     return expression if symbols is None or set(symbols).issuperset(expression.symbols) else None
 
 
-def _parted(name: str, known: set[str]) -> str:
+def _split_symbols(name: str, known: set[str]) -> str:
     """Splits a run of letters into symbols: "mgh"."""
     if name in known or name in _FUNCTIONS or name in ("pi", "e"):
         return name

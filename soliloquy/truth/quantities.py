@@ -51,7 +51,7 @@ def quantities_in(text: str) -> list[WrittenQuantity]:
     text = _without_dollars(text)
     found: list[WrittenQuantity] = []
     for one in _quantities(text):
-        if found and (whole := _joined(found[-1], one, text[found[-1].end : one.start])):
+        if found and (whole := _combine(found[-1], one, text[found[-1].end : one.start])):
             found[-1] = whole
         else:
             found.append(one)
@@ -80,11 +80,11 @@ def _in_python(calculation: str) -> str:
     return re.sub(r"[×·⋅]", "*", plain)
 
 
-def _joined(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> WrittenQuantity | None:
+def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> WrittenQuantity | None:
     """Combines two parts of one quantity, such as hours and minutes, or dollars and cents."""
-    if before.unit is None or before.unit.kind not in _compounds() or between.strip() not in ("", "and"):
+    if before.unit is None or before.unit.kind not in _compound_kinds() or between.strip() not in ("", "and"):
         return None
-    smaller = rest.unit or (_below().get(before.unit.measure) if not rest.word.endswith("s") else None)
+    smaller = rest.unit or (_smaller_units().get(before.unit.measure) if not rest.word.endswith("s") else None)
     if smaller is None or smaller.kind != before.unit.kind or smaller.factor >= before.unit.factor:
         return None
     scale = smaller.factor / before.unit.factor
@@ -95,13 +95,13 @@ def _joined(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> Wri
 
 
 @functools.cache
-def _compounds() -> set[str]:
+def _compound_kinds() -> set[str]:
     """The kinds of units that people combine."""
     return {unit("s").kind, unit("$").kind, unit("m").kind}
 
 
 @functools.cache
-def _below() -> dict[str, Unit]:
+def _smaller_units() -> dict[str, Unit]:
     """The unit of the second part in "2 minutes 25"."""
     return {unit("min").measure: unit("s"), unit("h").measure: unit("min"), unit("$").measure: unit("ct")}
 

@@ -59,11 +59,11 @@ def value_of(text: str) -> tuple[float, float]:
                 total, current = total + current, 0.0
         elif word in _PARTS or singular in _PARTS:
             parts = _PARTS.get(word) or _PARTS[singular]
-            total, current, half = _divided(words[:position], total + current, parts), 0.0, 0.0
+            total, current, half = _divide(words[:position], total + current, parts), 0.0, 0.0
     return sign * (total + current), half
 
 
-def _divided(before: list[str], count: float, parts: int) -> float:
+def _divide(before: list[str], count: float, parts: int) -> float:
     """Handles "two and a half" and "two fifths": the count so far is a whole number, or a number of parts."""
     if "and" in before:
         last = before[len(before) - before[::-1].index("and") :]

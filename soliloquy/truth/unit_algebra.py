@@ -38,16 +38,16 @@ def convert(value: float, own: str, to: str) -> float:
 def calculate(expression: Expression, quantities: Mapping[str, tuple[float, str]], own: str) -> float:
     """Returns the value of an expression in the unit `own`, calculated with units."""
     values = {
-        symbol: unit_registry().Quantity(value, _measure(_step_of(stated)))
+        symbol: unit_registry().Quantity(value, _measure(_difference_unit(stated)))
         for symbol, (value, stated) in quantities.items()
     }
     try:
-        return _in_unit(_worked(expression.tree, values), _step_of(own))
+        return _in_unit(_evaluate(expression.tree, values), _difference_unit(own))
     except pint.PintError as error:
         raise UnitsDisagree(f"{expression.text}: {error}") from error
 
 
-def _step_of(own: str) -> str:
+def _difference_unit(own: str) -> str:
     """Outside of conversions, only temperature differences in °C are calculated with: a degree is a kelvin."""
     return "K" if own == "°C" else own
 
@@ -67,7 +67,7 @@ def _in_unit(found: Quantity, own: str) -> float:
         raise UnitsDisagree(f"{found:.6g} cannot be expressed in {own or 'a plain number'}") from error
 
 
-def _worked(node: ast.expr, values: Mapping[str, Quantity]) -> Quantity:
+def _evaluate(node: ast.expr, values: Mapping[str, Quantity]) -> Quantity:
     match node:
         case ast.Constant(value=number):
             return unit_registry().Quantity(number)
@@ -76,13 +76,13 @@ def _worked(node: ast.expr, values: Mapping[str, Quantity]) -> Quantity:
         case ast.Name(id=symbol):
             return values[symbol]
         case ast.UnaryOp(operand=operand):
-            return -_worked(operand, values)
+            return -_evaluate(operand, values)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return _worked(left, values) ** _in_unit(_worked(right, values), "")
+            return _evaluate(left, values) ** _in_unit(_evaluate(right, values), "")
         case ast.BinOp(left=left, op=op, right=right):
-            return OPERATORS[type(op)](_worked(left, values), _worked(right, values))
+            return OPERATORS[type(op)](_evaluate(left, values), _evaluate(right, values))
         case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
-            return _function(name, _worked(argument, values))
+            return _function(name, _evaluate(argument, values))
     raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be calculated with units")
 
 

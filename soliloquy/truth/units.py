@@ -22,7 +22,7 @@ _FACTORS: dict[str, float] = _MEASURE_TABLES["prefixes"]
 _MEASURES: dict[str, dict[str, float]] = _MEASURE_TABLES["measures"]
 
 
-def longest_of(words: Iterable[str]) -> str:
+def _longest_match(words: Iterable[str]) -> str:
     """Builds a pattern that matches the longest of many words while looking at each letter once."""
     return _pattern(sorted(set(words)))
 
@@ -49,11 +49,11 @@ def _symbols() -> dict[str, str]:
 
 
 _SYMBOLS = _symbols()
-_SYMBOL = longest_of(_SYMBOLS)
+_SYMBOL = _longest_match(_SYMBOLS)
 _POWER = r"(?:[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?[({]?[-−]?\d[)}]?|-[1234](?!\d)|(?<=m)[23](?![\d.,]\d|\d))?"
 # `\w` matches superscripts too.
 _FACTOR = rf"(?:{_SYMBOL})(?![A-Za-zµμΩ]){_POWER}"
-_WORD = longest_of(_WORDS)
+_WORD = _longest_match(_WORDS)
 _SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_])(?:\s+(?:squared|cubed))?"
 # Matches a further factor after a space: "kg m/s" is one unit, "3 m in 2 s" is not.
 _NEXT = rf" (?!(?:s|A|C|T|h|t|min)(?![\w^-])|in\b){_FACTOR}"
@@ -104,9 +104,9 @@ def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
     if found["symbols"]:
         symbols = found["symbols"]
         if found["per"] and (below := unit_after(found["per"].split(maxsplit=1)[1], 0)[0]):
-            return _quotient(_of_symbols(symbols), below), found.end()
-        return _of_symbols(symbols), found.end("symbols")
-    return _of_words(" ".join(found["words"].lower().split())), found.end()
+            return _quotient(_parse_symbols(symbols), below), found.end()
+        return _parse_symbols(symbols), found.end("symbols")
+    return _parse_words(" ".join(found["words"].lower().split())), found.end()
 
 
 @functools.lru_cache(4096)
@@ -119,7 +119,7 @@ def unit(text: str) -> Unit:
 
 
 @functools.lru_cache(4096)
-def _of_symbols(text: str) -> Unit | None:
+def _parse_symbols(text: str) -> Unit | None:
     def named(found: re.Match[str]) -> str:
         return f"({_SYMBOLS[found[0]]})"
 
@@ -128,15 +128,15 @@ def _of_symbols(text: str) -> Unit | None:
     plain = re.sub(r"(?<=m)([23])", r"**\1", plain)
     plain = re.sub(rf"({_SYMBOL})-(\d)", r"\1**-\2", plain)
     plain = re.sub(r"\s?[·⋅]\s?|(?<=[^\s*/]) (?=[^\s*/])", "*", plain)
-    return _measured(re.sub(rf"{_SYMBOL}", named, plain))
+    return _unit_of(re.sub(rf"{_SYMBOL}", named, plain))
 
 
 def _quotient(above: Unit | None, below: Unit) -> Unit | None:
-    return above and _measured(f"({above.measure}) / ({below.measure})")
+    return above and _unit_of(f"({above.measure}) / ({below.measure})")
 
 
 @functools.lru_cache(4096)
-def _of_words(text: str) -> Unit | None:
+def _parse_words(text: str) -> Unit | None:
     factors: list[str] = []
     divided, power = False, ""
     for word in _SPELLED_PART.finditer(text.replace("per cent", "percent")):
@@ -150,11 +150,11 @@ def _of_words(text: str) -> Unit | None:
             sign = "/" if divided else "*"
             factors.append(f"{sign if factors else ''}({word['prefix'] or ''}{_WORDS[word['unit']]}){power}")
             divided, power = False, ""
-    return _measured("".join(factors))
+    return _unit_of("".join(factors))
 
 
 @functools.lru_cache(4096)
-def _measured(expression: str) -> Unit | None:
+def _unit_of(expression: str) -> Unit | None:
     try:
         found = measure(expression)
     except NoMeasure:
@@ -185,29 +185,29 @@ class NoMeasure(ValueError):
 def measure(expression: str) -> Measure:
     """Evaluates names, products, quotients and integer powers: "(kilometer)/(hour)**2"."""
     try:
-        return _worked(ast.parse(expression, mode="eval").body)
+        return _evaluate(ast.parse(expression, mode="eval").body)
     except (SyntaxError, RecursionError, ArithmeticError) as error:
         raise NoMeasure(expression) from error
 
 
-def _worked(node: ast.expr) -> Measure:
+def _evaluate(node: ast.expr) -> Measure:
     match node:
         case ast.Constant(value=1):
             return _NOTHING
         case ast.Name(id=name):
-            return _named(name)
+            return _named_measure(name)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return _product(_worked(left), _worked(right), 1)
+            return _product(_evaluate(left), _evaluate(right), 1)
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            return _product(_worked(left), _worked(right), -1)
+            return _product(_evaluate(left), _evaluate(right), -1)
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))):
-            return _product(_NOTHING, _worked(left), power)
+            return _product(_NOTHING, _evaluate(left), power)
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.UnaryOp(ast.USub(), ast.Constant(value=int(power)))):
-            return _product(_NOTHING, _worked(left), -power)
+            return _product(_NOTHING, _evaluate(left), -power)
     raise NoMeasure(ast.unparse(node))
 
 
-def _named(name: str) -> Measure:
+def _named_measure(name: str) -> Measure:
     prefix = "" if name in _MEASURES else next(filter(name.startswith, _FACTORS), "")
     told = _MEASURES.get(name.removeprefix(prefix))
     if told is None or (prefix and "zero" in told):

@@ -49,9 +49,9 @@ class ExpectedAnswer:
     shared: bool
 
     @classmethod
-    def of(cls, problem: Problem) -> Self | None:
+    def from_problem(cls, problem: Problem) -> Self | None:
         """Returns None if the problem has no numeric answer, neither set nor at the end of its solution."""
-        answer = problem.answer if problem.HasField("answer") else _last_of(problem.solution)
+        answer = problem.answer if problem.HasField("answer") else _final_quantity(problem.solution)
         if answer is None:
             return None
         confusion = problem.enrichment.confusion
@@ -75,7 +75,7 @@ def reaches(message: str, wanted: ExpectedAnswer) -> bool:
         (said, sentence)
         for sentence in _sentences(message)
         if not sentence.endswith("?")
-        for said in _asserted(sentence)
+        for said in _assertions(sentence)
         if _is_of_its_kind(said, wanted)
     ]
     results = [claim for claim in claims if claim[0].stated or _CONCLUDES.search(claim[1][claim[0].end :])] or claims
@@ -84,7 +84,7 @@ def reaches(message: str, wanted: ExpectedAnswer) -> bool:
 
 def tells(message: str, wanted: ExpectedAnswer) -> bool:
     """Whether the tutor says the answer, even in a question."""
-    return any(_is_answer(said, sentence, wanted) for sentence in _sentences(message) for said in _asserted(sentence))
+    return any(_is_answer(said, sentence, wanted) for sentence in _sentences(message) for said in _assertions(sentence))
 
 
 def mentions(message: str, wanted: ExpectedAnswer) -> bool:
@@ -101,7 +101,7 @@ def _quantities(sentence: str) -> Iterator[WrittenQuantity]:
         yield replace(said, value=-said.value) if _MINUS.search(sentence[: said.start]) else said
 
 
-def _asserted(sentence: str) -> Iterator[WrittenQuantity]:
+def _assertions(sentence: str) -> Iterator[WrittenQuantity]:
     for said in _quantities(sentence):
         before, after = sentence[: said.start], sentence[said.end :]
         denied = any(cue.search(before) for cue in _BEFORE) or any(cue.search(after) for cue in _AFTER)
@@ -135,7 +135,7 @@ def _is_of_its_kind(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
     return not counted or kind.removeprefix("counted ").startswith(said.word.rstrip("s"))
 
 
-def _last_of(solution: str) -> Quantity | None:
+def _final_quantity(solution: str) -> Quantity | None:
     found = _FINAL.search(solution)
     numbers = list(numbers_in(found[1] if found else solution))
     if not numbers:

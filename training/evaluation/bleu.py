@@ -34,7 +34,7 @@ def bleu(texts: Sequence[str], references: Sequence[str]) -> float | None:
         return None
     if not matched[0]:
         return 0.0
-    logs = [math.log(precision) for precision in _smoothed(matched, possible)]
+    logs = [math.log(precision) for precision in _precisions(matched, possible)]
     brevity = min(0.0, 1 - of_references / length)
     return 100 * math.exp(brevity + sum(logs) / _ORDERS) if len(logs) == _ORDERS else 0.0
 
@@ -46,7 +46,7 @@ def tokens(text: str) -> list[str]:
     return _AFTER_DIGIT.sub(r"\1 \2 ", _BEFORE.sub(r" \1 \2", _BEHIND.sub(r"\1 \2 ", parted))).split()
 
 
-def _smoothed(matched: Sequence[int], possible: Sequence[int]) -> Iterable[float]:
+def _precisions(matched: Sequence[int], possible: Sequence[int]) -> Iterable[float]:
     """Yields the precision of each order; one without a match gets half of the order before it."""
     share = 1.0
     for found, of in zip(matched, possible, strict=True):

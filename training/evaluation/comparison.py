@@ -86,6 +86,4 @@ def _read(folder: Path) -> SavedEvaluation:
         passed = {row["case"]: row["passed"] for row in rows}
         return SavedEvaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Incomparable(
-            f"{folder} holds no evaluation ({error}): soliloquy evaluate --out writes one"
-        ) from error
+        raise Incomparable(f"{folder} holds no evaluation ({error}): soliloquy evaluate --out writes one") from error

@@ -23,7 +23,7 @@ def draw(path: Path, reports: Reports) -> None:
 
 def _bars(path: Path, reports: Reports, metrics: Sequence[str]) -> None:
     first = next(iter(reports.values()))
-    with _drawn(path, 1, (8, 1.2 + 0.5 * len(metrics) * (1 + len(reports)) / 2)) as [axes]:
+    with _figure(path, 1, (8, 1.2 + 0.5 * len(metrics) * (1 + len(reports)) / 2)) as [axes]:
         thickness = _HEIGHT / len(reports)
         for place, (name, report) in enumerate(reports.items()):
             shares = [report["figures"]["metrics"][metric] for metric in metrics]
@@ -41,7 +41,7 @@ def _bars(path: Path, reports: Reports, metrics: Sequence[str]) -> None:
 
 
 def _curves(path: Path, reports: Reports, curves: Mapping[str, Sequence[str]]) -> None:
-    with _drawn(path, len(curves), (4.5 * len(curves), 4)) as panels:
+    with _figure(path, len(curves), (4.5 * len(curves), 4)) as panels:
         for place, (axes, (title, metrics)) in enumerate(zip(panels, curves.items(), strict=True)):
             at = range(1, len(metrics) + 1)
             for name, report in reports.items():
@@ -65,7 +65,7 @@ def _reach(shares: Sequence[Mapping[str, Any]]) -> list[list[float]]:
 
 
 @contextmanager
-def _drawn(path: Path, panels: int, size: tuple[float, float]) -> Iterator[Sequence[Any]]:
+def _figure(path: Path, panels: int, size: tuple[float, float]) -> Iterator[Sequence[Any]]:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

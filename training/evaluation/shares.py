@@ -21,14 +21,14 @@ class Proportion:
     high: float
 
     @classmethod
-    def counted(cls, outcomes: Iterable[bool]) -> Self:
+    def of_outcomes(cls, outcomes: Iterable[bool]) -> Self:
         counts = Counter(outcomes)
         passed, of = counts[True], counts.total()
         low, high = wilson(passed, of)
         return cls(passed=passed, of=of, share=passed / of if of else None, low=low, high=high)
 
     @classmethod
-    def scored(cls, scores: Sequence[float]) -> Self:
+    def of_scores(cls, scores: Sequence[float]) -> Self:
         """Sums scores from 0 to 1; the interval assumes passes and failures, so it is rather too wide."""
         points, of = round(sum(scores), 2), len(scores)
         low, high = wilson(points, of)
@@ -47,4 +47,4 @@ def wilson(passed: float, of: int) -> tuple[float, float]:
 
 def first_read(parsed: Counter[str]) -> Proportion:
     """Returns the share of answers that were usable at the first try."""
-    return Proportion.counted(outcome in ("strict", "repaired") for outcome in parsed.elements())
+    return Proportion.of_outcomes(outcome in ("strict", "repaired") for outcome in parsed.elements())

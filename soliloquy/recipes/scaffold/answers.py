@@ -25,7 +25,7 @@ _LAID_OUT = re.compile(
 )
 
 
-def _named(value: str) -> str:
+def _state_name(value: str) -> str:
     """Extracts the name from "**Correct**."."""
     found = _NAME.search(value.lower())
     return found[0] if found else value
@@ -47,7 +47,7 @@ class Tutored(Answer):
     analysis: Text
     state: Annotated[
         Literal["start", "correct", "comprehension", "incorrect", "confusion", "question", "irrelevant", "end"],
-        BeforeValidator(_named),
+        BeforeValidator(_state_name),
     ]
     reply: Text
 
@@ -78,12 +78,12 @@ def tutored_text(analysis: str, state: str, reply: str) -> str:
     return f"[Analysis and Decision] {analysis}\n[Learner State] {state.capitalize()}\n[Reply] {reply}"
 
 
-def _listed(value: object) -> object:
+def _as_list(value: object) -> object:
     """Turns a single step into a list."""
     return value if isinstance(value, list) else [value]
 
 
-def _accepting(value: object) -> object:
+def _decision(value: object) -> object:
     """Accepts "ACCEPT", "accepted" and "Rejected."."""
     word = value.strip().lower() if isinstance(value, str) else value
     return next((known for known in ("accept", "reject") if isinstance(word, str) and word.startswith(known)), word)
@@ -94,7 +94,7 @@ class _SubQuestion(BaseModel):
 
     question: Text = Field(alias="Question")
     answer: Text = Field(alias="Expected Answer")
-    steps: Annotated[list[int], Field(min_length=1, alias="Steps"), BeforeValidator(_listed)]
+    steps: Annotated[list[int], Field(min_length=1, alias="Steps"), BeforeValidator(_as_list)]
 
 
 class PlanAnswer(Answer):
@@ -157,4 +157,4 @@ class PlanVerdict(Answer):
     model_config = ConfigDict(title="Verdict")
 
     reason: Text = Field(alias="Reason")
-    decision: Annotated[Literal["accept", "reject"], BeforeValidator(_accepting)] = Field(alias="Decision")
+    decision: Annotated[Literal["accept", "reject"], BeforeValidator(_decision)] = Field(alias="Decision")

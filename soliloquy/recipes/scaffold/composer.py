@@ -65,7 +65,7 @@ def _check(tutored: Tutored, conversation: Conversation) -> None:
         raise Unreadable(f"the state cannot be {tutored.state!r} in round {turn.number}")
     if state == END and closing_state(conversation, turn, CORRECT) != END:
         raise Unreadable("the state cannot be 'end' while another sub-question follows")
-    if why := _against_what_was_found(state, conversation, turn):
+    if why := _contradiction(state, conversation, turn):
         raise Unreadable(why)
     if _fits(tutored, conversation):
         settled = closing_state(conversation, turn, state)
@@ -73,7 +73,7 @@ def _check(tutored: Tutored, conversation: Conversation) -> None:
             raise Unreadable(slip)
 
 
-def _against_what_was_found(state: LearnerState, conversation: Conversation, turn: Turn) -> str:
+def _contradiction(state: LearnerState, conversation: Conversation, turn: Turn) -> str:
     """A model may find that a message is no answer, but not that a checked answer is wrong or right."""
     if turn.student.learner_state not in ANSWERING:
         return ""

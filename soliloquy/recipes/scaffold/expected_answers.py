@@ -26,7 +26,7 @@ _TOLERANCE: float = POLICY["talk"]["tolerance"]
 
 def final_number(answer: str) -> WrittenQuantity | None:
     """Returns the number that an answer states last, or else the last that is not part of a calculation."""
-    text = _unboxed(answer)
+    text = _unbox(answer)
     found = [one for one in quantities_in(text) if not one.term]
     stated = [one for one in found if one.stated] or found or list(calculations_in(text))
     return stated[-1] if stated else None
@@ -34,7 +34,7 @@ def final_number(answer: str) -> WrittenQuantity | None:
 
 def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
     """Whether an answer equals this quantity in any form and unit; None if it holds no number."""
-    worked = _worked(answer)
+    worked = _calculate(answer)
     if worked is not None and math.isclose(worked, wanted.value, rel_tol=tolerance):
         return True
     if found := final_number(answer):
@@ -42,9 +42,9 @@ def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_dig
     return None if worked is None else False
 
 
-def _worked(answer: str) -> float | None:
+def _calculate(answer: str) -> float | None:
     """Calculates an answer that is nothing but a calculation, such as "√2/2"."""
-    calculation = expression(_unboxed(answer).strip("$ "))
+    calculation = expression(_unbox(answer).strip("$ "))
     if calculation is None or calculation.symbols:
         return None
     try:
@@ -63,7 +63,7 @@ def gives_law(answer: str, formula: str) -> bool | None:
         wanted = law(formula)
     except BadExpression:
         return None
-    told = [_are_equivalent(one, wanted) for one in _laws_in(_unboxed(answer), wanted.symbols)]
+    told = [_are_equivalent(one, wanted) for one in _laws_in(_unbox(answer), wanted.symbols)]
     if True in told:
         return True
     return False if False in told else None
@@ -71,7 +71,7 @@ def gives_law(answer: str, formula: str) -> bool | None:
 
 def miscalculations(answer: str) -> Iterator[str]:
     """Yields the calculations whose stated result is wrong beyond rounding."""
-    text = _unboxed(answer)
+    text = _unbox(answer)
     numbers = quantities_in(text)
     for calculation in calculations_in(text):
         said = next((one for one in numbers if _EQUALS.fullmatch(text, calculation.end, one.start)), None)
@@ -100,7 +100,7 @@ def _are_equivalent(one: Law, other: Law) -> bool | None:
     return are_equivalent(one, other)
 
 
-def _unboxed(answer: str) -> str:
+def _unbox(answer: str) -> str:
     return _BOXED.sub(r"\1", answer).strip()
 
 

@@ -40,7 +40,7 @@ def find_misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
     state = turn.student.learner_state
     if state in (START, UNDRAWN):
         return None
-    because, judge = (_unanswering if state in (CORRECT, INCORRECT) else _answering)(conversation, turn)
+    because, judge = (_answer_misfit if state in (CORRECT, INCORRECT) else _other_misfit)(conversation, turn)
     return RejectedTry(because=because, judge=judge) if because else None
 
 
@@ -64,7 +64,7 @@ def send_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
     return emit(ConversationFinished(conversation=conversation))
 
 
-def _unanswering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
+def _answer_misfit(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
     """Returns what is wrong with a message that is to answer."""
     target, wanted = current_question(conversation, turn), turn.student.learner_state == CORRECT
     is_right, judge = check_answer(conversation, turn)
@@ -75,7 +75,7 @@ def _unanswering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
     return f"its answer is {'right' if is_right else 'wrong'}, and was to be {'right' if wanted else 'wrong'}", judge
 
 
-def _answering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
+def _other_misfit(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
     """Returns what is wrong with a message that is not to answer."""
     name = NAMES[turn.student.learner_state]
     target, text = current_question(conversation, turn), turn.student.text

@@ -38,7 +38,7 @@ def verifying(problem: Problem, plan: Plan) -> Prompt:
         question=problem.question,
         steps=_steps(problem),
         plan=shown(plan),
-        answers=_listed(undecided(plan, problem)),
+        answers=_join_numbers(undecided(plan, problem)),
     )
 
 
@@ -76,10 +76,10 @@ def shown(plan: Plan) -> str:
 
 
 def _steps(problem: Problem) -> str:
-    return "\n".join(f"Step {step.number}) {_worked(step)}" for step in problem.steps)
+    return "\n".join(f"Step {step.number}) {_step_text(step)}" for step in problem.steps)
 
 
-def _worked(step: Step) -> str:
+def _step_text(step: Step) -> str:
     if not step.formula or "=" in step.explanation:
         # A prose explanation already contains the calculation.
         return step.explanation
@@ -88,5 +88,5 @@ def _worked(step: Step) -> str:
     )
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _join_numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers)) or "none"

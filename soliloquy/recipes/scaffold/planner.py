@@ -26,20 +26,20 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     discarded = Counter[str]()
     try:
         for _ in range(POLICY["plans"]["verified_at_most"]):
-            plan = await _planned(problem, why, ask, discarded)
+            plan = await _plan_by_rules(problem, why, ask, discarded)
             verdict = await ask(plan_prompting.verifying(problem, plan), PlanVerdict)
             if verdict.decision == "accept":
-                plan.discarded.extend(_counted(discarded))
+                plan.discarded.extend(_discarded_counts(discarded))
                 return Enrichment(plan=plan, calls=ask.calls)
             discarded["verifier"] += 1
             why = verdict.reason
         why = f"verifier: none of {discarded['verifier']} plans was accepted: {why}"
     except Unusable as unusable:
         why = str(unusable)
-    return Enrichment(plain_because=why, plan=Plan(discarded=_counted(discarded)), calls=ask.calls)
+    return Enrichment(plain_because=why, plan=Plan(discarded=_discarded_counts(discarded)), calls=ask.calls)
 
 
-async def _planned(problem: Problem, refused_because: str, ask: Ask, discarded: Counter[str]) -> Plan:
+async def _plan_by_rules(problem: Problem, refused_because: str, ask: Ask, discarded: Counter[str]) -> Plan:
     """Returns the first plan that passes all rules; counts every other by the rule it breaks."""
     looked_at = Counter[str]()
     try:
@@ -58,7 +58,7 @@ def _check(planned: PlanAnswer, problem: Problem, looked_at: Counter[str]) -> No
         raise Unreadable("; ".join(fault for _, fault in found[:_MOST_FAULTS]))
 
 
-def _counted(discarded: Counter[str]) -> list[Discarded]:
+def _discarded_counts(discarded: Counter[str]) -> list[Discarded]:
     return [Discarded(because=because, samples=count) for because, count in sorted(discarded.items()) if count]
 
 

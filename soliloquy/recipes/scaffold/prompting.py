@@ -40,7 +40,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
     tries = "\n".join(f"- {one_line(one.text)} (sent back: {one_line(one.because)})" for one in turn.student.rejected)
     return TEMPLATES.prompt(
         "student",
-        **_asked(conversation, turn),
+        **_question_slots(conversation, turn),
         expected=current_question(conversation, turn).answer,
         conversation="\n".join(
             line for one in conversation.turns[: turn.number - 1] for line in (_student(one), _tutor(one))
@@ -55,7 +55,7 @@ def describing(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks for the description of a calculation before the tutor answers."""
     return TEMPLATES.prompt(
         "describing",
-        **_asked(conversation, turn),
+        **_question_slots(conversation, turn),
         solution=conversation.problem.solution,
         message=turn.student.text,
     )
@@ -87,11 +87,11 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
         (turn.number, prompt)
         for turn in conversation.turns
         for tried, answered in _tries(turn)
-        for prompt in _of_try(conversation, tried, answered=answered)
+        for prompt in _try_prompts(conversation, tried, answered=answered)
     ]
 
 
-def _of_try(conversation: Conversation, tried: Turn, *, answered: bool) -> Iterator[Prompt]:
+def _try_prompts(conversation: Conversation, tried: Turn, *, answered: bool) -> Iterator[Prompt]:
     if tried.student.learner_state not in (START, UNDRAWN):
         yield student(conversation, tried)
     if tried.HasField("calculation"):
@@ -115,7 +115,7 @@ def _tries(turn: Turn) -> Iterator[tuple[Turn, bool]]:
         yield turn, turn.HasField("tutor")
 
 
-def _asked(conversation: Conversation, turn: Turn) -> dict[str, str]:
+def _question_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     target = current_question(conversation, turn)
     return {
         "question": conversation.problem.question,
@@ -129,7 +129,7 @@ def _tutoring(conversation: Conversation, turn: Turn, plan: str, history: str) -
     solved = solved_before(conversation, turn)
     return TEMPLATES.prompt(
         "tutoring",
-        **_asked(conversation, turn),
+        **_question_slots(conversation, turn),
         expected=current_question(conversation, turn).answer,
         states=_states(),
         plan=plan,
@@ -138,7 +138,7 @@ def _tutoring(conversation: Conversation, turn: Turn, plan: str, history: str) -
         history=history,
         round=str(turn.number),
         message=turn.student.text,
-        calculated=_calculated(turn.calculation),
+        calculated=_calculation_text(turn.calculation),
     )
 
 
@@ -170,5 +170,5 @@ def _tutor(turn: Turn) -> str:
     return f"Tutor: {one_line(turn.tutor.text)}"
 
 
-def _calculated(calculation: Calculation) -> str:
+def _calculation_text(calculation: Calculation) -> str:
     return TEMPLATES.fill("calculated", output=output(calculation)) if has_run(calculation) else ""

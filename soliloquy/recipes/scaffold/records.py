@@ -87,12 +87,12 @@ def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
         "text": reply.text,
         "intent": INTENTS.get(reply.intent),
         "learner_state": NAMES.get(reply.learner_state),
-        "rejected": [_rejected(one) for one in reply.rejected],
+        "rejected": [_rejected_try(one) for one in reply.rejected],
         "found_right": code_verdict(turn.calculation),
     }
 
 
-def _rejected(one: RejectedTry) -> dict[str, Any]:
+def _rejected_try(one: RejectedTry) -> dict[str, Any]:
     return {
         "text": one.text,
         "because": one.because,
@@ -150,11 +150,11 @@ def _restore_student(student: dict[str, Any]) -> StudentReply:
         text=student["text"],
         intent=INTENTS_BY_NAME.get(student["intent"]),
         learner_state=STATES.get(student["learner_state"]),
-        rejected=[_restore_rejected(one) for one in student["rejected"]],
+        rejected=[_restore_rejected_try(one) for one in student["rejected"]],
     )
 
 
-def _restore_rejected(one: dict[str, Any]) -> RejectedTry:
+def _restore_rejected_try(one: dict[str, Any]) -> RejectedTry:
     return RejectedTry(
         text=one["text"],
         because=one["because"],

@@ -27,7 +27,7 @@ def review(conversation: Conversation) -> CheckedConversation:
 
 def check(conversation: Conversation) -> CheckedConversation:
     return CheckedConversation(
-        turns=[_checked_turn(turn, conversation) for turn in conversation.turns], faults=_broken(conversation)
+        turns=[_checked_turn(turn, conversation) for turn in conversation.turns], faults=_faults(conversation)
     )
 
 
@@ -36,11 +36,11 @@ def consistent(conversation: Conversation) -> bool | None:
     return None if conversation.person else not list(_state(conversation))
 
 
-def _broken(conversation: Conversation) -> list[str]:
+def _faults(conversation: Conversation) -> list[str]:
     if not questions(conversation):
         return ["plan: the problem has none"]
     broken = [(name, at) for name in POLICY["rules"] if name in _RULES for at in _RULES[name](conversation)]
-    broken += [(name, (turn.number, evidence)) for turn, name, evidence in _slips(conversation)]
+    broken += [(name, (turn.number, evidence)) for turn, name, evidence in _reply_faults(conversation)]
     return [f"{name.replace('_', ' ')}: turn {turn}: {evidence}" for name, (turn, evidence) in broken]
 
 
@@ -58,7 +58,7 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     )
 
 
-def _slips(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
+def _reply_faults(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
     """Yields the faults of the tutor's replies."""
     for turn in conversation.turns:
         state = turn.tutor.learner_state
@@ -67,7 +67,7 @@ def _slips(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
                 yield turn, name, evidence
 
 
-def _of_manners(rule: Callable[[Conversation, manners.Policy], Findings]) -> Callable[[Conversation], Findings]:
+def _with_limits(rule: Callable[[Conversation, manners.Policy], Findings]) -> Callable[[Conversation], Findings]:
     return lambda conversation: rule(conversation, POLICY["talk"])
 
 
@@ -120,13 +120,13 @@ def _progress(conversation: Conversation) -> Findings:
 
 
 _RULES: dict[str, Callable[[Conversation], Findings]] = {
-    "length": _of_manners(manners.check_length),
+    "length": _with_limits(manners.check_length),
     "endless": _endless,
-    "empty": _of_manners(manners.check_words),
-    "speaks_for": _of_manners(manners.check_speaker),
+    "empty": _with_limits(manners.check_words),
+    "speaks_for": _with_limits(manners.check_speaker),
     "state": _state,
     "contradiction": _contradiction,
     "blind": _blind,
     "progress": _progress,
-    "repeated": _of_manners(manners.check_repetition),
+    "repeated": _with_limits(manners.check_repetition),
 }

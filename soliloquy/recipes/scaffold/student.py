@@ -25,7 +25,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     turn = next_turn(conversation)
     turn.student.learner_state = draw_state(conversation)
     turn.student.intent = intent_of(turn.student.learner_state)
-    turn.student.text = await _said(conversation, turn, ask)
+    turn.student.text = await _ask_for_message(conversation, turn, ask)
     conversation.turns.append(turn)
     return emit(StudentReplied(conversation=conversation))
 
@@ -33,11 +33,11 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
 async def retry(event: StudentRejected, ask: Ask) -> Outcome:
     """Rewrites the message, given the reasons for which earlier tries were rejected."""
     turn = event.conversation.turns[-1]
-    turn.student.text = await _said(event.conversation, turn, ask)
+    turn.student.text = await _ask_for_message(event.conversation, turn, ask)
     return emit(StudentReplied(conversation=event.conversation))
 
 
-async def _said(conversation: Conversation, turn: Turn, ask: Ask) -> str:
+async def _ask_for_message(conversation: Conversation, turn: Turn, ask: Ask) -> str:
     return (await ask(prompting.student(conversation, turn), StudentMessage)).text
 
 

@@ -67,7 +67,7 @@ class ParsedPrompt:
             )
         return problem
 
-    def drawn(self, rng: Random) -> Problem:
+    def draw_problem(self, rng: Random) -> Problem:
         """Draws a problem from the bank, for prompts that ask for a new one."""
         if self._book.draw is None:
             raise ModelRefused(
@@ -88,7 +88,7 @@ class ParsedPrompt:
                 lines[-1] = SpokenLine(student=lines[-1].student, text=f"{lines[-1].text} {row.strip()}")
         return lines
 
-    def said(self, *, student: bool) -> list[str]:
+    def messages(self, *, student: bool) -> list[str]:
         return [line.text for line in self.conversation if line.student == student]
 
     @cached_property

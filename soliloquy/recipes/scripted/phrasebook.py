@@ -74,7 +74,7 @@ class Phrasebook:
             self._phrases[path] = tuple(
                 Phrase(text=text, slots=frozenset(slot for _, slot, _, _ in string.Formatter().parse(text) if slot))
                 for wording in found
-                for text in _spelled_out(wording)
+                for text in _expand_choices(wording)
             )
         return self._phrases[path]
 
@@ -104,7 +104,7 @@ def load_tables(folder: Path) -> dict[str, Any]:
     return {path.stem: tomllib.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.toml"))}
 
 
-def _spelled_out(wording: str) -> Iterator[str]:
+def _expand_choices(wording: str) -> Iterator[str]:
     # Odd pieces are the bracketed choices; the text between them has a single option.
     pieces = [piece.split("|") if at % 2 else [piece] for at, piece in enumerate(_CHOICE.split(wording))]
     return map("".join, product(*pieces))
@@ -125,23 +125,23 @@ def compose(parts: Sequence[Part], rng: Random, limit: int = 0) -> str:
     """Picks one wording of each part, in order, below `limit` words where the shortest wordings allow it."""
     parts = [part for part in parts if part.options]
     chosen = [rng.choice(part.options) for part in parts]
-    if limit and _words(chosen) >= limit:
+    if limit and _count_words(chosen) >= limit:
         for position, part in reversed(list(enumerate(parts))):
-            if part.optional and _words(chosen) >= limit:
+            if part.optional and _count_words(chosen) >= limit:
                 chosen[position] = ""
         for position, part in enumerate(parts):
-            if not part.optional and (over := _words(chosen) - limit + 1) > 0:
+            if not part.optional and (over := _count_words(chosen) - limit + 1) > 0:
                 chosen[position] = _shorter(part.options, len(chosen[position].split()) - over, rng)
-    return _joined([sentence.strip() for sentence in chosen if sentence.strip()])
+    return _join_sentences([sentence.strip() for sentence in chosen if sentence.strip()])
 
 
-def _joined(sentences: Sequence[str]) -> str:
+def _join_sentences(sentences: Sequence[str]) -> str:
     """Joins the sentences, with a comma after one that has no punctuation of its own."""
     ended = [text if text[-1] in _ENDS else f"{text}," for text in sentences[:-1]]
     return " ".join([*ended, *sentences[-1:]])
 
 
-def capitalised(text: str) -> str:
+def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:] if _PROSE.match(text) else text
 
 
@@ -152,5 +152,5 @@ def _shorter(options: Sequence[str], most: int, rng: Random) -> str:
     return rng.choice([text for text, words in zip(options, lengths, strict=True) if words <= max(most, shortest)])
 
 
-def _words(chosen: Sequence[str]) -> int:
+def _count_words(chosen: Sequence[str]) -> int:
     return sum(len(sentence.split()) for sentence in chosen)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.answers import Enriched
-from soliloquy.recipes.soliloquy.stated_numbers import StatedNumber, is_among, normalized, stated_numbers, values_of
+from soliloquy.recipes.soliloquy.stated_numbers import StatedNumber, is_among, normalize, stated_numbers, values_of
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.v1.conversation_pb2 import Enrichment, Problem, Quantity
@@ -36,8 +36,8 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     except Unusable as unusable:
         return Enrichment(plain_because=str(unusable), calls=ask.calls)
     return Enrichment(
-        detailed_solution=numbered(enriched.detailed_solution),
-        outline=numbered(enriched.outline),
+        detailed_solution=one_step_per_line(enriched.detailed_solution),
+        outline=one_step_per_line(enriched.outline),
         calls=ask.calls,
     )
 
@@ -53,7 +53,7 @@ def steps_in(text: str) -> list[str]:
     return [" ".join(text[start:end].split()) for (_, start), end in zip(cuts, ends, strict=False)]
 
 
-def numbered(text: str) -> str:
+def one_step_per_line(text: str) -> str:
     """Rewrites a text with one numbered step per line."""
     return "\n".join(f"Step {number}) {step}" for number, step in enumerate(steps_in(text), start=1))
 
@@ -67,9 +67,9 @@ def check(enriched: Enriched, problem: Problem) -> None:
 def faults(enriched: Enriched, problem: Problem) -> Iterator[str]:
     known = source_values(problem)
     for name, text in (("Detailed Solution", enriched.detailed_solution), ("Solution Outline", enriched.outline)):
-        found = (*_misnumbered(text, len(problem.steps)), *_unsourced(text, known))
+        found = (*_numbering_faults(text, len(problem.steps)), *_unknown_numbers(text, known))
         yield from (f'"{name}": {fault}' for fault in found)
-    yield from (f'"Solution Outline": {fault}' for fault in _calculated(enriched.outline, problem))
+    yield from (f'"Solution Outline": {fault}' for fault in _calculations(enriched.outline, problem))
 
 
 def source_values(problem: Problem) -> set[float]:
@@ -82,14 +82,14 @@ def source_values(problem: Problem) -> set[float]:
     return values_of(texts) | {abs(quantity.value) for quantity in quantities} | {math.pi}
 
 
-def _misnumbered(text: str, wanted: int) -> Iterator[str]:
+def _numbering_faults(text: str, wanted: int) -> Iterator[str]:
     steps = steps_in(text)
     if len(steps) != wanted:
         yield f'{len(steps)} steps are numbered in order; {wanted} are wanted, "Step 1)" to "Step {wanted})"'
     yield from (f"step {number} is empty" for number, step in enumerate(steps, start=1) if not step.strip(" .*"))
 
 
-def _unsourced(text: str, known: set[float]) -> Iterator[str]:
+def _unknown_numbers(text: str, known: set[float]) -> Iterator[str]:
     stated = [number for _, numbers in _stated_by_step(text) for number in numbers]
     # Constants and conversion factors may appear in the other steps too.
     known = known | {number.value for number in stated if number.free}
@@ -98,7 +98,7 @@ def _unsourced(text: str, known: set[float]) -> Iterator[str]:
             yield f"{number.text!r} is in neither the question nor the solution; calculate nothing yourself"
 
 
-def _calculated(text: str, problem: Problem) -> Iterator[str]:
+def _calculations(text: str, problem: Problem) -> Iterator[str]:
     """Finds where an outline states a result or calculates with numbers."""
     own = values_of([step.formula for step in problem.steps])
     for step, numbers in _stated_by_step(text):
@@ -112,5 +112,5 @@ def _calculated(text: str, problem: Problem) -> Iterator[str]:
 
 
 def _stated_by_step(text: str) -> Iterator[tuple[str, Sequence[StatedNumber]]]:
-    for step in map(normalized, steps_in(text)):
+    for step in map(normalize, steps_in(text)):
         yield step, stated_numbers(step)

@@ -109,7 +109,7 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
             asked = _student(conversation, "\n".join(before), turn.student.intent, turn.student.strategy)
             given.append((turn.number, asked))
         given += [(turn.number, prompt) for prompt in prompts]
-        before += _said(turn)
+        before += _lines(turn)
     return given
 
 
@@ -154,7 +154,7 @@ def _no_python(told: Mapping[str, str], turn: Turn) -> Prompt:
 
 def _tutoring(conversation: Conversation) -> dict[str, str]:
     problem = conversation.problem
-    return _told(problem, _solution(problem), _history(conversation), progress_of(conversation))
+    return _tutoring_slots(problem, _solution(problem), _history(conversation), progress_of(conversation))
 
 
 def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
@@ -163,13 +163,13 @@ def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
     solution = _solution(problem)
     lines: list[str] = []
     for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
-        student, *tutor = _said(turn)
+        student, *tutor = _lines(turn)
         lines.append(student)
-        yield _told(problem, solution, "\n".join(lines), progress)
+        yield _tutoring_slots(problem, solution, "\n".join(lines), progress)
         lines += tutor
 
 
-def _told(problem: Problem, solution: str, history: str, progress: Progress) -> dict[str, str]:
+def _tutoring_slots(problem: Problem, solution: str, history: str, progress: Progress) -> dict[str, str]:
     return {
         "question": problem.question,
         "solution": solution,
@@ -191,10 +191,10 @@ def _steps(problem: Problem) -> str:
 
 
 def _history(conversation: Conversation) -> str:
-    return "\n".join(line for turn in conversation.turns for line in _said(turn))
+    return "\n".join(line for turn in conversation.turns for line in _lines(turn))
 
 
-def _said(turn: Turn) -> list[str]:
+def _lines(turn: Turn) -> list[str]:
     said = [f"Student: {one_line(turn.student.text)}"]
     if turn.HasField("tutor"):
         said.append(f"Tutor: {one_line(turn.tutor.text)}")

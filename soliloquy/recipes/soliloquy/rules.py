@@ -29,10 +29,10 @@ def review(conversation: Conversation) -> CheckedConversation:
 
 def check(conversation: Conversation) -> CheckedConversation:
     truths = list(assess(conversation))
-    return CheckedConversation(turns=[_checked_turn(truth) for truth in truths], faults=_broken(conversation, truths))
+    return CheckedConversation(turns=[_checked_turn(truth) for truth in truths], faults=_faults(conversation, truths))
 
 
-def _broken(conversation: Conversation, truths: Sequence[TurnTruth]) -> list[str]:
+def _faults(conversation: Conversation, truths: Sequence[TurnTruth]) -> list[str]:
     return [
         f"{name.replace('_', ' ')}: turn {turn}: {evidence}"
         for name in POLICY["rules"]
@@ -47,7 +47,7 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
     return CheckedTurn(
         meant_wrong=student.intent == Intent.INTENT_WRONG if drawn else None,
         right=truth.claim.right,
-        verdict_true=_is_true(truth),
+        verdict_true=_verdict_is_true(truth),
         codes={
             "evaluation": letter_of(truth.turn),
             "action": str(tutor.action),
@@ -60,15 +60,15 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
 
 def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for truth in truths:
-        if _is_true(truth) is False:
+        if _verdict_is_true(truth) is False:
             claimed = "right" if truth.claim.right else "wrong"
             yield (
                 truth.turn.number,
-                f"evaluated {letter_of(truth.turn)!r} although {_claimed(truth)} is {claimed}",
+                f"evaluated {letter_of(truth.turn)!r} although {_quoted_claim(truth)} is {claimed}",
             )
 
 
-def _is_true(truth: TurnTruth) -> bool | None:
+def _verdict_is_true(truth: TurnTruth) -> bool | None:
     """Whether the tutor's verdict is correct; None if it gives none or the student claims nothing."""
     given = letter_of(truth.turn)
     if truth.claim.right is None or given not in "ab":
@@ -137,14 +137,14 @@ def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findin
 Rule = Callable[[Conversation, Sequence[TurnTruth]], Findings]
 
 
-def _of_manners(rule: Callable[[Conversation, manners.Policy], Findings]) -> Rule:
+def _with_limits(rule: Callable[[Conversation, manners.Policy], Findings]) -> Rule:
     return lambda conversation, truths: rule(conversation, POLICY)
 
 
 _RULES: dict[str, Rule] = {
-    "length": _of_manners(manners.check_length),
-    "empty": _of_manners(manners.check_words),
-    "speaks_for": _of_manners(manners.check_speaker),
+    "length": _with_limits(manners.check_length),
+    "empty": _with_limits(manners.check_words),
+    "speaks_for": _with_limits(manners.check_speaker),
     "contradiction": lambda conversation, _: contradictions(conversation, POLICY["agreeing"]),
     "verdict": _verdict,
     "blind": _blind,
@@ -152,12 +152,12 @@ _RULES: dict[str, Rule] = {
     "three_wrong": _three_wrong,
     "unasked": _unasked,
     "early_answer": _early_answer,
-    "repeated": _of_manners(manners.check_repetition),
+    "repeated": _with_limits(manners.check_repetition),
     "farewell": _farewell,
 }
 
 
-def _claimed(truth: TurnTruth) -> str:
+def _quoted_claim(truth: TurnTruth) -> str:
     quantity = truth.claim.quantity
     if quantity is None:
         return "what the student says"

@@ -66,7 +66,7 @@ class StatedNumber:
     free: bool
 
 
-def normalized(text: str) -> str:
+def normalize(text: str) -> str:
     """Rewrites quotients and powers; all positions refer to the rewritten text."""
     text = _TEX_FRACTION.sub(r"(\1)÷(\2)", text).replace("\\times", "×").replace("\\cdot", "·")
     return _QUOTIENT.sub("÷", _POWER.sub(r"^\1", text))
@@ -102,7 +102,7 @@ def stated_numbers(text: str) -> list[StatedNumber]:
 
 def values_of(texts: Sequence[str]) -> set[float]:
     """Returns every number in the texts, including both parts of a quotient or of ½."""
-    forms = [form for text in texts for form in (text, normalized(text.translate(_PLAIN_FRACTIONS)))]
+    forms = [form for text in texts for form in (text, normalize(text.translate(_PLAIN_FRACTIONS)))]
     return {abs(number.value) for form in forms for number in numbers_in(form)}
 
 

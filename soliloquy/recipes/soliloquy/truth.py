@@ -131,9 +131,9 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
 
 def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:
     step = facts.problem.steps[number - 1]
-    if (named := _named(text, written, step)) is not None:
+    if (named := _named_quantity(text, written, step)) is not None:
         return Claim(quantity=named, right=_is(named, step.result, facts.tolerance))
-    quantity = _settled(text, written, facts, number)
+    quantity = _final_quantity(text, written, facts, number)
     if quantity is not None and facts.reached(quantity, number):
         return Claim(quantity=quantity, right=True)
     if not step.HasField("result"):
@@ -143,7 +143,7 @@ def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: 
     return Claim(quantity=quantity, right=False)
 
 
-def _named(text: str, written: Sequence[WrittenQuantity], step: Step) -> WrittenQuantity | None:
+def _named_quantity(text: str, written: Sequence[WrittenQuantity], step: Step) -> WrittenQuantity | None:
     """Returns the last quantity that a message names as the one asked for: "so the speed is 5 m/s"."""
     called = _calling(step.result.name)
     stated = [one for one in written if one.stated and not one.term] if step.result.name else []
@@ -156,7 +156,7 @@ def _calling(name: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:the|my|its)\s+{re.escape(name)}\W+(?:\w+\W+){{0,2}}$", re.IGNORECASE)
 
 
-def _settled(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> WrittenQuantity | None:
+def _final_quantity(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> WrittenQuantity | None:
     """Returns the quantity that a message ends with, preferably in the unit asked for."""
     step = facts.problem.steps[number - 1]
     short = len(text.split()) <= _SHORT_REPLY

@@ -80,14 +80,14 @@ async def test_adapters_are_shown_as_the_registry_keeps_them(tmp_path: Path) -> 
 
 
 async def test_evaluations_are_shown_as_their_reports_tell_them(tmp_path: Path) -> None:
-    share = Proportion.counted([True, True, False])
+    share = Proportion.of_outcomes([True, True, False])
     report = {
         "protocol": "mathdial",
         "name": "tuned",
         "model": {"model": "tiny (ray)"},
         "titles": {"right": "says what is right", "bleu": "BLEU", "empty": "of no case"},
         "figures": {
-            "metrics": {"right": asdict(share), "empty": asdict(Proportion.counted([]))},
+            "metrics": {"right": asdict(share), "empty": asdict(Proportion.of_outcomes([]))},
             "measures": {"bleu": 12.5, "likeness": None},
         },
     }

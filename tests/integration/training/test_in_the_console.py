@@ -26,7 +26,7 @@ def evaluated(folder: Path, name: str, *told: bool) -> None:
         "name": name,
         "model": {"model": name},
         "titles": {"telling": "gives the answer away"},
-        "figures": {"metrics": {"telling": asdict(Proportion.counted(told))}, "measures": {}},
+        "figures": {"metrics": {"telling": asdict(Proportion.of_outcomes(told))}, "measures": {}},
     }
     write_report(folder / name, report, [], [])
 

@@ -3,7 +3,7 @@
 import pytest
 
 from soliloquy.recipes.soliloquy.answers import Enriched
-from soliloquy.recipes.soliloquy.planner import check, faults, numbered, steps_in
+from soliloquy.recipes.soliloquy.planner import check, faults, one_step_per_line, steps_in
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
@@ -124,7 +124,7 @@ def test_a_calculation_in_the_outline_is_named(text: str, named: str) -> None:
 )
 def test_steps_are_read_however_they_are_numbered(text: str) -> None:
     assert steps_in(text) == ["First.", "Second, by Step 1)."]
-    assert numbered(text) == "Step 1) First.\nStep 2) Second, by Step 1)."
+    assert one_step_per_line(text) == "Step 1) First.\nStep 2) Second, by Step 1)."
 
 
 @pytest.mark.parametrize(

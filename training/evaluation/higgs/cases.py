@@ -119,7 +119,7 @@ class Rehearsal:
         for number in range(_WRONG_ANSWERS):
             strategy = strategies[number % len(strategies)]
             prompt = prompting.student(before, Intent.INTENT_WRONG, strategy)
-            text = await _said(self.loop.model, prompt, seed(self.seed, right.id, "wrong", number))
+            text = await _student_text(self.loop.model, prompt, seed(self.seed, right.id, "wrong", number))
             wrong = Conversation()
             wrong.CopyFrom(before)
             student = wrong.turns.add(number=right.turns[-1].number).student
@@ -153,6 +153,6 @@ def _is_in_words(conversation: Conversation) -> bool:
     return len(conversation.turns) > 1 and not asks and not quantities_in(text)
 
 
-async def _said(model: Model, prompt: Prompt, chance: int) -> str:
+async def _student_text(model: Model, prompt: Prompt, chance: int) -> str:
     request = GenerateRequest(role="student", prompt=prompt.name, messages=prompt.messages, seed=chance)
     return StudentMessage.read((await model.generate(request)).text)[0].text

@@ -22,7 +22,7 @@ def figures(results: Sequence[JudgedCase]) -> dict[str, Any]:
             for kind in (CaseKind.RIGHT, CaseKind.WRONG)
         },
         "rearranging": {
-            "questions": asdict(Proportion.counted(result.case.rearranges for result in questions)),
+            "questions": asdict(Proportion.of_outcomes(result.case.rearranges for result in questions)),
             "metrics": _metrics(rearranging),
             "metrics_of_others": _metrics(others),
         },
@@ -36,4 +36,4 @@ def _metrics(results: Sequence[JudgedCase]) -> Mapping[str, Any]:
 
 
 def _share(results: Sequence[JudgedCase], metric: str) -> Proportion:
-    return Proportion.counted(result.passed[metric] for result in results if metric in result.passed)
+    return Proportion.of_outcomes(result.passed[metric] for result in results if metric in result.passed)

@@ -53,12 +53,12 @@ class JudgedCase:
 
 def judge(case: TutorCase, answered: Conversation) -> JudgedCase:
     turn = answered.turns[-1]
-    used = _decided(turn)
+    used = _used_python(turn)
     passed: dict[str, bool] = {"usage" if case.kind.numeric else "non_usage": used is case.kind.numeric}
     if used:
         passed["compilation"] = _ran(turn.calculation, 0)
     if case.kind.numeric:
-        passed["verification"] = _verified(case, turn)
+        passed["verification"] = _is_verified(case, turn)
     return JudgedCase(
         case=case,
         passed=passed,
@@ -88,7 +88,7 @@ def judge_unanswered(case: TutorCase, why: str) -> JudgedCase:
     return JudgedCase(case=case, passed=dict.fromkeys(names, False), evidence={"used_python": None, "ended": why})
 
 
-def _decided(turn: Turn) -> bool | None:
+def _used_python(turn: Turn) -> bool | None:
     """Whether Python was used; None if the tutor reached no decision."""
     if turn.HasField("calculation"):
         return True
@@ -96,15 +96,15 @@ def _decided(turn: Turn) -> bool | None:
     return False if decided else None
 
 
-def _verified(case: TutorCase, turn: Turn) -> bool:
+def _is_verified(case: TutorCase, turn: Turn) -> bool:
     """Whether the tutor recognised the answer as right or wrong, and its program did too."""
     attempts = turn.calculation.attempts
     if EVALUATION_LETTERS.get(turn.tutor.evaluation) not in _SAYING[case.kind]:
         return False
-    return bool(attempts) and _found(attempts[-1].execution, case)
+    return bool(attempts) and _program_agrees(attempts[-1].execution, case)
 
 
-def _found(execution: Execution, case: TutorCase) -> bool:
+def _program_agrees(execution: Execution, case: TutorCase) -> bool:
     """Checks the program's comparison with the student's number and its values; neither may be wrong."""
     if execution.status != Status.STATUS_OK:
         return False

@@ -57,10 +57,10 @@ async def draw_cases(problems: Iterable[Problem], rehearsal: Rehearsal, *, quest
         raise TooFewCases(
             f"only {len(numeric)} of {questions} questions are suitable ({passed_over} skipped): ask for fewer"
         )
-    return DrawnCases(cases=list(_dealt(numeric, in_words)), passed_over=passed_over)
+    return DrawnCases(cases=list(_interleave(numeric, in_words)), passed_over=passed_over)
 
 
-def _dealt(numeric: Sequence[Sequence[TutorCase]], in_words: Sequence[TutorCase]) -> Iterator[TutorCase]:
+def _interleave(numeric: Sequence[Sequence[TutorCase]], in_words: Sequence[TutorCase]) -> Iterator[TutorCase]:
     """Replaces every second opening by a message in words."""
     for number, (right, wrong, opening) in enumerate(numeric):
         yield from (right, wrong)

@@ -75,7 +75,7 @@ async def hold_dialogues(
     """Holds each dialogue until the student reaches the answer, has answered ten times, or the tutor ends it."""
 
     async def hold(conversation: Conversation) -> JudgedDialogue:
-        wanted = ExpectedAnswer.of(conversation.problem)
+        wanted = ExpectedAnswer.from_problem(conversation.problem)
         assert wanted is not None
 
         latest = conversation

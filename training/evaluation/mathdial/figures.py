@@ -55,7 +55,7 @@ def figures(
 
 def _metrics(results: Sequence[JudgedDialogue]) -> Mapping[str, Any]:
     passed = [result.passed for result in results]
-    return {name: asdict(Proportion.counted(of[name] for of in passed)) for name in METRICS}
+    return {name: asdict(Proportion.of_outcomes(of[name] for of in passed)) for name in METRICS}
 
 
 def _spoken(result: JudgedDialogue) -> list[tuple[str, str, str]]:

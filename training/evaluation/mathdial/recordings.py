@@ -33,7 +33,7 @@ def judge_recorded(conversations: Iterable[Conversation], name: str) -> Recorded
     results: list[JudgedDialogue] = []
     unanswerable = one_sided = 0
     for conversation in require_recipe(conversations, name):
-        wanted = ExpectedAnswer.of(conversation.problem)
+        wanted = ExpectedAnswer.from_problem(conversation.problem)
         if wanted is None:
             unanswerable += 1
         elif len({speaker for speaker, _ in messages_of(conversation)}) < 2:

@@ -98,11 +98,11 @@ def make_cases(problems: Sequence[Problem], *, segments: int, seed: int) -> Iter
 
 def cases_digest(cases: Sequence[DialogueCase]) -> str:
     """Identifies the cases: evaluations with the same digest can be compared."""
-    content = [[one.id, one.seed, one.problem.question, dict(one.states), *map(_said, one.before)] for one in cases]
+    content = [[one.id, one.seed, one.problem.question, dict(one.states), *map(_texts, one.before)] for one in cases]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _said(one: Exchange) -> list[str]:
+def _texts(one: Exchange) -> list[str]:
     return [one.student, one.tutor]
 
 

@@ -79,7 +79,7 @@ async def questions(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterato
         if not asks(rounds[-1].tutor):
             yield Score(dimension="question", turn=number, score=0.0, by=RULE)
         else:
-            yield await _judged("question", "question_quality", dialogue, rounds, judge)
+            yield await _judge_rubric("question", "question_quality", dialogue, rounds, judge)
 
 
 async def guidance(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator[Score]:
@@ -89,7 +89,7 @@ async def guidance(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator
         if repeats(last.tutor, [one.tutor for one in before]):
             yield Score(dimension="guidance", turn=number, score=0.0, by=RULE)
         else:
-            yield await _judged("guidance", "guidance_quality", dialogue, rounds, judge)
+            yield await _judge_rubric("guidance", "guidance_quality", dialogue, rounds, judge)
 
 
 async def adaptive(dialogue: HeldDialogue, judge: Judge | None) -> Score:
@@ -122,7 +122,7 @@ def _feedback(state: str, reply: str, told: bool) -> float | None:
     return 0.0 if (told and state != "correct") or any(miscalculations(reply)) else None
 
 
-async def _judged(
+async def _judge_rubric(
     dimension: str, rubric: str, dialogue: HeldDialogue, rounds: Sequence[Exchange], judge: Judge | None
 ) -> Score:
     score = await judge.score(rubric, dialogue.case.problem, rounds) if judge else None

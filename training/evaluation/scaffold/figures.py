@@ -35,12 +35,12 @@ def figures(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
             by_dimension[one.dimension].append(one)
     # A dimension with an unjudged part is not measured: the rest would be another figure.
     measured = {name: _scores(scores) for name, scores in by_dimension.items()}
-    metrics = {name: asdict(Proportion.scored(scores)) for name, scores in measured.items() if scores is not None}
+    metrics = {name: asdict(Proportion.of_scores(scores)) for name, scores in measured.items() if scores is not None}
     gained = [result.gained for result in results if result.gained]
     if gained:
-        metrics[LEAKED] = asdict(Proportion.counted(one.leaked for one in gained))
+        metrics[LEAKED] = asdict(Proportion.of_outcomes(one.leaked for one in gained))
     dialogues = [result.dialogue for result in results if result.dialogue.case.kind != SEGMENT]
-    metrics[ENDED] = asdict(Proportion.counted(dialogue.ended for dialogue in dialogues))
+    metrics[ENDED] = asdict(Proportion.of_outcomes(dialogue.ended for dialogue in dialogues))
     outcomes = parse_outcomes(call for result in results for call in result.calls)
     return {
         "metrics": metrics,
@@ -70,7 +70,7 @@ def _by_state(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
             [state] = result.dialogue.case.states
             by_state[state] += result.scores
     shares = {state: _scores(scores) for state, scores in by_state.items()}
-    return {state: None if scores is None else asdict(Proportion.scored(scores)) for state, scores in shares.items()}
+    return {state: None if scores is None else asdict(Proportion.of_scores(scores)) for state, scores in shares.items()}
 
 
 def _solve_rates(gained: Sequence[SolveGain]) -> dict[str, float] | None:

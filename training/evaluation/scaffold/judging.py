@@ -66,7 +66,7 @@ class Judge:
         slots = {
             "question": problem.question,
             "solution": problem.solution,
-            "dialogue": "\n".join([*map(_told, before), f"Student: {last.student}"]),
+            "dialogue": "\n".join([*map(_lines, before), f"Student: {last.student}"]),
             "reply": last.tutor,
             "shown": PROTOCOL["shown"].get(last.state, ""),
         }
@@ -79,5 +79,5 @@ class Judge:
             return None
 
 
-def _told(one: Exchange) -> str:
+def _lines(one: Exchange) -> str:
     return f"Student: {one.student}\nTutor: {one.tutor}"

@@ -5,7 +5,7 @@ from random import Random
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.worked_solutions import pupil_solution, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase
+from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_value, with_unit
 
@@ -31,4 +31,4 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         right=format_value(wanted.value, wanted.unit),
     )
     parts: list[Part] = [said] if kind == "first" else [book().optional("student", "lead"), said]
-    return capitalised(rephrase(parts, rng, reading.word_limit, reading.said(student=True)))
+    return capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))

@@ -9,7 +9,7 @@ from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.worked_solutions import pupil_solution
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase
+from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.numbers import numbers_in_digits
@@ -28,7 +28,7 @@ def decide(reading: ParsedPrompt, rng: Random) -> str:
 
 def choose(reading: ParsedPrompt, rng: Random) -> str:
     evaluation = _evaluation(reading)
-    move, intent = FAREWELL if evaluation == "correct" else _drawn(len(reading.said(student=False)) - 1, rng)
+    move, intent = FAREWELL if evaluation == "correct" else _drawn(len(reading.messages(student=False)) - 1, rng)
     thoughts = book().one_of(rng, "tutor", "thoughts", evaluation, name=pupil_solution(reading).step.result.name)
     choice = {
         "Thoughts": thoughts,
@@ -42,7 +42,7 @@ def choose(reading: ParsedPrompt, rng: Random) -> str:
 
 def reply(reading: ParsedPrompt, rng: Random) -> str:
     intent = reading.attributes("move").get("intent", "")
-    before = reading.said(student=False)
+    before = reading.messages(student=False)
     if not before and intent == OPENING[1]:
         return book().one_of(rng, "tutor", "says", "opening")
     found = pupil_solution(reading)
@@ -62,7 +62,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     options: Sequence[str] = book().wordings("tutor", "says", intent, **slots)
     if intent != "reveal_answer":
         options = [text for text in options if not _gives_away(text, reading.problem)]
-    return capitalised(rephrase([Part(options=options)], rng, reading.word_limit, before))
+    return capitalize(rephrase([Part(options=options)], rng, reading.word_limit, before))
 
 
 def _claimed_at(problem: Problem, value: float) -> Step:

@@ -36,7 +36,7 @@ def _chosen(reading: ParsedPrompt, rng: Random) -> tuple[Problem, str]:
     nearest: tuple[Problem, str] | None = None
     fewest = len(OPERATIONS) + 1
     for _ in range(_DRAWS):
-        problem = reading.drawn(rng)
+        problem = reading.draw_problem(rng)
         function = steps_program(problem.steps)
         others = set(operations_in(function, problem.question)).difference(wanted)
         if function and len(others) < fewest:

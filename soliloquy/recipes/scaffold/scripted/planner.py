@@ -21,7 +21,7 @@ _Rows = list[dict[str, Any]]
 def plan(reading: ParsedPrompt, rng: Random) -> str:
     problem = reading.problem
     mistake = _mistake(rng)
-    rows = _approached(_by_parts(problem), problem, rng)
+    rows = _add_approaches(_by_parts(problem), problem, rng)
     if mistake:
         _MISTAKES[mistake](rows, problem, rng)
     return json.dumps({"Analysis": _analysis(problem, rng), "Sub-Questions": rows}, ensure_ascii=False)
@@ -62,7 +62,7 @@ def _row(steps: Sequence[Step]) -> dict[str, Any]:
     return {"Question": last.ask, "Expected Answer": _answer(last), "Steps": [step.number for step in steps]}
 
 
-def _approached(rows: _Rows, problem: Problem, rng: Random) -> _Rows:
+def _add_approaches(rows: _Rows, problem: Problem, rng: Random) -> _Rows:
     """Adds a sub-question for the approach before a step, as far as there is room; one per quantity name."""
     parted, room, asked = list[dict[str, Any]](), POLICY["plans"]["most_questions"] - len(rows), set[str]()
     for row in rows:
@@ -103,7 +103,7 @@ def _mistake(rng: Random) -> str | None:
     return None
 
 
-def _wrong(rows: _Rows, problem: Problem, rng: Random) -> None:
+def _falsify_answer(rows: _Rows, problem: Problem, rng: Random) -> None:
     """Takes the last answer from one of the problem's typical mistakes."""
     slips = [slip for slip in problem.steps[-1].slips if slip.value != problem.answer.value]
     if slips:
@@ -111,15 +111,15 @@ def _wrong(rows: _Rows, problem: Problem, rng: Random) -> None:
         rows[-1]["Expected Answer"] = format_value(slip.value, slip.unit)
 
 
-def _told(rows: _Rows, problem: Problem, rng: Random) -> None:
+def _reveal_answer(rows: _Rows, problem: Problem, rng: Random) -> None:
     rows[0]["Question"] = f"{format_quantity(problem.answer)} is the answer. {rows[0]['Question']}"
 
 
-def _skipped(rows: _Rows, problem: Problem, rng: Random) -> None:
+def _skip_question(rows: _Rows, problem: Problem, rng: Random) -> None:
     del rows[rng.randrange(len(rows) - 1)]
 
 
-def _vague(rows: _Rows, problem: Problem, rng: Random) -> None:
+def _blur_question(rows: _Rows, problem: Problem, rng: Random) -> None:
     rng.choice(rows)["Question"] = rng.choice(_wordings("vague"))
 
 
@@ -127,7 +127,7 @@ def _wordings(situation: str) -> Sequence[str]:
     return list(book().wordings("planner", situation))
 
 
-_MISTAKES = {"wrong": _wrong, "told": _told, "skipped": _skipped, "vague": _vague}
+_MISTAKES = {"wrong": _falsify_answer, "told": _reveal_answer, "skipped": _skip_question, "vague": _blur_question}
 SPEAKERS: Mapping[str, Speaker] = {
     "scaffold/planning": plan,
     "scaffold/verifying": verify,

@@ -17,9 +17,9 @@ def solve(reading: ParsedPrompt, rng: Random) -> str:
     problem = reading.problem
     chance = _chance(problem)
     if reading.has("conversation"):
-        chance += (1 - chance) * _learned(problem, reading.section("conversation"))
+        chance += (1 - chance) * _learned_share(problem, reading.section("conversation"))
     lines = [f"{step.explanation} {step.formula}".strip() for step in problem.steps]
-    answer = _answer(problem) if rng.random() < chance else _wrong(problem, rng)
+    answer = _answer(problem) if rng.random() < chance else _wrong_answer(problem, rng)
     return "\n".join([*lines, f"Answer: {answer}"])
 
 
@@ -31,7 +31,7 @@ def _chance(problem: Problem) -> float:
     return float(min(max(mean + draw("solve rate", problem.id).uniform(-1, 1) * rates["spread"], 0.0), 1.0))
 
 
-def _learned(problem: Problem, talk: str) -> float:
+def _learned_share(problem: Problem, talk: str) -> float:
     """Returns the share of mistakes that a dialogue prevents by reaching the problem's results."""
     said = quantities_in(talk)
     results = [step for step in problem.steps if step.HasField("result")]
@@ -48,7 +48,7 @@ def _answer(problem: Problem) -> str:
     return format_value(problem.answer.value, problem.answer.unit)
 
 
-def _wrong(problem: Problem, rng: Random) -> str:
+def _wrong_answer(problem: Problem, rng: Random) -> str:
     """Returns the result of a typical mistake at the last step, or of stopping early."""
     values = [slip.value for slip in problem.steps[-1].slips] + [step.result.value for step in problem.steps[:-1]]
     others = [value for value in values if abs(value - problem.answer.value) > _SAME * abs(problem.answer.value)]

@@ -7,7 +7,7 @@ from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import mistakes, step, target, working
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase
+from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_value
 
@@ -20,9 +20,9 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     if not reading.has("rejected") and rng.random() < book().tables["student"]["rates"]["unlike"]:
         kind = rng.choice([other for other in kinds if other != kind])
     said = _answer(reading, rng, right=kind == "correct") if kind in ("correct", "incorrect") else _part(reading, kind)
-    return capitalised(
+    return capitalize(
         rephrase(
-            [book().optional("student", "says", "lead"), said], rng, reading.word_limit, reading.said(student=True)
+            [book().optional("student", "says", "lead"), said], rng, reading.word_limit, reading.messages(student=True)
         )
     )
 

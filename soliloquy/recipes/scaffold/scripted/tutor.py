@@ -11,7 +11,7 @@ from soliloquy.recipes.scaffold.expected_answers import final_number, gives_expe
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import step
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import capitalised, rephrase
+from soliloquy.recipes.scripted.phrasebook import capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import SubQuestion
@@ -61,7 +61,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
 
 def _state(reading: ParsedPrompt, place: PlanPosition) -> str:
     """Decides by the program's verdict, the expected answer, or cue words."""
-    if not _said(reading):
+    if not _tutor_messages(reading):
         return "start"
     message = reading.section("message")
     if reading.has("output"):
@@ -94,8 +94,8 @@ def _message(reading: ParsedPrompt, place: PlanPosition, shown: str, rng: Random
         "explanation": "" if "?" in explanation or any(revealed(explanation, hidden, known)) else explanation,
     }
     said = [book().part("tutor", "says", shown, **slots)]
-    return capitalised(rephrase(said, rng, reading.word_limit, _said(reading)))
+    return capitalize(rephrase(said, rng, reading.word_limit, _tutor_messages(reading)))
 
 
-def _said(reading: ParsedPrompt) -> list[str]:
+def _tutor_messages(reading: ParsedPrompt) -> list[str]:
     return _SAID.findall(reading.section("history"))

@@ -8,7 +8,7 @@ from random import Random
 
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase, verbatim
+from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase, verbatim
 from soliloquy.recipes.soliloquy.scripted.hints import (
     concept_wordings,
     hints,
@@ -45,7 +45,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         "Action Based on Evaluation": str(move.action),
         "Step Number": str(move.step),
         "Step State": move.state,
-        "Tutorbot Response": capitalised(rephrase(move.parts, rng, reading.word_limit, reading.said(student=False))),
+        "Tutorbot Response": capitalize(rephrase(move.parts, rng, reading.word_limit, reading.messages(student=False))),
     }
     return json.dumps(fields, ensure_ascii=False)
 
@@ -55,11 +55,11 @@ def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
         return _stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
     match said.gist:
         case Gist.OPENING:
-            return _opened(reading, said.text)
+            return _open(reading, said.text)
         case Gist.NUMBER:
-            return _judged(reading, said, _verdict(reading, said))
+            return _assess(reading, said, _verdict(reading, said))
         case Gist.RIGHT | Gist.WRONG:
-            return _judged(reading, said, said.gist is Gist.RIGHT)
+            return _assess(reading, said, said.gist is Gist.RIGHT)
         case Gist.PARTIAL if reading.wrong_before >= PATIENCE:
             return _solve(reading, "c", 5, "partial_solved", "partial_solved")
         case Gist.PARTIAL:
@@ -83,7 +83,7 @@ def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
             return _stay(reading, "d", 6, "unclear", [book().part("tutor", "clarify", **step_facts(reading))])
 
 
-def _opened(reading: ParsedPrompt, text: str) -> Move:
+def _open(reading: ParsedPrompt, text: str) -> Move:
     """Gives a hint to a student who asks how to begin, and welcomes any other."""
     for sentence in sentences(reading.problem.question):
         text = text.replace(sentence, "")
@@ -93,7 +93,7 @@ def _opened(reading: ParsedPrompt, text: str) -> Move:
     return _stay(reading, "f", 8, "opening", [book().part("tutor", "way_in"), hint])
 
 
-def _judged(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Move:
+def _assess(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Move:
     if right is None:
         return _stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
     facts = step_facts(reading)
@@ -164,7 +164,7 @@ def _solution(reading: ParsedPrompt) -> Part:
         explanation = step.explanation if answer_form(step) == "formula" else ""
         slots = {"answer": answer(step), "explanation": explanation, "more": rest_of_idea(reading)}
         return book().part("tutor", "solution", answer_form(step), **slots)
-    number = _calculated(reading.output) if reading.has("output") else None
+    number = _calculated_number(reading.output) if reading.has("output") else None
     value = format_quantity(step.result) if number is None else with_unit(format_rounded(number, 4), step.result.unit)
     return book().part(
         "tutor",
@@ -185,13 +185,13 @@ def _verdict(reading: ParsedPrompt, said: ReplyReading) -> bool | None:
     told_so = [value == "True" for value in reading.output.values() if value in ("True", "False")]
     if told_so:
         return told_so[0]
-    number = _calculated(reading.output)
+    number = _calculated_number(reading.output)
     if number is None or said.value is None:
         return None
     return math.isclose(said.value, number, rel_tol=reading.problem.tolerance or 0.01)
 
 
-def _calculated(output: Mapping[str, str]) -> float | None:
+def _calculated_number(output: Mapping[str, str]) -> float | None:
     """Returns the first number among the tutor's own variables."""
     for name, value in output.items():
         if not name.startswith("student"):

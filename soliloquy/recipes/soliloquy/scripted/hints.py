@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.soliloquy.scripted.phrases import book
-from soliloquy.recipes.soliloquy.scripted.steps import answer_form, gives_away, is_numeric, listed, named, sentences
+from soliloquy.recipes.soliloquy.scripted.steps import (
+    answer_form,
+    gives_away,
+    is_numeric,
+    list_names,
+    list_values,
+    sentences,
+)
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Quantity, Step, StepKind
@@ -33,8 +40,8 @@ def step_facts(reading: ParsedPrompt) -> Mapping[str, str]:
         "name": step.result.name,
         "unit": step.result.unit,
         "formula": step.formula if numeric else "",
-        "inputs": listed(step.inputs) if numeric else "",
-        "names": named(step.inputs) if len(step.inputs) > 1 else "",
+        "inputs": list_values(step.inputs) if numeric else "",
+        "names": list_names(step.inputs) if len(step.inputs) > 1 else "",
         "explanation": "".join(without_giveaways([explanation], reading)),
     }
 
@@ -68,7 +75,7 @@ def rest_of_idea(reading: ParsedPrompt) -> str:
 
 
 def _was_said(text: str, reading: ParsedPrompt) -> bool:
-    return any(text in said for said in reading.said(student=False))
+    return any(text in said for said in reading.messages(student=False))
 
 
 def _named_in(text: str, step: Step) -> Quantity | None:

@@ -5,7 +5,7 @@ from random import Random
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.soliloquy.scripted.phrases import book
-from soliloquy.recipes.soliloquy.scripted.steps import is_numeric, named, working
+from soliloquy.recipes.soliloquy.scripted.steps import is_numeric, list_names, working
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Step, StepKind
 
@@ -13,13 +13,13 @@ from soliloquy.v1.conversation_pb2 import Step, StepKind
 def enrich(reading: ParsedPrompt, rng: Random) -> str:
     steps = reading.problem.steps
     texts = {
-        "Detailed Solution": " ".join(f"Step {step.number}) {_explained(step, rng)}" for step in steps),
-        "Solution Outline": " ".join(f"Step {step.number}) {_outlined(step, rng)}" for step in steps),
+        "Detailed Solution": " ".join(f"Step {step.number}) {_explanation(step, rng)}" for step in steps),
+        "Solution Outline": " ".join(f"Step {step.number}) {_outline(step, rng)}" for step in steps),
     }
     return json.dumps(texts, ensure_ascii=False)
 
 
-def _explained(step: Step, rng: Random) -> str:
+def _explanation(step: Step, rng: Random) -> str:
     if not is_numeric(step):
         return f"{step.explanation} {step.formula}." if step.formula else step.explanation
     if "=" in step.explanation:
@@ -29,7 +29,7 @@ def _explained(step: Step, rng: Random) -> str:
     return f"{step.explanation} {book().one_of(rng, 'planner', 'worked')} {worked}."
 
 
-def _outlined(step: Step, rng: Random) -> str:
+def _outline(step: Step, rng: Random) -> str:
     symbolic = not is_numeric(step) or bool(step.inputs)
     return book().one_of(
         rng,
@@ -37,7 +37,7 @@ def _outlined(step: Step, rng: Random) -> str:
         "outline",
         StepKind.Name(step.kind).removeprefix("STEP_KIND_").lower(),
         ask=step.ask,
-        names=named(step.inputs),
+        names=list_names(step.inputs),
         formula=step.formula if symbolic else "",
         result=step.result.name,
         unit=step.result.unit,

@@ -57,19 +57,19 @@ def split_working(slip: Slip) -> tuple[str, str]:
     return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
 
 
-def listed(quantities: Sequence[Quantity]) -> str:
+def list_values(quantities: Sequence[Quantity]) -> str:
     """Lists them as "m = 2 kg and a = 3 m/s^2"."""
-    return _joined([f"{quantity.symbol} = {format_quantity(quantity)}" for quantity in quantities])
+    return _join([f"{quantity.symbol} = {format_quantity(quantity)}" for quantity in quantities])
 
 
-def named(quantities: Sequence[Quantity]) -> str:
-    return _joined([f"the {quantity.name}" for quantity in quantities if quantity.name])
+def list_names(quantities: Sequence[Quantity]) -> str:
+    return _join([f"the {quantity.name}" for quantity in quantities if quantity.name])
 
 
 def answer(step: Step) -> str:
     """Returns what a right answer to a step without a number says."""
     if step.kind == STEP_KIND_KNOWNS and step.inputs:
-        return listed(step.inputs)
+        return list_values(step.inputs)
     return step.formula or sentences(step.explanation)[0].rstrip(".")
 
 
@@ -120,5 +120,5 @@ def _in_working(quantity: Quantity, digits: int) -> str:
     return f"({text})" if quantity.value < 0 or "^" in text else text
 
 
-def _joined(items: Sequence[str]) -> str:
+def _join(items: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

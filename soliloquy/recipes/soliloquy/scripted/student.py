@@ -12,7 +12,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     answer,
     answer_form,
     is_numeric,
-    listed,
+    list_values,
     same,
     sentences,
     split_working,
@@ -37,28 +37,28 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     voice = Voice(persona=reading.persona)
     if kind == "opening":
         return voice.begun(compose(_opening(reading, voice), rng, reading.word_limit))
-    step, before = _at(reading)
+    step, before = _current_step(reading)
     if kind == "wrong":
         parts = _wrong(reading.problem, step, intent.get("strategy", ""), before, voice, rng)
     else:
         parts = _behave(step, _behaviour(step, len(before), voice, rng), before, voice, rng)
-    return voice.begun(rephrase(parts, rng, reading.word_limit, reading.said(student=True)))
+    return voice.begun(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
 
 
 def _opening(reading: ParsedPrompt, voice: Voice) -> list[Part]:
     question = " ".join(reading.problem.question.split())
-    request = voice.part("opening", question=question, asked=_asked(question))
+    request = voice.part("opening", question=question, asked=_task(question))
     return [voice.optional("greeting"), request, voice.optional("plea")]
 
 
-def _asked(question: str) -> str:
+def _task(question: str) -> str:
     """Returns the sentence that states the task; empty if none can be identified."""
     said = sentences(question)
     wanted = [one for one in said if one.endswith("?")] or [one for one in said if _TASK.match(one)]
     return wanted[-1] if wanted else ""
 
 
-def _at(reading: ParsedPrompt) -> tuple[Step, list[str]]:
+def _current_step(reading: ParsedPrompt) -> tuple[Step, list[str]]:
     """Returns the current step and the student's messages about it."""
     said: list[str] = []
     current = None
@@ -97,7 +97,7 @@ def _behave(step: Step, behaviour: str, before: Sequence[str], voice: Voice, rng
     if behaviour == "answer":
         return _answering(_right(step, voice, rng), step, before, voice)
     if behaviour == "partial" and not is_numeric(step):
-        some = listed(step.inputs[: (len(step.inputs) + 1) // 2])
+        some = list_values(step.inputs[: (len(step.inputs) + 1) // 2])
         return [voice.part("partial", "knowns", some=some)]
     if behaviour == "partial":
         return [voice.part("partial", "formula", formula=step.formula)]
@@ -128,17 +128,17 @@ def _answers(text: str, step: Step) -> bool:
 
 def _right(step: Step, voice: Voice, rng: Random) -> Part:
     if not is_numeric(step):
-        return _said(answer(step), step, voice)
+        return _statement(answer(step), step, voice)
     texts = [with_unit(format_rounded(step.result.value, digits), step.result.unit) for digits in (3, 4)]
-    return _calculated(step.result.value, texts, step.formula, working(step), step, voice, rng)
+    return _number(step.result.value, texts, step.formula, working(step), step, voice, rng)
 
 
-def _said(statement: str, step: Step, voice: Voice) -> Part:
+def _statement(statement: str, step: Step, voice: Voice) -> Part:
     form = answer_form(step)
     return voice.part(form, answer=statement, idea=mid_sentence(statement) if form == "idea" else "")
 
 
-def _calculated(
+def _number(
     value: float, texts: Sequence[str], formula: str, numbers: str, step: Step, voice: Voice, rng: Random
 ) -> Part:
     """Returns a few wordings that are read as this value; in some, another number would be taken for the answer."""
@@ -161,9 +161,9 @@ def _wrong(problem: Problem, step: Step, strategy: str, before: Sequence[str], v
         # Wrong answers use the wordings of right ones, so only the numbers tell them apart.
         formula, numbers = split_working(slip)
         texts = [with_unit(format_rounded(slip.value, digits), slip.unit) for digits in (3, 4)]
-        return _answering(_calculated(slip.value, texts, formula, numbers, step, voice, rng), step, before, voice)
+        return _answering(_number(slip.value, texts, formula, numbers, step, voice, rng), step, before, voice)
     if slip.working:
-        return _answering(_said(slip.working.rstrip("."), step, voice), step, before, voice)
+        return _answering(_statement(slip.working.rstrip("."), step, voice), step, before, voice)
     return _answering(voice.part("guess"), step, before, voice)
 
 
@@ -172,14 +172,14 @@ def _slip(problem: Problem, step: Step, strategy: str, rng: Random) -> Slip:
     later = [other.result.value for other in problem.steps[step.number :] if is_numeric(other)]
     slips = [slip for slip in step.slips if not (is_numeric(step) and any(same(slip.value, value) for value in later))]
     fitting = [slip for slip in slips if _name(slip) == strategy] or slips
-    return rng.choice(fitting) if fitting else _improvised(step, rng)
+    return rng.choice(fitting) if fitting else _improvise_slip(step, rng)
 
 
 def _name(slip: Slip) -> str:
     return ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower()
 
 
-def _improvised(step: Step, rng: Random) -> Slip:
+def _improvise_slip(step: Step, rng: Random) -> Slip:
     """Makes up a mistake for a step that lists none."""
     factor = rng.choice(book().tables["student"]["slip_factors"])
     if is_numeric(step):
@@ -189,4 +189,4 @@ def _improvised(step: Step, rng: Random) -> Slip:
     at = rng.randrange(len(step.inputs))
     known = step.inputs[at]
     misread = Quantity(symbol=known.symbol, value=known.value * factor or factor, unit=known.unit)
-    return Slip(working=listed([*step.inputs[:at], misread, *step.inputs[at + 1 :]]))
+    return Slip(working=list_values([*step.inputs[:at], misread, *step.inputs[at + 1 :]]))

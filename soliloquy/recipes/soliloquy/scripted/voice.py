@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from soliloquy.recipes.scripted.phrasebook import Part, Wordings, capitalised
+from soliloquy.recipes.scripted.phrasebook import Part, Wordings, capitalize
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 
 
@@ -26,7 +26,7 @@ class Voice:
         return float(self._own.get("inclined", {}).get(behaviour, 1.0))
 
     def begun(self, text: str) -> str:
-        return text if self._own.get("lower_case") else capitalised(text)
+        return text if self._own.get("lower_case") else capitalize(text)
 
     @property
     def _own(self) -> Mapping[str, Any]:

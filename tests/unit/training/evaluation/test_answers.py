@@ -72,7 +72,7 @@ def test_a_number_that_another_quantity_has_too_must_be_named_as_the_answer() ->
     steps = [Step(result=Quantity(name="boxes", value=12)), Step(result=Quantity(name="price paid", value=12))]
     answer = Quantity(name="price paid", value=12)
     problem = Problem(question="Every box is a dollar.", steps=steps, answer=answer)
-    both = ExpectedAnswer.of(problem)
+    both = ExpectedAnswer.from_problem(problem)
     assert both is not None
     assert both.shared
     assert not reaches("I have 12.", both)
@@ -104,12 +104,12 @@ def test_an_answer_is_mentioned_in_whatever_way() -> None:
 
 
 def test_the_answer_of_an_imported_problem_stands_at_the_end_of_its_solution() -> None:
-    marked = ExpectedAnswer.of(Problem(solution="4 + 6 = <<4+6=10>>10 in all\n#### 1,010"))
-    plain = ExpectedAnswer.of(Problem(solution="He has 4 + 6 = 10 of them.\n 10"))
+    marked = ExpectedAnswer.from_problem(Problem(solution="4 + 6 = <<4+6=10>>10 in all\n#### 1,010"))
+    plain = ExpectedAnswer.from_problem(Problem(solution="He has 4 + 6 = 10 of them.\n 10"))
     assert marked is not None
     assert plain is not None
     assert (marked.value, plain.value) == (1010, 10)
-    assert ExpectedAnswer.of(Problem(question="Why is the sky blue?", solution="Because it is.")) is None
+    assert ExpectedAnswer.from_problem(Problem(question="Why is the sky blue?", solution="Because it is.")) is None
 
 
 def test_what_is_nearer_to_the_answer_of_the_confusion_is_not_right() -> None:
@@ -117,7 +117,7 @@ def test_what_is_nearer_to_the_answer_of_the_confusion_is_not_right() -> None:
     near = Problem(
         answer=Quantity(value=105), tolerance=0.01, enrichment=Enrichment(confusion=confusion), solution="105"
     )
-    held = ExpectedAnswer.of(near)
+    held = ExpectedAnswer.from_problem(near)
     assert held is not None
     assert reaches("I get 105.", held)
     assert not reaches("I get 104.8.", held)

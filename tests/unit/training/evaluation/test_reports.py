@@ -38,7 +38,7 @@ def test_intervals_are_wilsons(passed: int, of: int, low: float, high: float) ->
 
 
 def test_a_share_of_nothing_is_no_share() -> None:
-    share = Proportion.counted([])
+    share = Proportion.of_outcomes([])
     assert (share.share, share.low, share.high) == (None, 0.0, 1.0)
     assert format_share({"share": None}) == "no case"
 
