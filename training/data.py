@@ -133,10 +133,10 @@ def _parts(
     if len(tokens.ids) <= limit:
         return [tokens]
 
-    def made(chats: Sequence[Sequence[ChatMessage]]) -> list[MarkedTokens]:
+    def tokenized(chats: Sequence[Sequence[ChatMessage]]) -> list[MarkedTokens]:
         return [tokens for tokens in template.tokens(chats) if tokens]
 
-    parts = made(split(chat, limit, lambda part: len(made([part])[0].ids)))
+    parts = tokenized(split(chat, limit, lambda part: len(tokenized([part])[0].ids)))
     counts["split"] += 1
     counts["parts"] += len(parts)
     return parts

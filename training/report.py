@@ -58,7 +58,7 @@ def save(
     job: Job,
     model: Any,
     trained: dict[str, torch.Tensor],
-    found: dict[str, Any],
+    content: dict[str, Any],
     curve: Sequence[Mapping[str, Any]],
 ) -> None:
     """Writes the adapter or the whole model to a folder atomically, and adds its digest to the report."""
@@ -68,13 +68,13 @@ def save(
         unfinished.mkdir(exist_ok=True)
         if job.settings.tune == "lora":
             _save_adapter(unfinished, job, model, trained)
-            found["adapter_digest"] = digest_of([unfinished / ADAPTER_WEIGHTS])
+            content["adapter_digest"] = digest_of([unfinished / ADAPTER_WEIGHTS])
         else:
             model.save_pretrained(unfinished, state_dict=trained)
             for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json"):
                 if (job.base / name).is_file():
                     (unfinished / name).write_bytes((job.base / name).read_bytes())
-        (unfinished / CARD).write_text(card(job, found), "utf-8")
+        (unfinished / CARD).write_text(card(job, content), "utf-8")
         picture(unfinished / "loss.png", curve)
         unfinished.replace(folder)
     except OSError as error:
@@ -95,30 +95,30 @@ def _save_adapter(folder: Path, job: Job, model: Any, trained: dict[str, torch.T
     config.save_pretrained(folder)
 
 
-def card(job: Job, found: Mapping[str, Any]) -> str:
-    data, validation = found["data"], found["validation"]
+def card(job: Job, content: Mapping[str, Any]) -> str:
+    data, loss, validation = content["data"], content["loss"], content["validation"]
     lines = [
         "---",
         f"base_model: {job.base.name}",
-        f"base_model_digest: {found['base_model_digest']}",
-        f"data_digest: {found['data_digest']}",
+        f"base_model_digest: {content['base_model_digest']}",
+        f"data_digest: {content['data_digest']}",
         "library_name: peft",
         "---",
         "",
         f"# {job.folder.name}",
         "",
         f"Trained on {data['conversations']:,} conversations ({data['samples']:,} samples, "
-        f"{data['learned_tokens']:,} learned of {data['tokens']:,} tokens) in {found['steps']:,} steps.",
+        f"{data['learned_tokens']:,} learned of {data['tokens']:,} tokens) in {content['steps']:,} steps.",
         "",
         "| | |",
         "| --- | --- |",
-        f"| loss of a learned token, first and last step | {found['loss']['first']:.4f}, {found['loss']['last']:.4f} |",
+        f"| loss of a learned token, first and last step | {loss['first']:.4f}, {loss['last']:.4f} |",
     ]
     if validation:
         best = f"best held-out loss, at step {validation['step']}, whose weights these are"
         lines.append(f"| {best} | {validation['loss']:.4f} |")
     lines += [
-        f"| tokens a second | {found['tokens_per_second']:,.0f}, {found['workers']} workers |",
+        f"| tokens a second | {content['tokens_per_second']:,.0f}, {content['workers']} workers |",
         "",
         "![loss](loss.png)",
         "",

@@ -48,6 +48,6 @@ def replies(conversation: Conversation, given: ReplyContext) -> list[Sample]:
 
 def _sample(conversation: Conversation, lesson: Lesson) -> Sample:
     turn = lesson.turn
-    told = [ChatMessage(role, text, turn) for role, text in lesson.prompt.said]
-    told.append(ChatMessage("assistant", lesson.answer, turn, learned=True))
-    return Sample(id=conversation.id, messages=told)
+    messages = [ChatMessage(role, text, turn) for role, text in lesson.prompt.said]
+    messages.append(ChatMessage("assistant", lesson.answer, turn, learned=True))
+    return Sample(id=conversation.id, messages=messages)

@@ -40,7 +40,7 @@ def split(chat: Sequence[ChatMessage], limit: int, length: Length) -> list[list[
 
 def _by_turn(chat: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
     """Returns the messages before the first turn, which may be none, and then the turns."""
-    turns = [list(told) for _, told in groupby(chat, key=lambda told: told.turn)]
+    turns = [list(messages) for _, messages in groupby(chat, key=lambda message: message.turn)]
     return turns if turns[0][0].turn == 0 else [[], *turns]
 
 
@@ -55,7 +55,7 @@ def _with_context(
     room = alone + int((limit - alone) * _CONTEXT_SHARE)
     before: list[ChatMessage] = []
     for turn in reversed(turns[:start]):
-        before = [*(told._replace(learned=False) for told in turn), *before]
+        before = [*(message._replace(learned=False) for message in turn), *before]
         longer = [*head, *before, *turns[start]]
         if length(longer) > room:
             break

@@ -25,9 +25,9 @@ class StepLog:
         # Imported here because it takes a second, which readers of steps need not wait for.
         from torch.utils.tensorboard import SummaryWriter
 
-        kept = [line for line in _lines(self._metrics) if json.loads(line)["step"] <= step]
+        lines = [line for line in _lines(self._metrics) if json.loads(line)["step"] <= step]
         unfinished = self._metrics.with_name(f".{self._metrics.name}.unfinished")
-        unfinished.write_text("".join(kept), "utf-8")
+        unfinished.write_text("".join(lines), "utf-8")
         unfinished.replace(self._metrics)
         self._file = self._opened.enter_context(self._metrics.open("a", encoding="utf-8"))
         self._writer = self._opened.enter_context(SummaryWriter(str(self._curves), purge_step=step + 1))

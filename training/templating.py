@@ -49,11 +49,11 @@ class Template:
 
     def tokens(self, chats: Sequence[Sequence[ChatMessage]]) -> list[MarkedTokens | None]:
         """Tokenizes each chat; None for a chat that contains the text of a special token."""
-        told = [None if self._holds_special(chat) else list(self._pieces(chat)) for chat in chats]
-        first = iter(self._encoded([pieces[0].text for pieces in told if pieces]))
+        pieces_of = [None if self._holds_special(chat) else list(self._pieces(chat)) for chat in chats]
+        first = iter(self._encoded([pieces[0].text for pieces in pieces_of if pieces]))
         # Some tokenizers insert a space at the start of a text, but none does after a newline.
-        rest = iter(self._encoded(["\n" + piece.text for pieces in told if pieces for piece in pieces[1:]]))
-        return [self._join(pieces, next(first), rest) if pieces else None for pieces in told]
+        rest = iter(self._encoded(["\n" + piece.text for pieces in pieces_of if pieces for piece in pieces[1:]]))
+        return [self._join(pieces, next(first), rest) if pieces else None for pieces in pieces_of]
 
     def text(self, ids: Sequence[int]) -> str:
         return str(self._tokenizer.decode(ids))
@@ -87,52 +87,52 @@ class Template:
 
     def _pieces(self, chat: Sequence[ChatMessage]) -> Iterator[_Piece]:
         """Yields, for each learned message, the text before it, the message and its end."""
-        told = [{"role": message.role, "content": message.text} for message in chat]
-        text, marks = self._rendered(told)
+        messages = [{"role": message.role, "content": message.text} for message in chat]
+        text, marks = self._rendered(messages)
         reached = 0
         for number, message in enumerate(chat):
             if not message.learned:
                 continue
-            start = self._start(told, number, text, marks)
-            found = text.find(message.text.strip(), start)
-            if found < 0:
+            start = self._start(messages, number, text, marks)
+            at = text.find(message.text.strip(), start)
+            if at < 0:
                 raise self._cannot_mark(f"message {number + 1} is not rendered verbatim")
-            end = found + len(message.text.strip())
+            end = at + len(message.text.strip())
             yield _Piece(text[reached:start], False)
-            yield _Piece(text[found:end], True)
+            yield _Piece(text[at:end], True)
             reached = self._end(text, end)
             yield _Piece(text[end:reached], True, ending=True)
         if reached < len(text) and chat[-1].learned is False:
             yield _Piece(text[reached:], False)
 
-    def _start(self, told: list[dict[str, str]], number: int, text: str, marks: Marks | None) -> int:
-        before, _ = self._rendered(told[:number], prompt=True)
+    def _start(self, messages: list[dict[str, str]], number: int, text: str, marks: Marks | None) -> int:
+        before, _ = self._rendered(messages[:number], prompt=True)
         if text.startswith(before):
             return len(before)
         if marks:
-            place = sum(message["role"] == "assistant" for message in told[:number])
+            place = sum(message["role"] == "assistant" for message in messages[:number])
             return marks[place][0]
         raise self._cannot_mark(f"the text before message {number + 1} depends on later messages")
 
     def _end(self, text: str, end: int) -> int:
         """Returns the end of the next special token."""
-        found = [at + len(token) for token in self._special if (at := text.find(token, end)) >= 0]
-        if not found:
+        ends = [at + len(token) for token in self._special if (at := text.find(token, end)) >= 0]
+        if not ends:
             raise self._cannot_mark("no special token ends a reply")
-        return min(found)
+        return min(ends)
 
-    def _rendered(self, told: list[dict[str, str]], *, prompt: bool = False) -> tuple[str, Marks | None]:
+    def _rendered(self, messages: list[dict[str, str]], *, prompt: bool = False) -> tuple[str, Marks | None]:
         marked = _MARK in self._tokenizer.chat_template and not prompt
         try:
             (text,), marks = render_jinja_template(
-                conversations=[told],
+                conversations=[messages],
                 chat_template=self._tokenizer.chat_template,
                 add_generation_prompt=prompt,
                 return_assistant_tokens_mask=marked,
                 **self._tokenizer.special_tokens_map,
             )
         except TemplateError as error:
-            roles = ", ".join(dict.fromkeys(message["role"] for message in told))
+            roles = ", ".join(dict.fromkeys(message["role"] for message in messages))
             raise CannotTrain(f"the chat template of {self._name} rejects a chat of {roles}: {error}") from error
         return text, marks[0] if marked else None
 

@@ -41,26 +41,26 @@ def check(job: Job, workers: int, report_read: ReadCallback = _quiet) -> None:
 def train(job: Job, report_read: ReadCallback = _quiet) -> None:
     """Resumes from the newest checkpoint if there is one; the report marks a finished training."""
     folder = TrainingFolder(job)
-    with world() as own, ExitStack() as held:
-        check_batch(job.settings, own.size)
-        if own.first:
-            identity = held.enter_context(folder.opened())
+    with world() as group, ExitStack() as stack:
+        check_batch(job.settings, group.size)
+        if group.first:
+            identity = stack.enter_context(folder.opened())
         try:
-            if own.first:
+            if group.first:
                 _prepared(folder, job, report_read)
-            own.wait()
+            group.wait()
             prepared = Prepared(folder.prepared)
-            model = build(job.base, job.settings, own, job.adapter)
+            model = build(job.base, job.settings, group, job.adapter)
             log = StepLog(folder.metrics, folder.path / "tensorboard")
-            held.callback(log.close)
-            loop = Loop(model, prepared, job.settings, own, folder.checkpoints, log)
+            stack.callback(log.close)
+            loop = Loop(model, prepared, job.settings, group, folder.checkpoints, log)
             progress = loop.run()
             trained = weights(model)
-            if own.first:
-                _finish(folder, job, identity, loop, prepared, model, trained, progress, own)
-            own.wait()
+            if group.first:
+                _finish(folder, job, identity, loop, prepared, model, trained, progress, group)
+            group.wait()
         except CannotTrain as failure:
-            if own.first:
+            if group.first:
                 folder.note_failure(failure)
             raise
 
@@ -83,21 +83,21 @@ def _finish(
     model: Any,
     trained: Any,
     progress: Progress,
-    own: World,
+    group: World,
 ) -> None:
     schedule, curve = loop.schedule, steps(folder.metrics)
-    found = report(
+    content = report(
         job,
         identity,
         summary=prepared.summary,
         packed={"sequences": schedule.sequences, "filled": round(schedule.filled, 4)},
         steps=curve,
         progress=progress,
-        workers=own.size,
+        workers=group.size,
     )
     best = loop.checkpoints.best() if progress.best is not None else trained
-    save(job, model, best, found, curve)
-    folder.write(REPORT, found)
+    save(job, model, best, content, curve)
+    folder.write(REPORT, content)
 
 
 def main() -> None:

@@ -129,11 +129,11 @@ class _Calls:
         try:
             chat = ChatRequest.model_validate_json(await _body(request))
             # OpenAI's clients repeat the key when they retry.
-            wanted = chat.request(self._adapter(chat.model), request.headers.get("idempotency-key", ""))
+            generate_request = chat.request(self._adapter(chat.model), request.headers.get("idempotency-key", ""))
             answer, caller = ChatResponse(chat.model), request.headers.get("traceparent", "")
             if not chat.stream:
-                return JSONResponse(answer.whole(await self._handler.generate(wanted, caller)))
-            deltas = self._handler.stream(wanted, caller)
+                return JSONResponse(answer.whole(await self._handler.generate(generate_request, caller)))
+            deltas = self._handler.stream(generate_request, caller)
             # An invalid request fails before its first piece, while the status can still be set.
             events = _events(await anext(deltas), deltas, answer, usage=chat.wants_usage)
             return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-cache"})

@@ -91,12 +91,12 @@ class ChatBackend:
             at_most = self._settings.max_adapters
             if adapter.name not in self._adapters and len(self._adapters) >= at_most:
                 raise InvalidRequest(f"{at_most} adapters are loaded, which is the limit: unload one")
-            found = await asyncio.to_thread(read_adapter, adapter)
-            check_fits(found, self._digest, self._model)
-            await self._engine.load_adapter(found.name, Path(found.path))
-            self._adapters[found.name] = found
+            loaded = await asyncio.to_thread(read_adapter, adapter)
+            check_fits(loaded, self._digest, self._model)
+            await self._engine.load_adapter(loaded.name, Path(loaded.path))
+            self._adapters[loaded.name] = loaded
             self._metrics.adapters(len(self._adapters))
-            return found
+            return loaded
 
     async def unload_adapter(self, name: str) -> None:
         async with self._changing:
@@ -148,10 +148,10 @@ class ChatBackend:
         if requested.max_tokens > limit:
             raise InvalidRequest(f"max_tokens is {requested.max_tokens}, above the limit of {limit}")
         room = context - prompt_tokens
-        wanted = requested.max_tokens or max(1, min(limit, room))
-        if wanted > room:
+        max_tokens = requested.max_tokens or max(1, min(limit, room))
+        if max_tokens > room:
             raise TooLong(
-                f"the prompt has {prompt_tokens} tokens and its answer may have {wanted}, which is more than the "
+                f"the prompt has {prompt_tokens} tokens and its answer may have {max_tokens}, which is more than the "
                 f"{context} of {self._model.name}'s context: shorten the prompt or lower max_tokens"
             )
-        return Sampling(temperature=requested.temperature, top_p=requested.top_p or 1.0, max_tokens=wanted)
+        return Sampling(temperature=requested.temperature, top_p=requested.top_p or 1.0, max_tokens=max_tokens)

@@ -16,10 +16,10 @@ _STYLE = {"whitespace_flexible": False}
 def grammar(schema: str) -> str:
     """Returns the schema's grammar in llguidance's notation."""
     try:
-        read: Any = json.loads(schema)
-        made = LLMatcher.grammar_from_json_schema(read, overrides=_STYLE)
+        parsed: Any = json.loads(schema)
+        compiled = LLMatcher.grammar_from_json_schema(parsed, overrides=_STYLE)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"invalid JSON schema: {error}") from error
-    if problem := LLMatcher.validate_grammar(made):
+    if problem := LLMatcher.validate_grammar(compiled):
         raise InvalidRequest(f"unsupported schema: {problem}")
-    return str(made)
+    return str(compiled)

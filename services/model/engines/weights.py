@@ -19,18 +19,20 @@ def check_base(folder: Path) -> None:
         raise MissingWeights(f"{folder} is not a model: missing {', '.join(missing)}")
 
 
-def read_adapter(asked: Adapter) -> Adapter:
+def read_adapter(requested: Adapter) -> Adapter:
     """Returns the adapter with its digests; raises MissingWeights if a requested digest does not match."""
-    folder = Path(asked.path)
+    folder = Path(requested.path)
     missing = [name for name in (ADAPTER_WEIGHTS, ADAPTER_CONFIG) if not (folder / name).is_file()]
     if missing:
         raise MissingWeights(f"{folder} is not an adapter: missing {', '.join(missing)}")
     digest = digest_of([folder / ADAPTER_WEIGHTS])
-    if asked.digest not in ("", digest):
+    if requested.digest not in ("", digest):
         raise MissingWeights(
-            f"the weights in {folder} have the digest {digest}, not {asked.digest}: name the folder with that digest"
+            f"the weights in {folder} are {digest}, not {requested.digest}: name the folder with that digest"
         )
-    return Adapter(name=asked.name, path=asked.path, digest=digest, base_digest=asked.base_digest or named_base(folder))
+    return Adapter(
+        name=requested.name, path=requested.path, digest=digest, base_digest=requested.base_digest or named_base(folder)
+    )
 
 
 def check_fits(adapter: Adapter, base: str, model: Path) -> None:

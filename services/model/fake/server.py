@@ -90,42 +90,42 @@ class FakeServer:
         if fate is Fate.FAILED:
             return _error(500, "The server had an error while processing your request", code="internal_error")
         try:
-            asked = json.loads(body)
-            text = await self._text(asked, request.headers)
+            params = json.loads(body)
+            text = await self._text(params, request.headers)
         except _WrongFormat as error:
             return _error(400, str(error), code="unsupported_value", param="response_format")
         except (ValueError, KeyError, TypeError, ModelRefused) as error:
             return _error(400, f"{type(error).__name__}: {error}", code="invalid_request")
-        answer = _completion(asked, text, number)
-        if asked.get("stream"):
-            return await self._stream(request, asked, answer, text, cut=fate is Fate.TRUNCATED)
+        answer = _completion(params, text, number)
+        if params.get("stream"):
+            return await self._stream(request, params, answer, text, cut=fate is Fate.TRUNCATED)
         content = json.dumps(answer, ensure_ascii=False).encode()
         if fate is Fate.TRUNCATED:
             return await _cut(request, content)
         return web.Response(body=content[1:] if fate is Fate.MALFORMED else content, content_type="application/json")
 
-    async def _text(self, asked: dict[str, Any], headers: Mapping[str, str]) -> str:
-        wanted = asked.get("response_format") or {"type": "text"}
-        if wanted["type"] not in _KNOWN[self._settings.formats]:
-            raise _WrongFormat(f"Invalid parameter: 'response_format' of type {wanted['type']!r} is not supported")
-        messages = [Message(role=message["role"], text=message["content"]) for message in asked["messages"]]
+    async def _text(self, params: dict[str, Any], headers: Mapping[str, str]) -> str:
+        chosen = params.get("response_format") or {"type": "text"}
+        if chosen["type"] not in _KNOWN[self._settings.formats]:
+            raise _WrongFormat(f"Invalid parameter: 'response_format' of type {chosen['type']!r} is not supported")
+        messages = [Message(role=message["role"], text=message["content"]) for message in params["messages"]]
         if prompt := headers.get(PROMPT_HEADER):
             request = GenerateRequest(prompt=prompt, messages=messages, seed=int(headers.get(SEED_HEADER, 0)))
             return (await self._model.generate(request)).text
-        chance = draw("fake", asked.get("seed", 0), *(message.text for message in messages))
-        if wanted["type"] != "json_schema":
+        chance = draw("fake", params.get("seed", 0), *(message.text for message in messages))
+        if chosen["type"] != "json_schema":
             return sentence(chance)
-        return json.dumps(value_of(wanted["json_schema"]["schema"], chance))
+        return json.dumps(value_of(chosen["json_schema"]["schema"], chance))
 
     def _refused_key(self, request: web.Request) -> web.Response | None:
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if not self._settings.key or given == self._settings.key:
+        key = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if not self._settings.key or key == self._settings.key:
             return None
         # Some servers repeat the key.
-        return _error(401, f"Incorrect API key provided: {given}", code="invalid_api_key")
+        return _error(401, f"Incorrect API key provided: {key}", code="invalid_api_key")
 
     async def _stream(
-        self, request: web.Request, asked: dict[str, Any], answer: dict[str, Any], text: str, *, cut: bool
+        self, request: web.Request, params: dict[str, Any], answer: dict[str, Any], text: str, *, cut: bool
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
@@ -135,7 +135,7 @@ class FakeServer:
         if cut:
             return _hung_up(request, response)
         await response.write(_chunk(answer, {}, "stop"))
-        if (asked.get("stream_options") or {}).get("include_usage"):
+        if (params.get("stream_options") or {}).get("include_usage"):
             await response.write(_event({**_common(answer), "choices": [], "usage": answer["usage"]}))
         await response.write(b"data: [DONE]\n\n")
         return response
@@ -145,13 +145,13 @@ class _WrongFormat(Exception):
     """The server does not support the requested response format."""
 
 
-def _completion(asked: dict[str, Any], text: str, number: int) -> dict[str, Any]:
-    prompt_tokens = sum(_words(message["content"]) for message in asked["messages"])
+def _completion(params: dict[str, Any], text: str, number: int) -> dict[str, Any]:
+    prompt_tokens = sum(_words(message["content"]) for message in params["messages"])
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": 0,
-        "model": asked["model"],
+        "model": params["model"],
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
         "usage": {
             "prompt_tokens": prompt_tokens,
