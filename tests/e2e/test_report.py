@@ -241,7 +241,7 @@ async def test_a_search_reads_every_text(page: Page, calculated: Conversation) -
     assert await page.evaluate("document.querySelector('#list a').hash") == f"#{calculated.id}"
     assert await searched(page, calculated.id[:24]) == 1
     assert await searched(page, "no conversation says this") == 0
-    assert "Nothing fits" in await page.evaluate("document.getElementById('list').textContent")
+    assert "No conversation matches" in await page.evaluate("document.getElementById('list').textContent")
     await page.press("Escape")
     assert await page.evaluate(COUNT) > 1
 

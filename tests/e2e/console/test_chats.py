@@ -47,7 +47,7 @@ async def test_a_person_talks_with_the_tutor_and_has_it_kept(page: Page, folder:
     await page.until("!document.querySelector('dialog')")
     await page.click(".tools button", "Finish")
     await page.click("dialog[open] button", "Keep it")
-    await page.until("document.querySelector('.toast')?.textContent.includes('it is kept')")
+    await page.until("document.querySelector('.toast')?.textContent.includes('is kept')")
     await page.until("document.querySelector('main form.beginning')")
     kept = await kept_of_a_person(folder / "data")
     assert [turn.student.text for turn in kept.turns][1] == "I think it is 12."
@@ -74,7 +74,7 @@ async def test_a_person_who_does_not_want_it_leaves_nothing(page: Page, folder: 
     await talked(page, "I will not be remembered.")
     await page.click(".tools button", "Finish")
     await page.click("dialog[open] button", "Do not keep it")
-    await page.until("document.querySelector('.toast')?.textContent.includes('Nothing of it')")
+    await page.until("document.querySelector('.toast')?.textContent.includes('was deleted')")
     log = folder / "data" / LOG
     written = b"".join(file.read_bytes() for file in log.parent.glob(f"{log.name}*"))
     assert b"conversation" in written

@@ -59,7 +59,7 @@ async def test_a_reader_steers_nothing(served: Site, grown: str, tmp_path_factor
         await reader.until(f"{TITLE} === 'Sign in'")
         await reader.fill("#token", "nobody's token")
         await reader.press("Enter")
-        await reader.until("document.getElementById('token-fault').textContent.includes('Nobody')")
+        await reader.until("document.getElementById('token-fault').textContent.includes('not known')")
     served.call("POST", f"/v1/runs/{run}/cancel", {})
 
 
@@ -90,7 +90,7 @@ async def test_a_dead_letter_is_read_and_tried_again(page: Page, served: Site, f
 
 async def test_the_pipeline_shows_every_service(page: Page) -> None:
     await gone(page, "pipeline", "Pipeline")
-    await page.until("document.querySelector('.pipeline .note').textContent !== 'Asking…'")
+    await page.until("document.querySelector('.pipeline .note').textContent !== 'Loading…'")
     names = await page.evaluate("[...document.querySelectorAll('.node .name')].map((name) => name.textContent)")
     rows = await page.evaluate("[...document.querySelectorAll('.topics tbody th')].map((name) => name.textContent)")
     assert set(rows) <= set(names)

@@ -72,7 +72,7 @@ async def test_filters_and_search_narrow_the_list(page: Page, grown: str) -> Non
     await page.until("document.activeElement.type === 'search'")
     await page.write(question[:40].upper())
     await page.until("document.querySelectorAll('.list a').length === 1")
-    assert "1 conversation fits" in await page.evaluate("document.querySelector('.found').textContent")
+    assert "1 conversation matches" in await page.evaluate("document.querySelector('.found').textContent")
     await page.click(".choice label", "Rejected")
     await page.until("document.querySelector('.nothing').checkVisibility()")
     assert await page.evaluate("document.querySelectorAll('.list a').length") == 0
