@@ -43,4 +43,4 @@ def page() -> HttpRoute:
     async def look(context: RequestContext) -> Response:
         return await files.get_response("index.html", context.request.scope)
 
-    return HttpRoute(method="GET", path="/", action="", summary="The console.", handler=look, media="text/html")
+    return HttpRoute("GET", "/", "", "The console.", look, media="text/html")

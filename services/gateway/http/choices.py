@@ -52,9 +52,7 @@ def choices(gateway: Gateway, models: Models) -> HttpRoute:
         return json_response(asdict(await asyncio.to_thread(_choices, gateway, models)))
 
     summary = "What somebody who starts a run or a chat may choose from."
-    return HttpRoute(
-        method="GET", path="/v1/choices", action="GetChoices", summary=summary, handler=list_choices, answer=Choices
-    )
+    return HttpRoute("GET", "/v1/choices", "GetChoices", summary, list_choices, answer=Choices)
 
 
 def _choices(gateway: Gateway, models: Models) -> Choices:

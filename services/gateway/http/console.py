@@ -27,11 +27,11 @@ def watch_pipeline(gateway: Gateway) -> HttpRoute:
         return await context.stream(events())
 
     return HttpRoute(
-        method="GET",
-        path="/v1/pipeline/watch",
-        action="WatchPipeline",
-        summary="What waits where, once a second.",
-        handler=watch,
+        "GET",
+        "/v1/pipeline/watch",
+        "WatchPipeline",
+        "What waits where, once a second.",
+        watch,
         answer=Pipeline.DESCRIPTOR,
         media="text/event-stream",
     )
@@ -46,11 +46,11 @@ def conversation_view(gateway: Gateway) -> HttpRoute:
         return json_response(await asyncio.to_thread(_view, found))
 
     return HttpRoute(
-        method="GET",
-        path="/v1/runs/{run}/conversations/{conversation}/view",
-        action="ViewConversation",
-        summary="A finished conversation as the console draws it.",
-        handler=show_view,
+        "GET",
+        "/v1/runs/{run}/conversations/{conversation}/view",
+        "ViewConversation",
+        "A finished conversation as the console draws it.",
+        show_view,
     )
 
 

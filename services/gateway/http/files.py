@@ -70,19 +70,19 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[HttpRoute, HttpRoute]
 
     return (
         HttpRoute(
-            method="GET",
-            path="/v1/runs/{run}/files",
-            action="ListFiles",
-            summary="The files of a run's dataset; none where the gateway does not see it.",
-            handler=list_files,
+            "GET",
+            "/v1/runs/{run}/files",
+            "ListFiles",
+            "The files of a run's dataset; none where the gateway does not see it.",
+            list_files,
             answer=Files,
         ),
         HttpRoute(
-            method="GET",
-            path="/v1/runs/{run}/files/{name:path}",
-            action="GetFile",
-            summary="One file of a run's dataset.",
-            handler=download,
+            "GET",
+            "/v1/runs/{run}/files/{name:path}",
+            "GetFile",
+            "One file of a run's dataset.",
+            download,
             media="application/octet-stream",
         ),
     )

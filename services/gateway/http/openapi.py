@@ -66,7 +66,7 @@ class OpenApiDocument:
         async def show(_: RequestContext) -> Response:
             return json_response(self.document)
 
-        return HttpRoute(method="GET", path=PATH, action="", summary="This document.", handler=show)
+        return HttpRoute("GET", PATH, "", "This document.", show)
 
     def _operation(self, route: Route) -> Schema:
         name, action = (route.name, route.name) if isinstance(route, RpcRoute) else (_operation_id(route), route.action)

@@ -17,7 +17,7 @@ Method = Literal["GET", "POST", "DELETE"]
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class RpcRoute:
     """Takes the fields in braces from the path, the others from the body or, for a GET, from the query."""
 
@@ -40,7 +40,7 @@ class RpcRoute:
         return self.descriptor.output_type
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class HttpRoute:
     """A route that is no RPC."""
 
@@ -60,19 +60,19 @@ class HttpRoute:
 Route = RpcRoute | HttpRoute
 
 RPC_ROUTES: tuple[RpcRoute, ...] = (
-    RpcRoute(method="GET", path="/v1/runs", name="ListRuns"),
-    RpcRoute(method="POST", path="/v1/runs", name="StartRun"),
+    RpcRoute("GET", "/v1/runs", "ListRuns"),
+    RpcRoute("POST", "/v1/runs", "StartRun"),
     # Comes before {run}: no run has this id.
-    RpcRoute(method="GET", path="/v1/runs/watch", name="WatchRuns", event="runs"),
-    RpcRoute(method="GET", path="/v1/runs/{run}", name="GetRun"),
-    RpcRoute(method="POST", path="/v1/runs/{run}/cancel", name="CancelRun"),
-    RpcRoute(method="POST", path="/v1/runs/{run}/pause", name="PauseRun"),
-    RpcRoute(method="POST", path="/v1/runs/{run}/resume", name="ResumeRun"),
-    RpcRoute(method="GET", path="/v1/runs/{run}/watch", name="WatchRun", event="run"),
-    RpcRoute(method="GET", path="/v1/runs/{run}/conversations", name="ListConversations"),
-    RpcRoute(method="GET", path="/v1/runs/{run}/conversations/tail", name="TailConversations", event="conversation"),
-    RpcRoute(method="GET", path="/v1/runs/{run}/conversations/{conversation}", name="GetConversation"),
-    RpcRoute(method="GET", path="/v1/dead-letters", name="ListDeadLetters"),
-    RpcRoute(method="POST", path="/v1/dead-letters/{id}/replay", name="ReplayDeadLetter"),
-    RpcRoute(method="GET", path="/v1/pipeline", name="GetPipeline"),
+    RpcRoute("GET", "/v1/runs/watch", "WatchRuns", event="runs"),
+    RpcRoute("GET", "/v1/runs/{run}", "GetRun"),
+    RpcRoute("POST", "/v1/runs/{run}/cancel", "CancelRun"),
+    RpcRoute("POST", "/v1/runs/{run}/pause", "PauseRun"),
+    RpcRoute("POST", "/v1/runs/{run}/resume", "ResumeRun"),
+    RpcRoute("GET", "/v1/runs/{run}/watch", "WatchRun", event="run"),
+    RpcRoute("GET", "/v1/runs/{run}/conversations", "ListConversations"),
+    RpcRoute("GET", "/v1/runs/{run}/conversations/tail", "TailConversations", event="conversation"),
+    RpcRoute("GET", "/v1/runs/{run}/conversations/{conversation}", "GetConversation"),
+    RpcRoute("GET", "/v1/dead-letters", "ListDeadLetters"),
+    RpcRoute("POST", "/v1/dead-letters/{id}/replay", "ReplayDeadLetter"),
+    RpcRoute("GET", "/v1/pipeline", "GetPipeline"),
 )

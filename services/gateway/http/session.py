@@ -81,17 +81,15 @@ def _session(context: RequestContext, credentials: Credentials) -> dict[str, obj
 
 
 ROUTES = (
+    HttpRoute("GET", "/v1/session", "", "Who is signed in.", show_session, answer=Session),
     HttpRoute(
-        method="GET", path="/v1/session", action="", summary="Who is signed in.", handler=show_session, answer=Session
-    ),
-    HttpRoute(
-        method="POST",
-        path="/v1/session",
-        action="",
-        summary="Sign in with a token: the answer sets a cookie.",
-        handler=sign_in,
+        "POST",
+        "/v1/session",
+        "",
+        "Sign in with a token: the answer sets a cookie.",
+        sign_in,
         body=SignIn,
         answer=Session,
     ),
-    HttpRoute(method="DELETE", path="/v1/session", action="", summary="Sign out.", handler=sign_out),
+    HttpRoute("DELETE", "/v1/session", "", "Sign out.", sign_out),
 )

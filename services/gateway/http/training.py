@@ -70,9 +70,7 @@ def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
         return json_response(asdict(found))
 
     summary = "Trained adapters, and evaluations."
-    return HttpRoute(
-        method="GET", path="/v1/training", action="GetTraining", summary=summary, handler=show_training, answer=Training
-    )
+    return HttpRoute("GET", "/v1/training", "GetTraining", summary, show_training, answer=Training)
 
 
 def _training(adapters: str | None, evaluations: Path | None) -> Training:
