@@ -81,27 +81,27 @@ def _print(changes: Sequence[Change], *, as_json: bool, summary: str) -> None:
     if not changes:
         click.echo("nothing to do: every topic is as it is to be")
         return
-    width = max(len(change.wanted.topic) for change in changes)
+    width = max(len(change.desired.topic) for change in changes)
     for change in changes:
-        click.echo(f"{change.action:<9}  {change.wanted.topic:<{width}}  {_in_words(change)}")
+        click.echo(f"{change.action:<9}  {change.desired.topic:<{width}}  {_in_words(change)}")
     click.echo(summary)
 
 
 def _as_json(change: Change) -> dict[str, Any]:
     differences = change.differences()
     return {
-        "topic": change.wanted.topic,
+        "topic": change.desired.topic,
         "action": change.action,
-        "before": {name: before for name, (before, _) in differences.items() if change.found},
+        "before": {name: before for name, (before, _) in differences.items() if change.actual},
         "after": {name: after for name, (_, after) in differences.items()},
     }
 
 
 def _in_words(change: Change) -> str:
-    if change.found is None:
-        copies = "once" if change.wanted.replication == 1 else f"{change.wanted.replication} times"
-        policy = change.wanted.configs["cleanup.policy"]
-        return f"{change.wanted.partitions} partitions, kept {copies}, cleanup.policy {policy}"
+    if change.actual is None:
+        copies = "once" if change.desired.replication == 1 else f"{change.desired.replication} times"
+        policy = change.desired.configs["cleanup.policy"]
+        return f"{change.desired.partitions} partitions, kept {copies}, cleanup.policy {policy}"
     return ", ".join(f"{name} {before} -> {after}" for name, (before, after) in change.differences().items())
 
 

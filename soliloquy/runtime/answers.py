@@ -37,9 +37,9 @@ class Answer(BaseModel):
     @classmethod
     def written(cls, **values: Any) -> str:
         """Returns the canonical text of an answer, with only the whitespace that a grammar allows."""
-        told = {key: values[name] for name, key in _keys(cls).items() if values[name] is not None}
+        fields = {key: values[name] for name, key in _keys(cls).items() if values[name] is not None}
         # Five times as fast as `json.dumps`, and the bytes are the same.
-        return to_json(told).decode()
+        return to_json(fields).decode()
 
     @classmethod
     def json_schema(cls) -> str:
@@ -95,7 +95,7 @@ def _escaped(string: re.Match[str]) -> str:
 
 def _completed(text: str) -> str:
     """Returns the object at the start of the text, with trailing commas removed and all brackets closed."""
-    kept: list[str] = []
+    characters: list[str] = []
     open_brackets: list[str] = []
     quote = ""
     escaped = False
@@ -112,26 +112,26 @@ def _completed(text: str) -> str:
         elif character in "{[(":
             open_brackets.append({"{": "}", "[": "]", "(": ")"}[character])
         elif character in "}])":
-            _drop_trailing_comma(kept)
+            _drop_trailing_comma(characters)
             if open_brackets:
                 open_brackets.pop()
-        kept.append(character)
+        characters.append(character)
         if not open_brackets and not quote:
-            return "".join(kept)
+            return "".join(characters)
     if quote:
         raise Unreadable("the answer stops in the middle of a text")
-    while kept and kept[-1] in " \n\r\t`":
-        kept.pop()
-    _drop_trailing_comma(kept)
-    return "".join(kept) + "".join(reversed(open_brackets))
+    while characters and characters[-1] in " \n\r\t`":
+        characters.pop()
+    _drop_trailing_comma(characters)
+    return "".join(characters) + "".join(reversed(open_brackets))
 
 
-def _drop_trailing_comma(kept: list[str]) -> None:
-    position = len(kept) - 1
-    while position >= 0 and kept[position].isspace():
+def _drop_trailing_comma(characters: list[str]) -> None:
+    position = len(characters) - 1
+    while position >= 0 and characters[position].isspace():
         position -= 1
-    if position >= 0 and kept[position] == ",":
-        del kept[position]
+    if position >= 0 and characters[position] == ",":
+        del characters[position]
 
 
 def _load_json(text: str, *, strict: bool) -> dict[str, Any] | None:

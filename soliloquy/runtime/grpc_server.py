@@ -1,14 +1,13 @@
 """Serves a gRPC service with health checks and reflection on one address."""
 
 import asyncio
-import socket
 from collections.abc import Callable, Sequence
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from soliloquy.runtime.listening import CannotListen
+from soliloquy.runtime.listening import listening
 
 _LOOK_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 0.5
@@ -38,8 +37,9 @@ class GrpcServer:
 
     async def start(self, address: str) -> str:
         """Starts listening and returns the bound address; port 0 picks a free port."""
-        host, _, port = address.rpartition(":")
-        await _check(host.strip("[]"), int(port))
+        # gRPC does not say why it cannot bind an address.
+        with listening(address):
+            pass
         options = (
             ("grpc.max_receive_message_length", self._most_bytes),
             # Otherwise two servers could share the port and split the calls.
@@ -57,7 +57,7 @@ class GrpcServer:
         await self._tell_health()
         self._following = asyncio.create_task(self._follow())
         await server.start()
-        return f"{host}:{bound}"
+        return f"{address.rpartition(':')[0]}:{bound}"
 
     async def leave(self) -> None:
         """Reports itself unhealthy but keeps answering."""
@@ -79,15 +79,3 @@ class GrpcServer:
         response = health_pb2.HealthCheckResponse
         for service in (health.OVERALL_HEALTH, self._service):
             await self._health.set(service, response.NOT_SERVING if self._fault() else response.SERVING)
-
-
-async def _check(host: str, port: int) -> None:
-    """Raises CannotListen with the reason, which gRPC does not tell."""
-    try:
-        addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        for family, kind, protocol, _, address in addresses:
-            with socket.socket(family, kind, protocol) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(address)
-    except OSError as error:
-        raise CannotListen(f"cannot listen on {host}:{port}: {error.strerror}: choose another address") from error

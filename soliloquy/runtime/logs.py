@@ -96,20 +96,22 @@ def _entry(record: logging.LogRecord, service: str) -> Entry:
 
 def _subject(event: Event) -> Entry:
     """Returns the run, conversation and trace of an event, as far as it names them."""
-    found: Entry = {"trace": event.traceparent.split("-")[1]} if event.traceparent else {}
+    subject: Entry = {"trace": event.traceparent.split("-")[1]} if event.traceparent else {}
     try:
         message = message_of(event)
     except Undecodable:
-        return found
+        return subject
     assert isinstance(message, ConversationEvent | RunEvent)
     if isinstance(message, ConversationEvent):
-        found = {"conversation": message.conversation.id, **found}
-    return {"run": run_of(message).id, **found}
+        subject = {"conversation": message.conversation.id, **subject}
+    return {"run": run_of(message).id, **subject}
 
 
 def _text(entry: Entry) -> str:
     at = time.strftime("%H:%M:%S", time.localtime(datetime.fromisoformat(entry["ts"]).timestamp()))
     level = "" if entry["level"] == "info" else f"{entry['level'].upper()} "
-    told = {name: entry[name] for name in ("run", "conversation", "trace") if name in entry} | entry.get("fields", {})
-    details = "".join(f" {name}={value}" for name, value in told.items())
+    attributes = {name: entry[name] for name in ("run", "conversation", "trace") if name in entry} | entry.get(
+        "fields", {}
+    )
+    details = "".join(f" {name}={value}" for name, value in attributes.items())
     return f"{at} {level}{entry['service']}: {entry['message']}{details}"

@@ -266,5 +266,5 @@ def _remember(ids: OrderedDict[str, None], event_id: str) -> None:
 
 def _failure(event: Event, error: Exception) -> dict[str, object]:
     """Returns the log fields of a failure; the error message stays with the event."""
-    told = {"topic": origin(event.topic), "event": event.id, "attempt": event.attempt, "error": type(error).__name__}
-    return {"fields": told}
+    fields = {"topic": origin(event.topic), "event": event.id, "attempt": event.attempt, "error": type(error).__name__}
+    return {"fields": fields}

@@ -62,18 +62,20 @@ class CachedModel:
         self._model = model
         self._name = name
         self._cache = cache
-        self._asked = f"{endpoint.engine}\n{endpoint.model}\n{endpoint.schema}\n".encode()
+        self._model_identity = f"{endpoint.engine}\n{endpoint.model}\n{endpoint.schema}\n".encode()
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         """The key is the whole request except its id: messages, schema, sampling, seed and adapter."""
-        asked = GenerateRequest()
-        asked.CopyFrom(request)
-        asked.ClearField("id")
-        key = hashlib.blake2b(self._asked + asked.SerializeToString(deterministic=True), digest_size=16).digest()
-        if kept := self._cache.find(key):
+        keyed = GenerateRequest()
+        keyed.CopyFrom(request)
+        keyed.ClearField("id")
+        key = hashlib.blake2b(
+            self._model_identity + keyed.SerializeToString(deterministic=True), digest_size=16
+        ).digest()
+        if cached := self._cache.find(key):
             metrics.CALLS.labels(self._name, request.role, "cached").inc()
             spans.note(endpoint=self._name, outcome="cached")
-            return kept
+            return cached
         answer = await self._model.generate(request, stream_listener)
         self._cache.keep(key, answer)
         return answer

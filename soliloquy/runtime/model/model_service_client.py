@@ -60,20 +60,20 @@ class ModelServiceClient:
 
     def _error(self, error: grpc.aio.AioRpcError) -> Exception:
         code, details = error.code(), " ".join((error.details() or "").split())
-        said = f"{code.name}: {details}"
+        description = f"{code.name}: {details}"
         if code in _HOPELESS:
-            return EndpointRefuses(f"{self._where} cannot be used ({said})")
+            return EndpointRefuses(f"{self._where} cannot be used ({description})")
         if code in _REFUSED:
-            return ModelRefused(f"{self._where} refused ({said})")
+            return ModelRefused(f"{self._where} refused ({description})")
         match code:
             case grpc.StatusCode.UNAVAILABLE:
-                return Unreachable(said)
+                return Unreachable(description)
             case grpc.StatusCode.RESOURCE_EXHAUSTED:
-                return Throttled(said, _pushback(error))
+                return Throttled(description, _pushback(error))
             case grpc.StatusCode.DEADLINE_EXCEEDED:
-                return TimedOut(said)
+                return TimedOut(description)
             case _:
-                return InvalidAnswer(said)
+                return InvalidAnswer(description)
 
 
 async def _streamed(deltas: AsyncIterable[Delta], receive: ChunkReceiver) -> Completion:
@@ -87,5 +87,5 @@ async def _streamed(deltas: AsyncIterable[Delta], receive: ChunkReceiver) -> Com
 
 def _pushback(error: grpc.aio.AioRpcError) -> float:
     """Returns the seconds that the service asks to wait."""
-    told = dict(error.trailing_metadata() or ()).get("grpc-retry-pushback-ms", "0")
-    return int(told) / 1_000 if isinstance(told, str) and told.isdecimal() else 0.0
+    trailers = dict(error.trailing_metadata() or ()).get("grpc-retry-pushback-ms", "0")
+    return int(trailers) / 1_000 if isinstance(trailers, str) and trailers.isdecimal() else 0.0

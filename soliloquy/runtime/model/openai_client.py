@@ -93,40 +93,40 @@ class OpenAIClient:
         if response.status == 200:
             return completion_of(content, asked=request.adapter or self._endpoint.model)
         words = _words(content)
-        said = f"{response.status}: {words}"
+        details = f"{response.status}: {words}"
         if response.status == 400 and schema != "none" and "response_format" in words:
             raise _SchemaRejected
         if response.status == 400 and bound == _BOUND and _OTHER_BOUND in words:
             raise _BoundRejected
         if response.status == 400 and receive and "stream" in words:
             raise _StreamRejected
-        raise self._error(response.status, said, retry_after(response.headers, time.time()))
+        raise self._error(response.status, details, retry_after(response.headers, time.time()))
 
-    def _error(self, status: int, said: str, after: float) -> Exception:
+    def _error(self, status: int, details: str, after: float) -> Exception:
         match status:
             case 401 | 403 if self._key.secret:
-                return EndpointRefuses(f"{self._where} refuses the key in {self._key.place} ({said})")
+                return EndpointRefuses(f"{self._where} refuses the key in {self._key.place} ({details})")
             case 401 | 403:
-                return EndpointRefuses(f"{self._where} requires a key: put it in {self._key.place} ({said})")
-            case 429 if "insufficient_quota" in said:
+                return EndpointRefuses(f"{self._where} requires a key: put it in {self._key.place} ({details})")
+            case 429 if "insufficient_quota" in details:
                 return EndpointRefuses(
-                    f"{self._where}: quota exhausted ({said}): add credit to the account or switch endpoints"
+                    f"{self._where}: quota exhausted ({details}): add credit to the account or switch endpoints"
                 )
             case 402 | 404 | 405 | 501 | 300 | 301 | 302 | 303 | 307 | 308:
                 return EndpointRefuses(
-                    f"{self._where} does not serve model {self._endpoint.model!r} ({said}): check the address "
+                    f"{self._where} does not serve model {self._endpoint.model!r} ({details}): check the address "
                     "and the model's name"
                 )
             case 429:
-                return Throttled(said, after)
+                return Throttled(details, after)
             case 408:
-                return TimedOut(said, after)
+                return TimedOut(details, after)
             case 503 | 529:
-                return Overloaded(said, after)
+                return Overloaded(details, after)
             case _ if 400 <= status < 500 and status not in (409, 425):
-                return ModelRefused(f"{self._where} refused ({said})")
+                return ModelRefused(f"{self._where} refused ({details})")
             case _:
-                return InvalidAnswer(said, after)
+                return InvalidAnswer(details, after)
 
 
 async def _joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:

@@ -65,8 +65,8 @@ class RemoteModel:
                 tries += 1
                 if tries == TRIES:
                     raise ModelFailed(f"{self.where} failed at the same call {tries} times: {fault}") from fault
-            told = fault.after * (1 + SPREAD * random.random())
-            await asyncio.sleep(told or pause * random.uniform(0.5, 1.0))
+            pushback = fault.after * (1 + SPREAD * random.random())
+            await asyncio.sleep(pushback or pause * random.uniform(0.5, 1.0))
             pause = min(PAUSE_CAP_SECONDS, 2 * pause)
 
     async def _attempt(

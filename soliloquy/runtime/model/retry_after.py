@@ -9,12 +9,12 @@ MOST_SECONDS = 600.0
 
 def retry_after(headers: Mapping[str, str], now: float) -> float:
     """Returns the seconds to wait, from a number or a date; 0 if the header is missing or unreadable."""
-    told = headers.get("Retry-After", "").strip()
+    value = headers.get("Retry-After", "").strip()
     try:
-        seconds = float(told)
+        seconds = float(value)
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(told).timestamp() - now
+            seconds = parsedate_to_datetime(value).timestamp() - now
         except ValueError:
             return 0.0
     return min(max(0.0, seconds), MOST_SECONDS) if seconds == seconds else 0.0

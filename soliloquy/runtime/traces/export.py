@@ -12,7 +12,7 @@ from opentelemetry.sdk.environment_variables import OTEL_BSP_MAX_QUEUE_SIZE, OTE
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
-from soliloquy.runtime.traces.metrics import DROPPED
+from soliloquy.runtime.instruments import counter
 from soliloquy.runtime.traces.recording import Recording
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.runtime.traces.spans import record_with
@@ -23,6 +23,10 @@ ENVIRONMENT = {OTEL_BSP_MAX_QUEUE_SIZE: "4096", OTEL_BSP_SCHEDULE_DELAY: "1000"}
 LAST_SECONDS = 3.0
 
 _log = logging.getLogger(__name__)
+DROPPED = counter("soliloquy_spans_dropped_total")
+# Create the labels up front, so that dashboards show 0 and not nothing.
+for reason in ("queue_full", "refused"):
+    DROPPED.labels(reason)
 
 
 @contextmanager

@@ -90,7 +90,7 @@ async def test_an_empty_cluster_gets_every_topic_and_then_there_is_nothing_to_do
     settings: KafkaSettings, operator: Operator
 ) -> None:
     changes = await apply(settings, replication=1)
-    assert {(change.action, change.wanted.topic) for change in changes} == {("create", topic) for topic in ALL}
+    assert {(change.action, change.desired.topic) for change in changes} == {("create", topic) for topic in ALL}
     assert await there(settings) == {shape.topic: shape.partitions for shape in shapes()}
     assert await plan(settings, replication=1) == []
     assert await apply(settings, replication=1) == []
@@ -151,9 +151,9 @@ async def test_configs_are_set_back_and_others_on_the_topic_stay(settings: Kafka
     await apply(settings, replication=1)
     await operator.configure(STARTED, {"retention.ms": "1000", "flush.messages": "7"})
     [change] = await apply(settings, replication=1)
-    assert (change.action, change.wanted.topic) == ("configure", STARTED)
+    assert (change.action, change.desired.topic) == ("configure", STARTED)
     assert change.differences()["retention.ms"] == ("1000", "604800000")
-    assert (await found(settings, STARTED)).own_configs == {**change.wanted.configs, "flush.messages": "7"}
+    assert (await found(settings, STARTED)).own_configs == {**change.desired.configs, "flush.messages": "7"}
 
 
 async def test_missing_topics_are_named_with_the_command_that_makes_them(
@@ -220,4 +220,4 @@ async def test_what_the_command_cannot_do_is_one_line(settings: KafkaSettings, o
     result = run([SOLILOQUY, "topics", "apply", "--replication", copies], environment=environment)
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    assert line.startswith(f"soliloquy: {copies} copies of each topic are wanted")
+    assert line.startswith(f"soliloquy: each topic needs {copies} copies")

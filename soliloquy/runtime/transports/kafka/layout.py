@@ -23,30 +23,30 @@ class LayoutRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    wanted: Shape
+    desired: Shape
     # None if the topic is missing.
-    found: ExistingTopic | None
+    actual: ExistingTopic | None
 
     @property
     def action(self) -> str:
-        if self.found is None:
+        if self.actual is None:
             return "create"
         return "grow" if self.grows else "configure"
 
     @property
     def grows(self) -> bool:
-        return self.found is not None and self.found.partitions < self.wanted.partitions
+        return self.actual is not None and self.actual.partitions < self.desired.partitions
 
     @property
     def configures(self) -> bool:
-        return self.found is not None and not self.wanted.configs.items() <= self.found.configs.items()
+        return self.actual is not None and not self.desired.configs.items() <= self.actual.configs.items()
 
     def differences(self) -> dict[str, tuple[str, str]]:
         """Returns actual and desired values by name; actual ones are empty for a missing topic."""
-        before = _facts(self.found) if self.found else {}
+        before = _facts(self.actual) if self.actual else {}
         return {
             name: (before.get(name, ""), value)
-            for name, value in _facts(self.wanted).items()
+            for name, value in _facts(self.desired).items()
             if before.get(name) != value
         }
 
@@ -59,10 +59,10 @@ async def plan(settings: KafkaSettings, *, replication: int | None = None, grow:
 
 async def apply(settings: KafkaSettings, *, replication: int | None = None, grow: bool = False) -> list[Change]:
     """Makes the changes and returns them. Concurrent calls are safe."""
-    wanted = shapes(replication)
-    topics = {shape.topic for shape in wanted}
+    desired = shapes(replication)
+    topics = {shape.topic for shape in desired}
     async with admin(settings) as cluster:
-        changes = left = await _changes(cluster, wanted, grow=grow)
+        changes = left = await _changes(cluster, desired, grow=grow)
         sent: list[Change] = []
         deadline = time.monotonic() + SETTLE_SECONDS
         while left or not await cluster.led(topics):
@@ -72,7 +72,7 @@ async def apply(settings: KafkaSettings, *, replication: int | None = None, grow
             await _carry_out(cluster, [change for change in left if change not in sent])
             sent += left
             await asyncio.sleep(PAUSE_SECONDS)
-            left = await _changes(cluster, wanted, grow=grow)
+            left = await _changes(cluster, desired, grow=grow)
     return changes
 
 
@@ -86,23 +86,23 @@ async def check(settings: KafkaSettings, topics: Sequence[str]) -> None:
             await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def _changes(cluster: Admin, wanted: Sequence[Shape], *, grow: bool) -> list[Change]:
-    found = await cluster.find({shape.topic for shape in wanted})
-    changes = [Change(wanted=shape, found=found.get(shape.topic)) for shape in wanted]
-    if any(change.found is None for change in changes):
-        _refuse_too_few_brokers(await cluster.brokers(), wanted[0].replication)
+async def _changes(cluster: Admin, desired: Sequence[Shape], *, grow: bool) -> list[Change]:
+    actual = await cluster.find({shape.topic for shape in desired})
+    changes = [Change(desired=shape, actual=actual.get(shape.topic)) for shape in desired]
+    if any(change.actual is None for change in changes):
+        _refuse_too_few_brokers(await cluster.brokers(), desired[0].replication)
     _refuse_harm(changes, grow=grow)
     return [change for change in changes if change.differences()]
 
 
 async def _carry_out(cluster: Admin, changes: Sequence[Change]) -> None:
-    if missing := [change.wanted for change in changes if change.found is None]:
+    if missing := [change.desired for change in changes if change.actual is None]:
         await cluster.create(missing)
-    await cluster.grow([change.wanted for change in changes if change.grows])
+    await cluster.grow([change.desired for change in changes if change.grows])
     configs = {
-        change.wanted.topic: {**change.found.own_configs, **change.wanted.configs}
+        change.desired.topic: {**change.actual.own_configs, **change.desired.configs}
         for change in changes
-        if change.found and change.configures
+        if change.actual and change.configures
     }
     if configs:
         await cluster.configure(configs)
@@ -112,28 +112,28 @@ def _refuse_too_few_brokers(brokers: int, copies: int) -> None:
     if copies > brokers:
         have = "one broker" if brokers == 1 else f"{brokers} brokers"
         raise LayoutRefused(
-            f"{copies} copies of each topic are wanted and this cluster has {have}: "
+            f"each topic needs {copies} copies and this cluster has {have}: "
             f"start more of them, or use --replication {brokers}"
         )
 
 
 def _refuse_harm(changes: Sequence[Change], *, grow: bool) -> None:
-    there = [(change.wanted, change.found) for change in changes if change.found]
-    if fewer := [_counts(wanted, found) for wanted, found in there if found.partitions > wanted.partitions]:
+    there = [(change.desired, change.actual) for change in changes if change.actual]
+    if fewer := [_counts(desired, actual) for desired, actual in there if actual.partitions > desired.partitions]:
         raise LayoutRefused(
             f"{_some(fewer)}: Kafka cannot take partitions away. Write the number there is into "
             "soliloquy/runtime/topics.toml, or delete the topic once nothing in it is needed"
         )
     if unlike := [
-        f"{wanted.topic} is kept {_times(found.replication)}, not {_times(wanted.replication)}"
-        for wanted, found in there
-        if found.replication != wanted.replication
+        f"{desired.topic} is kept {_times(actual.replication)}, not {_times(desired.replication)}"
+        for desired, actual in there
+        if actual.replication != desired.replication
     ]:
         raise LayoutRefused(
             f"{_some(unlike)}: use --replication with the number there is, "
             "or move the partitions with Kafka's own kafka-reassign-partitions.sh"
         )
-    more = [_counts(wanted, found) for wanted, found in there if found.partitions < wanted.partitions]
+    more = [_counts(desired, actual) for desired, actual in there if actual.partitions < desired.partitions]
     if more and not grow:
         raise LayoutRefused(
             f"{_some(more)}: among more partitions the next events of a key go elsewhere than those before, "
@@ -145,8 +145,8 @@ def _times(copies: int) -> str:
     return "once" if copies == 1 else f"{copies} times"
 
 
-def _counts(wanted: Shape, found: ExistingTopic) -> str:
-    return f"{wanted.topic} has {found.partitions} partitions, not {wanted.partitions}"
+def _counts(desired: Shape, actual: ExistingTopic) -> str:
+    return f"{desired.topic} has {actual.partitions} partitions, not {desired.partitions}"
 
 
 def _fault(topics: Sequence[str], partitions: Mapping[str, int], settings: KafkaSettings) -> str:
@@ -173,7 +173,7 @@ def _fault(topics: Sequence[str], partitions: Mapping[str, int], settings: Kafka
 def _unsettled(left: Sequence[Change]) -> str:
     if not left:
         return f"some partitions have no leader after {SETTLE_SECONDS:g} s"
-    return f"still to change after {SETTLE_SECONDS:g} s: {_some([change.wanted.topic for change in left])}"
+    return f"still to change after {SETTLE_SECONDS:g} s: {_some([change.desired.topic for change in left])}"
 
 
 def _facts(topic: Shape | ExistingTopic) -> dict[str, str]:
