@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from soliloquy.recipes.recipe import ChatMessage
+from soliloquy.recipes.recipe import TrainingMessage
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.seeds import seed
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -125,7 +125,7 @@ def _marks(tokens: MarkedTokens, settings: TrainingSettings) -> np.ndarray:
 
 
 def _parts(
-    chat: Sequence[ChatMessage], tokens: MarkedTokens | None, limit: int, template: Template, counts: Counter[str]
+    chat: Sequence[TrainingMessage], tokens: MarkedTokens | None, limit: int, template: Template, counts: Counter[str]
 ) -> list[MarkedTokens]:
     if tokens is None:
         counts["special"] += 1
@@ -133,7 +133,7 @@ def _parts(
     if len(tokens.ids) <= limit:
         return [tokens]
 
-    def tokenized(chats: Sequence[Sequence[ChatMessage]]) -> list[MarkedTokens]:
+    def tokenized(chats: Sequence[Sequence[TrainingMessage]]) -> list[MarkedTokens]:
         return [tokens for tokens in template.tokens(chats) if tokens]
 
     parts = tokenized(split(chat, limit, lambda part: len(tokenized([part])[0].ids)))
@@ -144,7 +144,7 @@ def _parts(
 
 def _chats(
     conversations: Iterator[Conversation], settings: TrainingSettings
-) -> Iterator[tuple[str, Sequence[ChatMessage]]]:
+) -> Iterator[tuple[str, Sequence[TrainingMessage]]]:
     for conversation in conversations:
         try:
             found = samples(conversation, settings.layout, settings.given)
@@ -153,7 +153,9 @@ def _chats(
         yield from ((sample.id, sample.messages) for sample in found)
 
 
-def _in_groups(chats: Iterator[tuple[str, Sequence[ChatMessage]]]) -> Iterator[list[tuple[str, Sequence[ChatMessage]]]]:
+def _in_groups(
+    chats: Iterator[tuple[str, Sequence[TrainingMessage]]],
+) -> Iterator[list[tuple[str, Sequence[TrainingMessage]]]]:
     while group := list(islice(chats, _AT_ONCE)):
         yield group
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from soliloquy.recipes.recipe import ChatMessage, Lesson, ReplyContext, find
+from soliloquy.recipes.recipe import Lesson, ReplyContext, TrainingMessage, find
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 
@@ -12,7 +12,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 class Sample:
     # The id of the conversation.
     id: str
-    messages: Sequence[ChatMessage]
+    messages: Sequence[TrainingMessage]
 
 
 def samples(conversation: Conversation, layout: str, given: ReplyContext) -> list[Sample]:
@@ -48,6 +48,6 @@ def replies(conversation: Conversation, given: ReplyContext) -> list[Sample]:
 
 def _sample(conversation: Conversation, lesson: Lesson) -> Sample:
     turn = lesson.turn
-    messages = [ChatMessage(role, text, turn) for role, text in lesson.prompt.said]
-    messages.append(ChatMessage("assistant", lesson.answer, turn, learned=True))
+    messages = [TrainingMessage(role, text, turn) for role, text in lesson.prompt.said]
+    messages.append(TrainingMessage("assistant", lesson.answer, turn, learned=True))
     return Sample(id=conversation.id, messages=messages)

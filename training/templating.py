@@ -12,7 +12,7 @@ from jinja2 import TemplateError
 from transformers import AutoTokenizer
 from transformers.utils.chat_template_utils import render_jinja_template
 
-from soliloquy.recipes.recipe import ChatMessage
+from soliloquy.recipes.recipe import TrainingMessage
 from training.settings import CannotTrain
 
 _MARK = "{% generation"
@@ -47,7 +47,7 @@ class Template:
         self._special_ids = set(self._tokenizer.all_special_ids)
         self._newline = self._encoded(["\n"])[0]
 
-    def tokens(self, chats: Sequence[Sequence[ChatMessage]]) -> list[MarkedTokens | None]:
+    def tokens(self, chats: Sequence[Sequence[TrainingMessage]]) -> list[MarkedTokens | None]:
         """Tokenizes each chat; None for a chat that contains the text of a special token."""
         pieces_of = [None if self._holds_special(chat) else list(self._pieces(chat)) for chat in chats]
         first = iter(self._encoded([pieces[0].text for pieces in pieces_of if pieces]))
@@ -82,10 +82,10 @@ class Template:
         encoded: list[list[int]] = self._tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
         return encoded
 
-    def _holds_special(self, chat: Sequence[ChatMessage]) -> bool:
+    def _holds_special(self, chat: Sequence[TrainingMessage]) -> bool:
         return any(token in message.text for message in chat for token in self._special)
 
-    def _pieces(self, chat: Sequence[ChatMessage]) -> Iterator[_Piece]:
+    def _pieces(self, chat: Sequence[TrainingMessage]) -> Iterator[_Piece]:
         """Yields, for each learned message, the text before it, the message and its end."""
         messages = [{"role": message.role, "content": message.text} for message in chat]
         text, marks = self._rendered(messages)

@@ -61,7 +61,7 @@ class ReplyContext:
     grounding: bool = True
 
 
-class ChatMessage(NamedTuple):
+class TrainingMessage(NamedTuple):
     """A message of a training chat; `learned` marks the tutor's own words."""
 
     role: str
@@ -113,7 +113,7 @@ class Recipe:
     # Training examples for a model that plays the tutor prompt by prompt.
     lessons: Callable[[Conversation], list[Lesson]]
     # The conversation as one chat, for a model that plays the whole tutor at once.
-    dialogue: Callable[[Conversation], list[ChatMessage]]
+    dialogue: Callable[[Conversation], list[TrainingMessage]]
     # Training examples for a model that writes only the tutor's messages; None if the recipe has no such task.
     replies: Callable[[Conversation, ReplyContext], list[Lesson]] | None = None
     # The scripted answer to each prompt, by prompt name, for runs without a language model.

@@ -5,7 +5,7 @@ import re
 
 from services.model.engines.noise import Noise
 from soliloquy.recipes.recipe import find, known_recipes
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, ProblemBook
+from soliloquy.recipes.scripted.parsed_prompt import KnownProblems, ParsedPrompt
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
@@ -14,7 +14,7 @@ from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 class ScriptedEngine:
     """Answers about the problems of its book, after `latency` seconds, as badly as `noise` says."""
 
-    def __init__(self, book: ProblemBook, latency: float = 0, noise: Noise | None = None) -> None:
+    def __init__(self, book: KnownProblems, latency: float = 0, noise: Noise | None = None) -> None:
         self._book = book
         self._latency = latency
         self._noise = noise

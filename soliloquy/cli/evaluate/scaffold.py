@@ -146,7 +146,7 @@ async def _evaluate(
 ) -> "list[ScoredDialogue]":
     from training.evaluation.recipe_loop import RecipeLoop
     from training.evaluation.scaffold.evaluator import Evaluator
-    from training.evaluation.scaffold.judging import Judge
+    from training.evaluation.scaffold.judging import RubricJudge
     from training.evaluation.scaffold.tutors import TUTORS
 
     def scripted() -> StreamingModel:
@@ -161,9 +161,9 @@ async def _evaluate(
             if models
         }
         loop = RecipeLoop(recipe=find(_RECIPE), model=answering, execute=execute)
-        putting = Evaluator(
+        evaluator = Evaluator(
             tutor=lambda case: TUTORS[kind](case, loop),
-            judge=Judge(asked["judge"]) if "judge" in asked else None,
+            judge=RubricJudge(asked["judge"]) if "judge" in asked else None,
             student=asked.get("student") or scripted(),
             tries=tries,
         )
@@ -175,7 +175,7 @@ async def _evaluate(
                 broken += bool(result.dialogue.broken)
                 bar.advance(f"broken off {broken}")
 
-            return await putting.all(cases, at_once=in_flight, on_result=tell)
+            return await evaluator.all(cases, at_once=in_flight, on_result=tell)
 
 
 def _read(file: Path | None) -> Models | None:

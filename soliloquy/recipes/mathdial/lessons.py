@@ -8,7 +8,7 @@ from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.mathdial.answers import EVALUATIONS, MoveChoice
 from soliloquy.recipes.mathdial.moves import FAREWELL, intent_name, move_name
 from soliloquy.recipes.mathdial.prompting import outset, tutor_prompts
-from soliloquy.recipes.recipe import ChatMessage, Lesson
+from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn
 from soliloquy.v1.sandbox_pb2 import Status
@@ -27,20 +27,20 @@ def lessons(conversation: Conversation) -> list[Lesson]:
     ]
 
 
-def dialogue(conversation: Conversation) -> list[ChatMessage]:
+def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """The student's messages, the tutor's decision and program, the output as a tool's, the move and the reply."""
     _check(conversation)
-    told = [ChatMessage("system", outset(conversation), turn=0)]
+    told = [TrainingMessage("system", outset(conversation), turn=0)]
     for turn in conversation.turns:
         if not turn.HasField("student"):
-            told.append(ChatMessage("assistant", turn.tutor.text, turn=turn.number, learned=True))
+            told.append(TrainingMessage("assistant", turn.tutor.text, turn=turn.number, learned=True))
             continue
-        told.append(ChatMessage("user", turn.student.text, turn=turn.number))
+        told.append(TrainingMessage("user", turn.student.text, turn=turn.number))
         decision, *programs, choice, reply = _answers(turn)
         if programs and programs[-1]:
-            told.append(ChatMessage("assistant", f"{decision}\n{programs[-1]}", turn=turn.number, learned=True))
-            told.append(ChatMessage("tool", output(turn.calculation), turn=turn.number))
-        told.append(ChatMessage("assistant", f"{choice}\n{reply}", turn=turn.number, learned=True))
+            told.append(TrainingMessage("assistant", f"{decision}\n{programs[-1]}", turn=turn.number, learned=True))
+            told.append(TrainingMessage("tool", output(turn.calculation), turn=turn.number))
+        told.append(TrainingMessage("assistant", f"{choice}\n{reply}", turn=turn.number, learned=True))
     return told
 
 

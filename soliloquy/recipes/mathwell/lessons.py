@@ -2,7 +2,7 @@
 
 from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.recipes.mathwell.prompting import writing
-from soliloquy.recipes.recipe import ChatMessage, Lesson
+from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.v1.conversation_pb2 import Conversation
 
 
@@ -10,10 +10,10 @@ def lessons(conversation: Conversation) -> list[Lesson]:
     return [Lesson(turn=1, prompt=writing(conversation.problem), answer=_answer(conversation))]
 
 
-def dialogue(conversation: Conversation) -> list[ChatMessage]:
+def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Returns the single prompt and its answer as a chat."""
-    asked = [ChatMessage(role, text, turn=1) for role, text in writing(conversation.problem).said]
-    return [*asked, ChatMessage("assistant", _answer(conversation), turn=1, learned=True)]
+    asked = [TrainingMessage(role, text, turn=1) for role, text in writing(conversation.problem).said]
+    return [*asked, TrainingMessage("assistant", _answer(conversation), turn=1, learned=True)]
 
 
 def _answer(conversation: Conversation) -> str:

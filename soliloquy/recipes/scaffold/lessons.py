@@ -1,6 +1,6 @@
 """Turns a conversation into training examples: one for the plan, and one per turn."""
 
-from soliloquy.recipes.recipe import ChatMessage, Lesson
+from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.answers import plan_lines, tutored_text
 from soliloquy.recipes.scaffold.prompting import chat_preamble, tutoring_prompts
@@ -16,12 +16,12 @@ def lessons(conversation: Conversation) -> list[Lesson]:
     return _plan_lessons(conversation) + tutored
 
 
-def dialogue(conversation: Conversation) -> list[ChatMessage]:
+def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Writes the conversation as one chat of the student's messages and the tutor's three parts."""
-    told = [ChatMessage("system", chat_preamble(conversation), turn=0)]
+    told = [TrainingMessage("system", chat_preamble(conversation), turn=0)]
     for turn in conversation.turns:
-        told.append(ChatMessage("user", turn.student.text, turn=turn.number))
-        told.append(ChatMessage("assistant", _answer(turn), turn=turn.number, learned=True))
+        told.append(TrainingMessage("user", turn.student.text, turn=turn.number))
+        told.append(TrainingMessage("assistant", _answer(turn), turn=turn.number, learned=True))
     return told
 
 

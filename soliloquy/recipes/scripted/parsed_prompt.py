@@ -18,7 +18,7 @@ _WORDS = re.compile(r"Keep each reply under (\d+) words", re.IGNORECASE)
 _OUTPUT = re.compile(r"^\s*(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 
-class ProblemBook(Protocol):
+class KnownProblems(Protocol):
     """Looks problems up by their questions."""
 
     @property
@@ -37,7 +37,7 @@ class SpokenLine:
 class ParsedPrompt:
     """One request's prompt. Raises ModelRefused if it lacks a section that the state needs."""
 
-    def __init__(self, prompt: str, text: str, book: ProblemBook) -> None:
+    def __init__(self, prompt: str, text: str, book: KnownProblems) -> None:
         self.prompt = prompt
         self.text = text
         self._book = book

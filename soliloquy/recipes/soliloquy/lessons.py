@@ -6,7 +6,7 @@ from pathlib import Path
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.codegen import output
 from soliloquy.recipes.codes import EVALUATION_LETTERS, STATE_LETTERS
-from soliloquy.recipes.recipe import ChatMessage, Lesson
+from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.soliloquy.prompting import chat_preamble, tutor_prompts
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn, TutorReply
@@ -26,18 +26,18 @@ def lessons(conversation: Conversation) -> list[Lesson]:
     ]
 
 
-def dialogue(conversation: Conversation) -> list[ChatMessage]:
+def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Writes the conversation as one chat, with the program's output as a tool message."""
-    told = [ChatMessage("system", chat_preamble(conversation, _SYSTEM.read_text("utf-8").strip()), turn=0)]
+    told = [TrainingMessage("system", chat_preamble(conversation, _SYSTEM.read_text("utf-8").strip()), turn=0)]
     for turn in conversation.turns:
-        told.append(ChatMessage("user", turn.student.text, turn=turn.number))
+        told.append(TrainingMessage("user", turn.student.text, turn=turn.number))
         decision, *programs, reply = _answers(turn)
         if programs and programs[-1]:
-            told.append(ChatMessage("assistant", f"{decision}\n{programs[-1]}", turn=turn.number, learned=True))
-            told.append(ChatMessage("tool", output(turn.calculation), turn=turn.number))
+            told.append(TrainingMessage("assistant", f"{decision}\n{programs[-1]}", turn=turn.number, learned=True))
+            told.append(TrainingMessage("tool", output(turn.calculation), turn=turn.number))
         elif not programs:
             reply = f"{decision}\n{reply}"
-        told.append(ChatMessage("assistant", reply, turn=turn.number, learned=True))
+        told.append(TrainingMessage("assistant", reply, turn=turn.number, learned=True))
     return told
 
 

@@ -13,7 +13,7 @@ from soliloquy.v1.conversation_pb2 import (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Progress:
+class StepProgress:
     """The current step, the number of steps, and the wrong answers given to the current step."""
 
     step: int
@@ -21,15 +21,15 @@ class Progress:
     wrong_answers: int
 
 
-def progress_of(conversation: Conversation) -> Progress:
+def progress_of(conversation: Conversation) -> StepProgress:
     """Derives the progress from the tutor's replies so far."""
     return progress_by_turn(conversation)[-1]
 
 
-def progress_by_turn(conversation: Conversation) -> list[Progress]:
+def progress_by_turn(conversation: Conversation) -> list[StepProgress]:
     """Returns the progress before each answered turn and after the last one."""
     steps = len(conversation.problem.steps)
-    found = [Progress(step=1, steps=steps, wrong_answers=0)]
+    found = [StepProgress(step=1, steps=steps, wrong_answers=0)]
     for turn in conversation.turns:
         if not turn.HasField("tutor"):
             break
@@ -37,7 +37,7 @@ def progress_by_turn(conversation: Conversation) -> list[Progress]:
         step = _following_step(turn.tutor, before.step, steps)
         wrong = turn.tutor.evaluation == EVALUATION_INCORRECT
         wrong_answers = before.wrong_answers + wrong if step == before.step else 0
-        found.append(Progress(step=step, steps=steps, wrong_answers=wrong_answers))
+        found.append(StepProgress(step=step, steps=steps, wrong_answers=wrong_answers))
     return found
 
 

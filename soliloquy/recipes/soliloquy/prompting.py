@@ -10,7 +10,7 @@ from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
-from soliloquy.recipes.soliloquy.progress import Progress, progress_by_turn, progress_of
+from soliloquy.recipes.soliloquy.progress import StepProgress, progress_by_turn, progress_of
 from soliloquy.recipes.templates import Templates, fill, one_line
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import (
@@ -169,7 +169,7 @@ def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
         lines += tutor
 
 
-def _tutoring_slots(problem: Problem, solution: str, history: str, progress: Progress) -> dict[str, str]:
+def _tutoring_slots(problem: Problem, solution: str, history: str, progress: StepProgress) -> dict[str, str]:
     return {
         "question": problem.question,
         "solution": solution,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
-from soliloquy.recipes.soliloquy.progress import Progress, progress_by_turn
+from soliloquy.recipes.soliloquy.progress import StepProgress, progress_by_turn
 from soliloquy.truth.laws import holds, laws_in
 from soliloquy.truth.numbers import EXACT
 from soliloquy.truth.phrases import says, says_exactly
@@ -51,7 +51,7 @@ class EarlyResult:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnTruth:
     turn: Turn
-    progress: Progress
+    progress: StepProgress
     claim: Claim
     # The steps whose results the student has stated so far.
     solved: frozenset[int]
@@ -65,7 +65,8 @@ class Facts:
         self.problem = problem
         self.tolerance = problem.tolerance or 0.01
         self.results = [(step.number, step.result) for step in problem.steps if step.HasField("result")]
-        if problem.HasField("answer") and not any(_equal(problem.answer, result) for _, result in self.results):
+        results = {(result.value, result.unit) for _, result in self.results}
+        if problem.HasField("answer") and (problem.answer.value, problem.answer.unit) not in results:
             self.results.append((len(problem.steps), problem.answer))
         derived = {result.symbol for _, result in self.results}
         self.givens = [given for step in problem.steps for given in step.inputs if given.symbol not in derived]
@@ -247,10 +248,6 @@ def _has_zero_of(written: WrittenQuantity, quantity: Quantity) -> bool:
 def _is_weak(written: WrittenQuantity) -> bool:
     """A small bare number is more often a factor, an exponent or a count than a result."""
     return written.digits == 1 and written.unit is None and not written.stated and abs(written.value) < 10
-
-
-def _equal(one: Quantity, other: Quantity) -> bool:
-    return one.value == other.value and one.unit == other.unit
 
 
 def _first_sentence(text: str) -> str:

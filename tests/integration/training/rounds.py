@@ -13,7 +13,7 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
-from tests.unit.training.evaluation.putting import drawn, results
+from tests.unit.training.evaluation.higgs_cases import drawn, results
 from training.continuous.folder import RoundOutcome
 from training.evaluation.higgs.figures import figures
 from training.evaluation.higgs.page import page

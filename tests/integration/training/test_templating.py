@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from soliloquy.recipes.recipe import ChatMessage, ReplyContext
+from soliloquy.recipes.recipe import ReplyContext, TrainingMessage
 from soliloquy.v1.model_pb2 import Message
 from tests.unit.training.growing import conversations, dialogues
 from tests.unit.training.test_replies import VARIANTS
@@ -54,7 +54,7 @@ def template_of(folder: Path) -> "Template":
     return Template(folder)
 
 
-def learned_text(template: "Template", chat: list[ChatMessage]) -> str:
+def learned_text(template: "Template", chat: list[TrainingMessage]) -> str:
     (tokens,) = template.tokens([chat])
     assert tokens
     return template.text([id for id, learned in zip(*tokens, strict=True) if learned])
@@ -135,7 +135,10 @@ def test_a_template_that_knows_no_tools_says_so(with_template: Callable[[str], P
 
 
 def test_words_of_a_special_token_are_never_taken_for_one(base: Path) -> None:
-    chat = [ChatMessage("user", "What does <|end|> mean?", 1), ChatMessage("assistant", "Nothing.", 1, learned=True)]
+    chat = [
+        TrainingMessage("user", "What does <|end|> mean?", 1),
+        TrainingMessage("assistant", "Nothing.", 1, learned=True),
+    ]
     assert template_of(base).tokens([chat]) == [None]
 
 

@@ -5,17 +5,17 @@ from itertools import pairwise
 
 import pytest
 
-from soliloquy.recipes.recipe import ChatMessage
+from soliloquy.recipes.recipe import TrainingMessage
 from tests.unit.training.growing import conversations
 from training.samples import dialogue
 from training.splitting import TurnTooLong, split
 
 
-def words(chat: Sequence[ChatMessage]) -> int:
+def words(chat: Sequence[TrainingMessage]) -> int:
     return sum(len(told.text.split()) for told in chat)
 
 
-def long_chat() -> Sequence[ChatMessage]:
+def long_chat() -> Sequence[TrainingMessage]:
     chats = [sample.messages for conversation in conversations(20) for sample in dialogue(conversation)]
     return max(chats, key=words)
 

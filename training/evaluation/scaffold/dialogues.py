@@ -22,7 +22,7 @@ _LONGEST: int = PROTOCOL["dialogues"]["longest"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Exchange:
+class DialogueRound:
     """A student's message, the state it shows, and the tutor's reply."""
 
     state: str
@@ -39,7 +39,7 @@ class DialogueCase:
     # The states to draw from for each message of a dialogue; the last message's state in a segment.
     states: States
     # The prepared messages of a segment.
-    before: Sequence[Exchange] = ()
+    before: Sequence[DialogueRound] = ()
 
     @property
     def id(self) -> str:
@@ -49,7 +49,7 @@ class DialogueCase:
 @dataclass(kw_only=True, slots=True)
 class HeldDialogue:
     case: DialogueCase
-    rounds: list[Exchange] = field(default_factory=list)
+    rounds: list[DialogueRound] = field(default_factory=list)
     # Whether the tutor ended the dialogue by itself.
     ended: bool = False
     # Why the dialogue broke off; empty if it did not.
@@ -60,27 +60,27 @@ class HeldDialogue:
 
 
 # Replies to the student's latest message, and says whether the tutor has finished.
-ReplyFunction = Callable[[Sequence[Exchange], str], Awaitable[tuple[str, bool]]]
+ReplyFunction = Callable[[Sequence[DialogueRound], str], Awaitable[tuple[str, bool]]]
 
 
 async def hold_dialogue(dialogue: HeldDialogue, reply: ReplyFunction) -> None:
     """Exchanges messages until the tutor has finished; the dialogue keeps what was said."""
     case = dialogue.case
-    message = Exchange(state="start", student=case.problem.question)
+    message = DialogueRound(state="start", student=case.problem.question)
     while len(dialogue.rounds) < _LONGEST and not dialogue.ended:
         text, over = await reply(dialogue.rounds, message.student)
-        dialogue.rounds.append(Exchange(state=message.state, student=message.student, tutor=text))
+        dialogue.rounds.append(DialogueRound(state=message.state, student=message.student, tutor=text))
         dialogue.ended = over or ends(text)
         choice = draw(case.seed, case.id, len(dialogue.rounds), "learner")
         state = draw_state(case.states, choice)
-        message = Exchange(state=state, student=wording(state, choice))
+        message = DialogueRound(state=state, student=wording(state, choice))
 
 
 async def answer_segment(dialogue: HeldDialogue, reply: ReplyFunction) -> None:
     """Adds the tutor's one reply to a segment."""
     *before, last = dialogue.case.before
     text, dialogue.ended = await reply(before, last.student)
-    dialogue.rounds += [*before, Exchange(state=last.state, student=last.student, tutor=text)]
+    dialogue.rounds += [*before, DialogueRound(state=last.state, student=last.student, tutor=text)]
 
 
 def make_cases(problems: Sequence[Problem], *, segments: int, seed: int) -> Iterator[DialogueCase]:
@@ -102,7 +102,7 @@ def cases_digest(cases: Sequence[DialogueCase]) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _texts(one: Exchange) -> list[str]:
+def _texts(one: DialogueRound) -> list[str]:
     return [one.student, one.tutor]
 
 
@@ -123,15 +123,15 @@ def _segment(problem: Problem, number: int, seed: int) -> DialogueCase:
     state = ("correct", "incorrect", "question")[number % 3]
     at = choice.randrange(len(problem.steps))
     began = PROTOCOL["says"]["before"].format(ask=problem.steps[0].ask)
-    rounds = [Exchange(state="start", student=problem.question, tutor=began)]
+    rounds = [DialogueRound(state="start", student=problem.question, tutor=began)]
     for step, following in zip(problem.steps[:at], problem.steps[1:], strict=False):
         said = wording("correct", choice, answer=format_quantity(step.result))
         rounds.append(
-            Exchange(state="correct", student=said, tutor=PROTOCOL["says"]["onward"].format(ask=following.ask))
+            DialogueRound(state="correct", student=said, tutor=PROTOCOL["says"]["onward"].format(ask=following.ask))
         )
     step = problem.steps[at]
     answer = format_quantity(step.result) if state == "correct" else choice.choice(_mistakes(step))
-    last = Exchange(state=state, student=wording(state, choice, answer=answer))
+    last = DialogueRound(state=state, student=wording(state, choice, answer=answer))
     return DialogueCase(
         kind=SEGMENT, number=number, problem=problem, seed=seed, states={state: 1.0}, before=[*rounds, last]
     )

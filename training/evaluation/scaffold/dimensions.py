@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from soliloquy.recipes.scaffold.expected_answers import gives_quantity, miscalculations
 from soliloquy.recipes.scaffold.plan_rules import CLOSENESS
-from training.evaluation.scaffold.dialogues import COOPERATIVE, MIXED, SEGMENT, Exchange, HeldDialogue
-from training.evaluation.scaffold.judging import Judge
+from training.evaluation.scaffold.dialogues import COOPERATIVE, MIXED, SEGMENT, DialogueRound, HeldDialogue
+from training.evaluation.scaffold.judging import RubricJudge
 from training.evaluation.scaffold.learner import PROTOCOL
 from training.evaluation.scaffold.signs import asks, is_about, repeats, shows, tells_answer
 
@@ -32,7 +32,7 @@ class Score:
     by: str
 
 
-async def score_dialogue(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator[Score]:
+async def score_dialogue(dialogue: HeldDialogue, judge: RubricJudge | None) -> AsyncIterator[Score]:
     """Yields all scores of a dialogue or a segment."""
     if dialogue.case.kind == SEGMENT:
         yield await adaptive(dialogue, judge)
@@ -73,7 +73,7 @@ def topic(dialogue: HeldDialogue) -> Iterator[Score]:
             yield Score(dimension="topic", turn=number, score=score, by=RULE)
 
 
-async def questions(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator[Score]:
+async def questions(dialogue: HeldDialogue, judge: RubricJudge | None) -> AsyncIterator[Score]:
     """Scores the questions of each reply but the last: 0 by rule if it asks none, else by the judge."""
     for number, rounds in _going_on(dialogue):
         if not asks(rounds[-1].tutor):
@@ -82,7 +82,7 @@ async def questions(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterato
             yield await _judge_rubric("question", "question_quality", dialogue, rounds, judge)
 
 
-async def guidance(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator[Score]:
+async def guidance(dialogue: HeldDialogue, judge: RubricJudge | None) -> AsyncIterator[Score]:
     """Scores the guidance of each reply but the last: 0 by rule if it repeats an earlier one, else by the judge."""
     for number, rounds in _going_on(dialogue):
         *before, last = rounds
@@ -92,7 +92,7 @@ async def guidance(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator
             yield await _judge_rubric("guidance", "guidance_quality", dialogue, rounds, judge)
 
 
-async def adaptive(dialogue: HeldDialogue, judge: Judge | None) -> Score:
+async def adaptive(dialogue: HeldDialogue, judge: RubricJudge | None) -> Score:
     """Scores the reply to a segment: half for its understanding, half for its feedback."""
     if dialogue.broken:
         return Score(dimension="adaptive", turn=0, score=0.0, by=RULE)
@@ -123,7 +123,7 @@ def _feedback(state: str, reply: str, told: bool) -> float | None:
 
 
 async def _judge_rubric(
-    dimension: str, rubric: str, dialogue: HeldDialogue, rounds: Sequence[Exchange], judge: Judge | None
+    dimension: str, rubric: str, dialogue: HeldDialogue, rounds: Sequence[DialogueRound], judge: RubricJudge | None
 ) -> Score:
     score = await judge.score(rubric, dialogue.case.problem, rounds) if judge else None
     if score is None:
@@ -131,7 +131,7 @@ async def _judge_rubric(
     return Score(dimension=dimension, turn=len(rounds), score=score, by=MODEL)
 
 
-def _going_on(dialogue: HeldDialogue) -> Iterator[tuple[int, Sequence[Exchange]]]:
+def _going_on(dialogue: HeldDialogue) -> Iterator[tuple[int, Sequence[DialogueRound]]]:
     """Yields the dialogue up to each reply that does not end it."""
     for number in range(1, len(dialogue.rounds) + (not dialogue.ended)):
         yield number, dialogue.rounds[:number]

@@ -19,7 +19,7 @@ from training.evaluation.scaffold.dialogues import (
     hold_dialogue,
 )
 from training.evaluation.scaffold.dimensions import Score, score_dialogue
-from training.evaluation.scaffold.judging import Judge
+from training.evaluation.scaffold.judging import RubricJudge
 from training.evaluation.scaffold.signs import tells_answer
 from training.evaluation.scaffold.tutors import EvaluatedTutor
 
@@ -67,7 +67,7 @@ class Evaluator:
     """Evaluates a tutor, with a judge for what no rule can decide and a student who solves the problems."""
 
     tutor: Callable[[DialogueCase], EvaluatedTutor]
-    judge: Judge | None
+    judge: RubricJudge | None
     student: Model
     tries: int
 

@@ -12,7 +12,7 @@ from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Problem
-from training.evaluation.scaffold.dialogues import Exchange
+from training.evaluation.scaffold.dialogues import DialogueRound
 from training.evaluation.scaffold.learner import PROTOCOL
 
 _SLOTS = {"question", "solution", "dialogue", "reply"}
@@ -54,13 +54,13 @@ SCORES: Mapping[str, tuple[type[_OfThree | _OfTwo | _InHalves], int]] = {
 }
 
 
-class Judge:
+class RubricJudge:
     """Judges with a model; the seeds are fixed, so a deterministic model repeats its judgements."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    async def score(self, rubric: str, problem: Problem, rounds: Sequence[Exchange]) -> float | None:
+    async def score(self, rubric: str, problem: Problem, rounds: Sequence[DialogueRound]) -> float | None:
         """Scores the tutor's last reply from 0 to 1; None if the judge's answers stay unusable."""
         *before, last = rounds
         slots = {
@@ -79,5 +79,5 @@ class Judge:
             return None
 
 
-def _lines(one: Exchange) -> str:
+def _lines(one: DialogueRound) -> str:
     return f"Student: {one.student}\nTutor: {one.tutor}"

@@ -14,13 +14,13 @@ from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, StudentReply, Turn
 from soliloquy.v1.runs_pb2 import Run
 from training.evaluation.recipe_loop import RecipeLoop
-from training.evaluation.scaffold.dialogues import DialogueCase, Exchange
+from training.evaluation.scaffold.dialogues import DialogueCase, DialogueRound
 
 _PLAIN = Path(__file__).with_name("plain.txt")
 
 
 class EvaluatedTutor(Protocol):
-    async def reply(self, before: Sequence[Exchange], message: str) -> tuple[str, bool]:
+    async def reply(self, before: Sequence[DialogueRound], message: str) -> tuple[str, bool]:
         """Replies to a message, and says whether the tutor has finished."""
 
     @property
@@ -40,7 +40,7 @@ class PlanningTutor:
     def calls(self) -> list[ModelCall]:
         return [call for ask in self._asks.values() for call in ask.calls]
 
-    async def reply(self, before: Sequence[Exchange], message: str) -> tuple[str, bool]:
+    async def reply(self, before: Sequence[DialogueRound], message: str) -> tuple[str, bool]:
         if not self._conversation.turns:
             problem = self._conversation.problem
             own = await self._asks["planner"](plan_prompting.lesson(problem), UnaidedPlan)
@@ -101,7 +101,7 @@ class PlainTutor:
     def calls(self) -> list[ModelCall]:
         return self._ask.calls
 
-    async def reply(self, before: Sequence[Exchange], message: str) -> tuple[str, bool]:
+    async def reply(self, before: Sequence[DialogueRound], message: str) -> tuple[str, bool]:
         said = [self._told]
         for one in before:
             said += [("user", one.student), ("assistant", one.tutor)]

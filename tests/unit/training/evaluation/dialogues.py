@@ -10,7 +10,7 @@ from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.scripted.dialling import BANK, ENGINE
-from tests.unit.training.evaluation.putting import Forgiving
+from tests.unit.training.evaluation.higgs_cases import Forgiving
 from training.evaluation.mathdial.dialogues import DrawnDialogues, draw_dialogues, hold_dialogues
 from training.evaluation.mathdial.judging import JudgedDialogue
 from training.evaluation.recipe_loop import RecipeLoop

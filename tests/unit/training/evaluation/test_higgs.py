@@ -9,7 +9,7 @@ from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.truth.quantities import quantities_in
-from tests.unit.training.evaluation.putting import (
+from tests.unit.training.evaluation.higgs_cases import (
     NOISY,
     SCRIPTED,
     Answering,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.training.evaluation.putting import NOISY, SCRIPTED, drawn, results, shared_cases
+from tests.unit.training.evaluation.higgs_cases import NOISY, SCRIPTED, drawn, results, shared_cases
 from training.evaluation.comparison import Incomparable, read
 from training.evaluation.comparison import page as comparison
 from training.evaluation.higgs.figures import figures

@@ -32,7 +32,7 @@ from training.evaluation.scaffold.dialogues import (
     MIXED,
     SEGMENT,
     DialogueCase,
-    Exchange,
+    DialogueRound,
     HeldDialogue,
     cases_digest,
     is_suitable,
@@ -41,7 +41,7 @@ from training.evaluation.scaffold.dialogues import (
 from training.evaluation.scaffold.dimensions import accuracy, scaffolding, score_dialogue, topic
 from training.evaluation.scaffold.evaluator import Evaluator, ScoredDialogue
 from training.evaluation.scaffold.figures import PAPER, TITLES, WHOSE, figures
-from training.evaluation.scaffold.judging import SCORES, Judge
+from training.evaluation.scaffold.judging import SCORES, RubricJudge
 from training.evaluation.scaffold.page import page
 from training.evaluation.scaffold.tutors import TUTORS
 
@@ -64,13 +64,13 @@ def evaluated(
     model: Model, *, tutor: str = "planned", judge: Model | None = None, tries: int = 0
 ) -> list[ScoredDialogue]:
     tutoring = RecipeLoop(recipe=find("scaffold"), model=model, execute=partial(run, sandbox=DESK))
-    putting = Evaluator(
+    evaluator = Evaluator(
         tutor=lambda case: TUTORS[tutor](case, tutoring),
-        judge=Judge(judge) if judge else None,
+        judge=RubricJudge(judge) if judge else None,
         student=SCRIPTED,
         tries=tries,
     )
-    return asyncio.run(putting.all(cases(), at_once=4, on_result=lambda _: None))
+    return asyncio.run(evaluator.all(cases(), at_once=4, on_result=lambda _: None))
 
 
 @cache
@@ -101,7 +101,7 @@ def best(request: GenerateRequest) -> str:
 def talk(kind: str, *replies: str, state: str = "comprehension", ended: bool = True) -> HeldDialogue:
     case = DialogueCase(kind=kind, number=0, problem=problems()[0], seed=0, states={state: 1.0})
     return HeldDialogue(
-        case=case, rounds=[Exchange(state=state, student="Okay.", tutor=text) for text in replies], ended=ended
+        case=case, rounds=[DialogueRound(state=state, student="Okay.", tutor=text) for text in replies], ended=ended
     )
 
 
@@ -188,7 +188,7 @@ def test_a_judge_that_refuses_ends_the_evaluation_with_its_reason() -> None:
 
     async def putting() -> None:
         await Evaluator(
-            tutor=lambda case: TUTORS["plain"](case, tutoring), judge=Judge(Refusing()), student=SCRIPTED, tries=0
+            tutor=lambda case: TUTORS["plain"](case, tutoring), judge=RubricJudge(Refusing()), student=SCRIPTED, tries=0
         ).all(cases(), at_once=4, on_result=lambda _: None)
 
     asking = Saying(lambda _: "What would you do first?")
