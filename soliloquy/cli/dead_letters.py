@@ -1,4 +1,4 @@
-"""`soliloquy dlq`: events that were given up, why, and how to put them back."""
+"""`soliloquy dlq`: shows dead letters and replays them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,6 +11,7 @@ from google.protobuf.text_format import MessageToString
 
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.runs.failure import Failure
+from soliloquy.runs.installation import LOG
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.topics import origin
@@ -24,9 +25,9 @@ T = TypeVar("T")
 
 @click.group()
 def dlq() -> None:
-    """Look at events that were given up, and put them back.
+    """Show events that could not be handled, and replay them.
 
-    They are those of a dataset's run, by its folder, or those of a Kafka.
+    They belong to the run of a dataset, named by its folder, or to a Kafka.
     """
 
 
@@ -39,9 +40,9 @@ def list_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
     async def read(transport: Transport) -> list[Delivery]:
         return [letter async for letter in dead_letters.letters(transport)]
 
-    place, rest = _parted(words, kafka)
+    place, rest = _place_and_ids(words, kafka)
     if rest:
-        raise click.UsageError(f"{rest[0]!r} is too much: dlq show shows a single letter")
+        raise click.UsageError(f"unexpected argument {rest[0]!r}: use dlq show for a single letter")
     letters = _at(place, read)
     if not letters:
         click.echo("no dead letters")
@@ -56,10 +57,10 @@ def list_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
 @kafka_options()
 @click.argument("words", metavar="DIR ID", nargs=-1)
 def show_letter(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
-    """Show a dead letter: its headers, its error, what it carries."""
-    place, ids = _parted(words, kafka)
+    """Show a dead letter: its headers, error and message."""
+    place, ids = _place_and_ids(words, kafka)
     if len(ids) != 1:
-        raise click.UsageError("which letter? dlq list shows their ids")
+        raise click.UsageError("dlq show requires one ID: dlq list shows them")
     event = _at(place, lambda transport: dead_letters.letter(transport, ids[0])).event
     for name in ("id", "topic", "key", "source", "attempt", "error"):
         click.echo(f"{name}: {getattr(event, name)}")
@@ -73,22 +74,22 @@ def show_letter(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
 @kafka_options()
 @click.argument("words", metavar="DIR [ID]...", nargs=-1)
 def replay_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
-    """Put dead letters back where they came from: those named, or all of them."""
-    place, ids = _parted(words, kafka)
+    """Replay dead letters to the topics they came from: those named, or all of them."""
+    place, ids = _place_and_ids(words, kafka)
     replayed = _at(place, lambda transport: dead_letters.replay(transport, ids))
-    after = "the services go on from there" if kafka else f"the command that grew {place} goes on from there"
+    after = "the services continue with them" if kafka else f"run the command of {place} again to continue"
     click.echo(f"{replayed} put back; {after}")
 
 
-def _parted(words: Sequence[str], kafka: KafkaSettings | None) -> tuple[KafkaSettings | Path, Sequence[str]]:
-    """Where the letters are, and the ids that were named."""
+def _place_and_ids(words: Sequence[str], kafka: KafkaSettings | None) -> tuple[KafkaSettings | Path, Sequence[str]]:
+    """Returns where the letters are, and the ids."""
     if kafka:
         return kafka, words
     if not words:
-        raise click.UsageError("whose dead letters? Name a dataset's DIR, or use --kafka HOST:PORT")
+        raise click.UsageError("dlq requires the DIR of a dataset or --kafka HOST:PORT")
     folder = Path(words[0])
     if not folder.is_dir():
-        raise click.UsageError(f"{words[0]!r} is no folder")
+        raise click.UsageError(f"{words[0]!r} is not a folder")
     return folder, words[1:]
 
 
@@ -104,7 +105,7 @@ def _at(place: KafkaSettings | Path, use: Callable[[Transport], Awaitable[T]]) -
 
 
 def _log(folder: Path) -> Path:
-    log = folder / ".run" / "log.sqlite"
+    log = folder / LOG
     if not log.exists():
-        raise Failure(f"{folder} has no event log: its run is complete, or never began")
+        raise Failure(f"{folder} has no event log: its run is complete or never started")
     return log

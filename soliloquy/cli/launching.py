@@ -1,4 +1,4 @@
-"""Where a training runs: in this process, in several of this machine, or on Ray: for every command that trains."""
+"""Options that choose where a training runs: in this process, in several on this machine, or on Ray."""
 
 import functools
 import signal
@@ -22,27 +22,27 @@ CONFIG = click.option(
     "--config",
     required=True,
     metavar="FILE|NAME",
-    help="The settings as YAML, or one that comes along: higgs, scaffold, smoke.",
+    help="The settings as YAML, or a shipped configuration: higgs, scaffold, smoke.",
 )
-METRICS = click.option("--metrics", metavar="HOST:PORT", type=ADDRESS, help="Serve Prometheus metrics there meanwhile.")
+METRICS = click.option("--metrics", metavar="HOST:PORT", type=ADDRESS, help="Serve Prometheus metrics there.")
 _NEEDED = ("torch", "transformers", "peft", "yaml", "matplotlib", "tensorboard")
 _OPTIONS = (
-    click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes, one a GPU."),
-    click.option("--ray", "on_ray", is_flag=True, help="Have Ray Train start them."),
-    click.option("--ray-address", metavar="HOST:PORT|auto", help="A Ray cluster's; without, one on this machine."),
+    click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes, one per GPU."),
+    click.option("--ray", "on_ray", is_flag=True, help="Start them with Ray Train."),
+    click.option("--ray-address", metavar="HOST:PORT|auto", help="The Ray cluster; by default Ray runs here."),
 )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Launch:
-    # The configuration, which workers read for themselves.
+    # The configuration; each worker reads it.
     file: Path
     workers: int
     on_ray: bool
     ray_address: str | None
 
     def train(self, job: "Job", tell: Callable[[int], None]) -> None:
-        """Tells how many conversations are read; raises CannotTrain."""
+        """Calls `tell` with the number of conversations read; raises CannotTrain."""
         from training.train import check, train
 
         check(job, self.workers, tell)
@@ -60,7 +60,7 @@ class Launch:
 
 
 def launch_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `launch`, in the place of `config` and what says where."""
+    """Hands the command `launch` in place of these options."""
 
     @functools.wraps(command)
     def with_launch(
@@ -78,7 +78,7 @@ def launch_options(command: Command) -> Callable[..., Any]:
 
 
 def end_when_asked() -> None:
-    """Asked to end, a command does so as on Ctrl-C."""
+    """Makes SIGTERM end a command like Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
@@ -97,4 +97,4 @@ def configuration(named: str) -> Path:
     if (shipped / f"{named}.yaml").is_file():
         return shipped / f"{named}.yaml"
     there = ", ".join(sorted(path.stem for path in shipped.glob("*.yaml")))
-    raise Failure(f"there is no configuration {named!r}: name a YAML file, or one of {there}")
+    raise Failure(f"unknown configuration {named!r}: use a YAML file, or one of {there}")

@@ -1,4 +1,4 @@
-"""The options of what operators look at, the same for every command that runs services: traces and logs."""
+"""The options for traces and logs, the same for every command that runs services."""
 
 import functools
 import logging
@@ -15,19 +15,19 @@ from soliloquy.runtime.traces.settings import TraceSettings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# Where an OTLP collector takes spans, unless its address says otherwise.
+# The default path of an OTLP collector.
 _PATH = "/v1/traces"
 
 
 def endpoint(given: str) -> str:
-    """Where spans are sent, of the address of a collector; click.BadParameter where it is none."""
+    """Returns the URL for spans at the address of a collector; raises click.BadParameter."""
     if not given:
         return ""
     parts = urlsplit(given)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise click.BadParameter(f"{given!r} is no address of a collector: write http://127.0.0.1:4318")
+        raise click.BadParameter(f"invalid collector address {given!r}: use e.g. http://127.0.0.1:4318")
     if parts.username or parts.password:
-        raise click.BadParameter("a user name or a password goes into OTEL_EXPORTER_OTLP_HEADERS, not into the address")
+        raise click.BadParameter("the address must not contain credentials: use OTEL_EXPORTER_OTLP_HEADERS")
     return given if parts.path.strip("/") else given.rstrip("/") + _PATH
 
 
@@ -44,7 +44,7 @@ _OPTIONS = (
         default=1.0,
         show_default=True,
         type=click.FloatRange(0, 1),
-        help="Of how many of the conversations, chosen by their ids.",
+        help="The share of conversations to trace, chosen by their ids.",
     ),
     option(
         "--log-format",
@@ -55,16 +55,16 @@ _OPTIONS = (
 
 
 def observing(service: str, least: int = logging.INFO) -> Callable[[Command], Callable[..., Any]]:
-    """Hands the command `traces`, and has what it logs written under the name of its service.
+    """Hands the command `traces`, and sets up its log under the name of its service.
 
-    Where there is a progress bar instead, `least` is what is worth a line beside it; who names a format wants them all.
+    `least` is the lowest level to log beside a progress bar; --log-format turns on all levels.
     """
 
     def decorate(command: Command) -> Callable[..., Any]:
         @functools.wraps(command)
         def observed(*arguments: Any, traces: str, trace_share: float, log_format: str | None, **options: Any) -> Any:
             if not traces and _is_given("trace_share"):
-                raise click.UsageError("--trace-share says nothing without --traces")
+                raise click.UsageError("--trace-share requires --traces")
             set_up(service, log_format, logging.INFO if log_format else least)
             return command(*arguments, traces=TraceSettings(url=traces, share=trace_share), **options)
 

@@ -1,4 +1,4 @@
-"""`soliloquy runs`: starts, follows, reads and steers the runs of a gateway."""
+"""`soliloquy runs`: starts, watches, shows and controls the runs of a gateway."""
 
 import json
 import time
@@ -35,41 +35,46 @@ _run = click.argument("run")
 
 @click.group()
 def runs() -> None:
-    """Start, follow, read and steer the runs of a gateway.
+    """Start, watch, show and control the runs of a gateway.
 
-    A run belongs to the gateway: it goes on whether or not anybody watches it.
+    A run belongs to the gateway: it continues whether or not anybody watches it.
     """
 
 
 @runs.command()
-@click.option("--problems", required=True, metavar="BANK|FILE", help="A bank's name, or a file that the gateway has.")
-@click.option("--recipe", default=DEFAULT, show_default=True, help="How they are grown.")
+@click.option("--problems", required=True, metavar="BANK|FILE", help="The name of a bank, or of a file of the gateway.")
+@click.option("--recipe", default=DEFAULT, show_default=True, help="The recipe of the conversations.")
 @click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
-@click.option("--in-flight", default=0, type=click.IntRange(min=0), help="Conversations at once; 0 for the usual.")
-@click.option("--max-turns", default=0, type=click.IntRange(min=0), help="Turns of a conversation; 0 for the usual.")
-@click.option("--max-attempts", default=0, type=click.IntRange(min=0), help="Tries at a problem; 0 for the usual.")
-@click.option("--enrich", is_flag=True, help="Have each solution explained and outlined for the tutor first.")
-@click.option("--request-id", default="", metavar="ID", help="Asked for again with the same id, it is the same run.")
-@click.option("--watch", "watched", is_flag=True, help="Go on as `soliloquy runs watch` does.")
+@click.option("--in-flight", default=0, type=click.IntRange(min=0), help="Conversations at once; 0 for the default.")
+@click.option("--max-turns", default=0, type=click.IntRange(min=0), help="Turns in a conversation; 0 for the default.")
+@click.option(
+    "--max-attempts",
+    default=0,
+    type=click.IntRange(min=0),
+    help="Attempts at a problem; 0 for the default.",
+)
+@click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
+@click.option("--request-id", default="", metavar="ID", help="A second start with the same id returns the same run.")
+@click.option("--watch", "watch_run", is_flag=True, help="Then watch it, like `soliloquy runs watch`.")
 @_as_json
 @gateway_options
 @click.pass_context
-def start(context: click.Context, /, *, runs: Runs, watched: bool, as_json: bool, **asked: Any) -> None:
+def start(context: click.Context, /, *, runs: Runs, watch_run: bool, as_json: bool, **request: Any) -> None:
     """Start a run, and print its id."""
     with opened(runs):
-        status = runs.start(**asked)
-        if watched:
-            context.exit(_followed(runs, status, as_json=as_json))
+        status = runs.start(**request)
+        if watch_run:
+            context.exit(_watch(runs, status, as_json=as_json))
     click.echo(_json(status) if as_json else status.id)
 
 
 @runs.command("list")
-@click.option("--state", type=click.Choice(_STATES), help="Those in this state.")
+@click.option("--state", type=click.Choice(_STATES), help="Only runs in this state.")
 @_as_json
 @gateway_options
 def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
-    """List the runs, the latest first."""
+    """List the runs, latest first."""
     with opened(runs):
         found = False
         for status in runs.list(state or ""):
@@ -85,13 +90,13 @@ def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
 @gateway_options
 @click.pass_context
 def watch(context: click.Context, /, *, runs: Runs, run: str, as_json: bool) -> None:
-    """Watch a run until it is over; the gateway may go away and come back meanwhile.
+    """Watch a run until it is over; it survives restarts of the gateway.
 
-    The exit status is 0 if all that was asked for is there, 1 if the run ended with less, and 130 after Ctrl-C, which
-    ends the watching and not the run.
+    The exit status is 0 if the run has all its conversations, 1 if it ended with fewer, and 130 after Ctrl-C, which
+    stops watching but not the run.
     """
     with opened(runs):
-        context.exit(_followed(runs, runs.get(run), as_json=as_json))
+        context.exit(_watch(runs, runs.get(run), as_json=as_json))
 
 
 @runs.command()
@@ -99,9 +104,9 @@ def watch(context: click.Context, /, *, runs: Runs, run: str, as_json: bool) -> 
 @_as_json
 @gateway_options
 def show(*, runs: Runs, run: str, as_json: bool) -> None:
-    """Show where a run stands."""
+    """Show the state and the progress of a run."""
     with opened(runs):
-        _tell(runs.get(run), as_json=as_json)
+        _print_or_json(runs.get(run), as_json=as_json)
 
 
 @runs.command()
@@ -109,9 +114,9 @@ def show(*, runs: Runs, run: str, as_json: bool) -> None:
 @_as_json
 @gateway_options
 def pause(*, runs: Runs, run: str, as_json: bool) -> None:
-    """Start nothing further of a run; what is under way is finished."""
+    """Pause a run: conversations under way finish, and no others start."""
     with opened(runs):
-        _tell(runs.pause(run), as_json=as_json)
+        _print_or_json(runs.pause(run), as_json=as_json)
 
 
 @runs.command()
@@ -119,9 +124,9 @@ def pause(*, runs: Runs, run: str, as_json: bool) -> None:
 @_as_json
 @gateway_options
 def resume(*, runs: Runs, run: str, as_json: bool) -> None:
-    """Let a paused run go on."""
+    """Resume a paused run."""
     with opened(runs):
-        _tell(runs.resume(run), as_json=as_json)
+        _print_or_json(runs.resume(run), as_json=as_json)
 
 
 @runs.command()
@@ -129,19 +134,19 @@ def resume(*, runs: Runs, run: str, as_json: bool) -> None:
 @_as_json
 @gateway_options
 def cancel(*, runs: Runs, run: str, as_json: bool) -> None:
-    """End a run for good; what is under way is dropped, what is accepted stays."""
+    """Cancel a run for good: conversations under way are dropped, accepted ones stay."""
     with opened(runs):
-        _tell(runs.cancel(run), as_json=as_json)
+        _print_or_json(runs.cancel(run), as_json=as_json)
 
 
 @runs.command()
 @_run
 @click.argument("conversation", required=False)
-@click.option("--verdict", type=click.Choice(["accepted", "rejected"]), help="Those so judged.")
-@click.option("--flagged", is_flag=True, help="Those in which something is said that is not so.")
-@click.option("--text", default="", metavar="TEXT", help="Those whose topic or question has it.")
-@click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1), help="The most to list.")
-@click.option("--follow", is_flag=True, help="Those that finish from now on, until Ctrl-C.")
+@click.option("--verdict", type=click.Choice(["accepted", "rejected"]), help="Only conversations with this verdict.")
+@click.option("--flagged", is_flag=True, help="Only conversations with a false statement.")
+@click.option("--text", default="", metavar="TEXT", help="Only conversations with this text in topic or question.")
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1), help="The largest number to list.")
+@click.option("--follow", is_flag=True, help="Conversations as they finish, until Ctrl-C.")
 @_as_json
 @gateway_options
 def conversations(
@@ -156,9 +161,9 @@ def conversations(
     follow: bool,
     as_json: bool,
 ) -> None:
-    """List a run's finished conversations, the latest first, or show one with the tutor's hidden soliloquies."""
+    """List a run's finished conversations, latest first, or show one with the tutor's hidden soliloquies."""
     if follow and (conversation or verdict or flagged or text):
-        raise click.UsageError("--follow tells of all conversations as they finish: leave out what chooses some")
+        raise click.UsageError("--follow shows every conversation as it finishes: remove the other filters")
     with opened(runs):
         if conversation:
             _show(runs.conversation(run, conversation), as_json=as_json)
@@ -168,8 +173,8 @@ def conversations(
             click.echo(_json(finished) if as_json else _line(finished))
 
 
-def _followed(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
-    """The exit status that says how it ended."""
+def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
+    """Returns the exit status for how the run ended."""
     last = first
     if as_json:
         for last in runs.watch(first.id):
@@ -180,10 +185,10 @@ def _followed(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
         there = first.progress.accepted
         with progress_bar(console, wanted=first.request.conversations, resumed_from=there) as show_progress:
             for last in runs.watch(first.id):
-                show_progress(_counts(last), _standstill(last))
+                show_progress(_counts(last), _pause_reason(last))
     finally:
         if not is_over(last):
-            console.print(f"run {first.id} goes on: soliloquy runs watch {first.id}", highlight=False)
+            console.print(f"run {first.id} continues: soliloquy runs watch {first.id}", highlight=False)
     _print_status(last)
     return _EXIT[last.state]
 
@@ -194,13 +199,13 @@ def _counts(status: RunStatus) -> RunCounts:
     return RunCounts(accepted=progress.accepted, rejected=progress.rejected, executions=executions)
 
 
-def _standstill(status: RunStatus) -> str:
+def _pause_reason(status: RunStatus) -> str:
     if status.state == RunState.RUN_STATE_PAUSED:
         return f"paused  {status.progress.under_way} under way"
     return status.because
 
 
-def _tell(status: RunStatus, *, as_json: bool) -> None:
+def _print_or_json(status: RunStatus, *, as_json: bool) -> None:
     if as_json:
         click.echo(_json(status))
     else:
@@ -267,19 +272,19 @@ def _line(finished: FinishedConversation) -> str:
     ending = Ending.Name(finished.ending).removeprefix("ENDING_").lower().replace("_", " ")
     summary = finished.summary
     verdict = "accepted" if finished.accepted else "rejected"
-    told = f"{verdict}  {ending:<10} {summary.turns:>2} turns {summary.python_turns:>2} with Python"
+    line = f"{verdict}  {ending:<10} {summary.turns:>2} turns {summary.python_turns:>2} with Python"
     flags = f"  {summary.flags} flags" if summary.flags else ""
-    return f"{finished.id}  {told}{flags}  {summary.topic:<12}  {_short(summary.question)}".rstrip()
+    return f"{finished.id}  {line}{flags}  {summary.topic:<12}  {_short(summary.question)}".rstrip()
 
 
 def _short(question: str) -> str:
-    """On one line, without what would steer the terminal."""
+    """Returns one line without control characters."""
     plain = " ".join("".join(char if char.isprintable() else " " for char in question).split())
     return plain if len(plain) <= _QUESTION_CHARACTERS else f"{plain[:_QUESTION_CHARACTERS]}…"
 
 
 def _json(message: Message) -> str:
-    """As the gateway answers over HTTP."""
+    """Returns the JSON that the gateway answers over HTTP."""
     shown = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
     return json.dumps(shown, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""The options that say how to reach a gateway, the same for every command that asks one."""
+"""The options for reaching a gateway, the same for every command that calls one."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 TOKEN = "SOLILOQUY_TOKEN"
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-# For a gateway to be reached and to answer.
+# The time for reaching a gateway and for its answer.
 _ANSWER_SECONDS = 5.0
 _OPTIONS = (
     option(
@@ -27,18 +27,18 @@ _OPTIONS = (
         show_default=True,
         metavar="HOST:PORT",
         type=ADDRESS,
-        help="Where it answers to gRPC.",
+        help="The gRPC address of the gateway.",
     ),
-    option("--token-file", type=_FILE, help=f"Holds the token; or have the token itself in {TOKEN}."),
-    click.option("--tls", is_flag=True, help="Encrypt; the files below say so too."),
-    option("--ca-file", type=_FILE, help="PEM: who signed its certificate; by default whom the system trusts."),
-    option("--certificate-file", type=_FILE, help="PEM: one's own, in place of a token."),
-    option("--key-file", type=_FILE, help="PEM: its key, unless that is in the same file."),
+    option("--token-file", type=_FILE, help=f"A file with the token; {TOKEN} can hold it instead."),
+    click.option("--tls", is_flag=True, help="Use TLS; the files below imply it."),
+    option("--ca-file", type=_FILE, help="PEM: the authority of its certificate; by default the system's."),
+    option("--certificate-file", type=_FILE, help="PEM: a client certificate, in place of a token."),
+    option("--key-file", type=_FILE, help="PEM: its key, unless the same file holds it."),
 )
 
 
 def gateway_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `runs`, which is not opened yet."""
+    """Hands the command `runs`, not connected yet."""
 
     @functools.wraps(command)
     def with_runs(
@@ -52,7 +52,7 @@ def gateway_options(command: Command) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         if key_file and not certificate_file:
-            raise click.UsageError("--key-file says nothing without --certificate-file")
+            raise click.UsageError("--key-file requires --certificate-file")
         encrypted = tls or ca_file or certificate_file
         runs = Runs(
             gateway,
@@ -67,7 +67,7 @@ def gateway_options(command: Command) -> Callable[..., Any]:
 
 @contextmanager
 def opened(runs: Runs) -> Iterator[Runs]:
-    """What a gateway refuses, or that there is none, ends the command with one line."""
+    """Turns what a gateway refuses, and its absence, into a Failure."""
     try:
         with runs:
             yield runs
@@ -76,7 +76,7 @@ def opened(runs: Runs) -> Iterator[Runs]:
 
 
 def _token(file: Path | None) -> str:
-    """Never of the command line, which everybody on the machine can read."""
+    """Reads the token; the command line never holds it, because every user of the machine can see that."""
     if file is None:
         return os.environ.get(TOKEN, "")
     try:
@@ -84,5 +84,5 @@ def _token(file: Path | None) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise Failure(f"{file} holds no token ({error})") from error
     if not token.isprintable() or not token:
-        raise Failure(f"{file} holds no token: write it on a line of its own")
+        raise Failure(f"{file} holds no token: put it on a line of its own")
     return token

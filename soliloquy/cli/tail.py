@@ -1,4 +1,4 @@
-"""`soliloquy tail`: conversations as they finish."""
+"""`soliloquy tail`: shows conversations as they finish."""
 
 import asyncio
 import json
@@ -27,17 +27,17 @@ QUESTION_CHARACTERS = 60
 @click.command()
 @kafka_options()
 @click.argument("folder", metavar="[DIR|URL]", required=False)
-@click.option("--follow", is_flag=True, help="Go on with those that finish from now on, until Ctrl-C.")
-@click.option("--after", metavar="PLACE", help="Go on after a place that was told before.")
-@click.option("--json", "as_json", is_flag=True, help="Print each as a JSON object, with the place `after` it.")
+@click.option("--follow", is_flag=True, help="Continue with conversations as they finish, until Ctrl-C.")
+@click.option("--after", metavar="PLACE", help="Continue after a place that tail printed before.")
+@click.option("--json", "as_json", is_flag=True, help="Print each as a JSON object; `after` holds its place.")
 def tail(*, folder: str | None, kafka: KafkaSettings | None, follow: bool, after: str | None, as_json: bool) -> None:
-    """Tell of each conversation in a line: those in a dataset's shards so far, or with --kafka all that finish."""
+    """Print a line for each conversation in a dataset's shards so far, or with --kafka for each that finishes."""
     if (folder is None) == (kafka is None):
-        raise click.UsageError("whose conversations? Name a dataset's DIR, or use --kafka HOST:PORT, and not both")
+        raise click.UsageError("tail requires either the DIR of a dataset or --kafka HOST:PORT")
     place = None
     try:
         if kafka is not None:
-            asyncio.run(_tell_events(kafka, after, follow=follow, as_json=as_json))
+            asyncio.run(_print_events(kafka, after, follow=follow, as_json=as_json))
             return
         assert folder is not None
         for place, conversation in _in_shards(folder, after, follow=follow):
@@ -46,7 +46,7 @@ def tail(*, folder: str | None, kafka: KafkaSettings | None, follow: bool, after
         raise Failure(str(error)) from error
     finally:
         if folder is not None and place is not None and not as_json:
-            click.echo(f"to go on from here: --after {place}", err=True)
+            click.echo(f"to continue from here: --after {place}", err=True)
 
 
 def _in_shards(folder: str, after: str | None, *, follow: bool) -> Iterator[tuple[str, Conversation]]:
@@ -56,7 +56,7 @@ def _in_shards(folder: str, after: str | None, *, follow: bool) -> Iterator[tupl
                 yield place, conversation
                 after = place
         except NoDataset:
-            # A run that is to be followed may not have its first shard yet.
+            # A run may not have its first shard yet.
             if not follow or after is not None:
                 raise
         if not follow:
@@ -64,7 +64,7 @@ def _in_shards(folder: str, after: str | None, *, follow: bool) -> Iterator[tupl
         time.sleep(LOOK_SECONDS)
 
 
-async def _tell_events(kafka: KafkaSettings, after: str | None, *, follow: bool, as_json: bool) -> None:
+async def _print_events(kafka: KafkaSettings, after: str | None, *, follow: bool, as_json: bool) -> None:
     starts = _starts(after)
     try:
         async with aclosing(_finished(kafka, starts, follow=follow)) as finished:
@@ -72,13 +72,13 @@ async def _tell_events(kafka: KafkaSettings, after: str | None, *, follow: bool,
                 click.echo(_json(_place(starts), conversation) if as_json else _line(conversation))
     finally:
         if starts and not as_json:
-            click.echo(f"to go on from here: --after {_place(starts)}", err=True)
+            click.echo(f"to continue from here: --after {_place(starts)}", err=True)
 
 
 async def _finished(
     kafka: KafkaSettings, starts: dict[int, int], *, follow: bool
 ) -> AsyncGenerator[Conversation, None]:
-    """Keeps in `starts`, by partition, the offset to go on from."""
+    """Updates `starts`, the next offset of each partition."""
     topic = TOPIC_OF[ConversationFinished].name
     async with open_transport(kafka) as transport:
         events = transport.follow(topic, dict(starts)) if follow else transport.read(topic)
@@ -100,7 +100,7 @@ async def _finished(
 def _starts(after: str | None) -> dict[int, int]:
     pairs = [pair.partition(":") for pair in (after or "").split(",") if pair]
     if not all(partition.isdecimal() and offset.isdecimal() for partition, _, offset in pairs):
-        raise Failure(f"{after!r} is no place in a topic: one is like 0:12,3:40, partitions and offsets")
+        raise Failure(f"invalid place {after!r}: use partitions and offsets, e.g. 0:12,3:40")
     return {int(partition): int(offset) for partition, _, offset in pairs}
 
 
@@ -113,8 +113,8 @@ def _line(conversation: Conversation) -> str:
     programs = sum(turn.HasField("calculation") for turn in conversation.turns)
     question = " ".join(conversation.problem.question.split())
     short = question if len(question) <= QUESTION_CHARACTERS else f"{question[:QUESTION_CHARACTERS]}…"
-    told = f"{ending:<10} {len(conversation.turns):>2} turns {programs:>2} with Python"
-    return f"{conversation.id[:8]}  {told}  {conversation.problem.topic:<12}  {short}".rstrip()
+    summary = f"{ending:<10} {len(conversation.turns):>2} turns {programs:>2} with Python"
+    return f"{conversation.id[:8]}  {summary}  {conversation.problem.topic:<12}  {short}".rstrip()
 
 
 def _json(place: str, conversation: Conversation) -> str:

@@ -1,4 +1,4 @@
-"""`soliloquy topics`: what a Kafka is to have, and how it gets there."""
+"""`soliloquy topics`: compares the topics of a Kafka with topics.toml, and changes them."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -20,20 +20,20 @@ CHANGES = 1
 
 @click.group()
 def topics() -> None:
-    """Lay out a Kafka's topics.
+    """Create and change the topics of a Kafka.
 
-    What they are to be is written in soliloquy/runtime/topics.toml.
+    soliloquy/runtime/topics.toml defines them.
     """
 
 
 def _options(command: Command) -> Callable[..., Any]:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."),
-        click.option("--grow", is_flag=True, help="Let topics have more partitions. No run may be under way."),
+        click.option("--grow", is_flag=True, help="Allow more partitions; no run may be under way."),
         click.option(
             "--replication",
             type=click.IntRange(min=1),
-            help="Copies of each event, for clusters of fewer brokers than topics.toml wants.",
+            help="Copies of each event, for clusters with fewer brokers than topics.toml assumes.",
         ),
     ):
         command = option(command)
@@ -48,7 +48,7 @@ def plan(
 ) -> None:
     """Show what apply would change.
 
-    The exit status is 0 if there is nothing to do, 1 if there are changes to make, and 2 if they cannot be made.
+    The exit status is 0 if there is nothing to do, 1 if there are changes, and 2 if they cannot be made.
     """
     changes = _run(layout.plan(kafka, replication=replication, grow=grow))
     _print(changes, as_json=as_json, summary=f"{_counted(changes)} to make: soliloquy topics apply does it")
@@ -58,10 +58,9 @@ def plan(
 @topics.command()
 @_options
 def apply(*, kafka: KafkaSettings, replication: int | None, grow: bool, as_json: bool) -> None:
-    """Make the topics as they are to be.
+    """Change the topics to match topics.toml.
 
-    Where that is done already, nothing happens. Partitions are never taken away. The exit status is 0 once all is
-    done, and 2 if it cannot be.
+    Partitions are never removed. The exit status is 0 if all topics match, and 2 if they cannot.
     """
     changes = _run(layout.apply(kafka, replication=replication, grow=grow))
     _print(changes, as_json=as_json, summary=f"{_counted(changes)} made")
@@ -79,7 +78,7 @@ def _print(changes: Sequence[Change], *, as_json: bool, summary: str) -> None:
         click.echo(json.dumps({"changes": [_as_json(change) for change in changes]}))
         return
     if not changes:
-        click.echo("nothing to do: every topic is as it is to be")
+        click.echo("nothing to do: every topic matches topics.toml")
         return
     width = max(len(change.desired.topic) for change in changes)
     for change in changes:

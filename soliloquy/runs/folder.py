@@ -1,4 +1,4 @@
-"""The folder of a dataset: one run's, and one process's at a time."""
+"""The folder of a dataset: it holds one run, and one process at a time writes it."""
 
 import json
 import shutil
@@ -14,20 +14,18 @@ from soliloquy.runs.failure import Failure
 from soliloquy.runs.plan import Plan, difference
 
 WORKING = ".run"
-# What an unfinished run of the first format had there.
+# A file of unfinished runs in the first format.
 _FIRST_FORMAT = "journal.jsonl"
 
 
 class RunFolder:
-    """Opened for a plan: empty, or holding the unfinished files of the very same run, or its finished ones."""
+    """Opens for a plan if it is empty, or if it holds the same run, finished or not."""
 
     def __init__(self, place: Storage, plan: Plan, work: Path | None) -> None:
-        """Where the dataset is to lie elsewhere, the files of the unfinished run need a folder of this machine."""
+        """`work` is a local folder for the unfinished run; a dataset in an object store requires it."""
         folder = work or place.folder
         if folder is None:
-            raise Failure(
-                f"what is not in {place} yet must be on a disk of this machine: name a folder for it with --work"
-            )
+            raise Failure(f"--out {place} requires --work DIR: an unfinished run is kept on a local disk")
         self.place = place
         self.working = folder / WORKING
         self._plan = plan
@@ -78,8 +76,8 @@ class RunFolder:
             unfinished.write_text(json.dumps(self._plan.identity(), indent=2), "utf-8")
             unfinished.replace(identity)
 
-    def _check(self, kept: dict[str, Any]) -> None:
-        if differs := difference(kept, self._plan.identity()):
+    def _check(self, identity: dict[str, Any]) -> None:
+        if differs := difference(identity, self._plan.identity()):
             raise Failure(f"{self.place} holds another run ({differs}): choose another --out")
 
 
@@ -87,4 +85,4 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_bytes()))
     except ValueError as error:
-        raise Failure(f"{path} is not readable ({error}): remove {path.parent} to start the run anew") from error
+        raise Failure(f"{path} cannot be read ({error}): remove {path.parent} to restart the run") from error

@@ -14,16 +14,16 @@ from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.logs import relay
 
-# A process that ends with this status cannot do its work; starting it again would not help.
+# The exit status of a process that a restart would not help.
 HOPELESS = 2
-# What a process prints when it serves, before any comma; another line says why it does not.
+# A process prints a line that starts with this word when it serves; any other line is a fault.
 READY = "ready"
 DEATHS_IN_A_ROW = 5
-# Before the second of deaths in a row is made good, and twice as long before each further one.
+# The pause before the second restart in a row; it doubles with each further one.
 PAUSE_SECONDS = 0.5
-# Beyond its own grace period, for a process to end; then it is killed.
+# Added to the grace period of a process before it is killed.
 LEAVE_SECONDS = 2.0
-# Of a line that a process logs.
+# The longest line of a log.
 MOST_BYTES = 65_536
 
 _log = logging.getLogger(__name__)
@@ -55,13 +55,13 @@ class SupervisedProcess:
         self._served = False
         self._replacing = False
         self._stopping = asyncio.Event()
-        # Why it does not serve, as it says; empty while it does.
+        # Why the process does not serve, in its own words; empty while it serves.
         self.fault = ""
-        # Set while it serves.
+        # Set while the process serves.
         self.ready = asyncio.Event()
 
     async def run(self) -> None:
-        """Until `stop`; raises Failure where starting it again does not help."""
+        """Restarts the process until `stop`; raises Failure if restarts do not help."""
         deaths = 0
         while not self._stopping.is_set():
             process, last_words = await self._live()
@@ -70,24 +70,24 @@ class SupervisedProcess:
                 self._replacing = False
                 deaths = 0
                 continue
-            death = f"{self._spec.name} {_manner(process)}{f': {last_words}' if last_words else ''}"
+            death = f"{self._spec.name} {_exit_reason(process)}{f': {last_words}' if last_words else ''}"
             if process.returncode == HOPELESS:
                 raise Failure(last_words or death)
             if deaths == DEATHS_IN_A_ROW:
-                raise Failure(f"{death}; it died {deaths} times before it could serve")
+                raise Failure(f"{death}; it exited {deaths} times before it could serve")
             pause = PAUSE_SECONDS * 2 ** (deaths - 2) if deaths > 1 else 0.0
-            _log.warning("%s; started again%s", death, f" in {pause:g} s" if pause else "")
+            _log.warning("%s; restarting%s", death, f" in {pause:g} s" if pause else "")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._stopping.wait()
 
     async def stop(self) -> None:
-        """Lets it finish what it is at, within its grace period."""
+        """Stops the process; unfinished work has the grace period to finish."""
         self._stopping.set()
         await self._end()
 
     async def replace(self) -> None:
-        """Ends the process, and returns when its successor serves."""
+        """Stops the process, and returns when its successor serves."""
         if self._process and self._process.returncode is None:
             self._replacing = True
             self.ready.clear()
@@ -95,7 +95,7 @@ class SupervisedProcess:
         await self.ready.wait()
 
     async def _live(self) -> tuple[Process, str]:
-        """One process from its start to its end, and its last words."""
+        """Runs one process to its end; returns it and the last line of its standard error."""
         self._served = False
         process = await asyncio.create_subprocess_exec(*self._spec.command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
         self._process = process
@@ -104,7 +104,7 @@ class SupervisedProcess:
         assert process.stderr
         if self._stopping.is_set():
             process.kill()
-        # One that was killed as it started has closed it; uvloop says so by a RuntimeError.
+        # A process killed at its start has closed the pipe; uvloop raises RuntimeError for that.
         with contextlib.suppress(ConnectionError, RuntimeError):
             process.stdin.write(self._spec.assignment + b"\n")
             await process.stdin.drain()
@@ -116,12 +116,12 @@ class SupervisedProcess:
     async def _listen(self, output: StreamReader) -> None:
         faulty = False
         async for line in output:
-            said = line.decode(errors="replace").strip()
-            if said.split(",")[0] != READY:
+            text = line.decode(errors="replace").strip()
+            if text.split(",")[0] != READY:
                 faulty = True
-                self.fault = said
+                self.fault = text
                 self.ready.clear()
-                _log.warning("%s: %s", self._spec.name, said)
+                _log.warning("%s: %s", self._spec.name, text)
             else:
                 if faulty:
                     _log.info("%s serves again", self._spec.name)
@@ -179,7 +179,7 @@ class Supervisor:
 
 
 async def _last_words(output: StreamReader) -> str:
-    """Hands on what it logs; returns the last line that is none of its log."""
+    """Relays log lines; returns the last line that is not a log line."""
     last, rest = b"", b""
     while chunk := await output.read(MOST_BYTES):
         *lines, rest = (rest[-MOST_BYTES:] + chunk).split(b"\n")
@@ -188,8 +188,8 @@ async def _last_words(output: StreamReader) -> str:
     return (rest.strip() or last).decode(errors="replace")
 
 
-def _manner(process: Process) -> str:
+def _exit_reason(process: Process) -> str:
     status = process.returncode
     if status is not None and status < 0:
-        return f"was ended by {signal.Signals(-status).name}"
-    return f"ended with status {status}"
+        return f"was killed by {signal.Signals(-status).name}"
+    return f"exited with status {status}"

@@ -168,7 +168,7 @@ def test_rounds_of_the_scripted_writer_run_and_say_that_nothing_is_learned(tmp_p
     [
         (["--base", "."], "--base and --config require each other"),
         (["--start", "somewhere"], "--start requires --base"),
-        (["--base", ".", "--config", "nowhere"], "there is no configuration 'nowhere'"),
+        (["--base", ".", "--config", "nowhere"], "unknown configuration 'nowhere'"),
     ],
 )
 def test_rounds_that_cannot_be_are_said_in_a_line(tmp_path: Path, options: list[str], message: str) -> None:

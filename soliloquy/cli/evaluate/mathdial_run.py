@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from training.evaluation.mathdial.dialogues import DrawnDialogues
     from training.evaluation.mathdial.judging import JudgedDialogue
     from training.evaluation.mathdial.replies import RecordedHistory, ReplyResult
-    from training.evaluation.recipe_loop import Execute, adapter_digests
+    from training.evaluation.recipe_loop import Execute
     from training.evaluation.text_models import BertScore
 
 MODEL, NEXT_STEP = "model", "next-step"
@@ -58,6 +58,7 @@ class MathDialEvaluation:
         from training.evaluation.mathdial.dialogues import RECIPE
         from training.evaluation.mathdial.figures import CURVES, MEASURES, METRICS, figures
         from training.evaluation.mathdial.page import PAPER, WHOSE
+        from training.evaluation.recipe_loop import adapter_digests
 
         if self.tutored_by not in (MODEL, NEXT_STEP):
             results, cases = _recorded(self.tutored_by)

@@ -204,7 +204,7 @@ async def test_up_starts_again_what_dies_replaces_each_on_a_sighup_and_leaves_no
     async with up(tmp_path, topics) as supervisor:
         before = {name: worker_named(supervisor.process.pid, f"{name}-0") for name in SERVICES}
         kill(before["executor"])
-        await supervisor.says("up: executor-0 was ended by SIGKILL; started again")
+        await supervisor.says("up: executor-0 was killed by SIGKILL; restarting")
         supervisor.process.send_signal(signal.SIGHUP)
         for name in SERVICES:
             await supervisor.says(f"up: {name}-0 replaced")

@@ -36,4 +36,4 @@ async def test_what_finished_is_told_once_and_then_what_finished_since(kafka: st
     assert (read.returncode, read.stdout) == (0, "")
     wrong = run([*tail, "--after", "yesterday"])
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "'yesterday' is no place in a topic" in wrong.stderr
+    assert "invalid place 'yesterday'" in wrong.stderr

@@ -22,7 +22,7 @@ from tests.integration.transport.support import until
 
 STARTED = "conversation.started"
 ALL = {shape.topic for shape in shapes()}
-NOTHING = "nothing to do: every topic is as it is to be\n"
+NOTHING = "nothing to do: every topic matches topics.toml\n"
 
 
 class Operator:

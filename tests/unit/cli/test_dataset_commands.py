@@ -112,7 +112,7 @@ def test_tail_tells_of_each_conversation_in_a_line(folder: Path) -> None:
     assert len(lines) == 3
     words = "c0 solved 2 turns 1 with Python motion A cart rolls 6 m in 2 s. How fast is it?"
     assert " ".join(lines[0].split()) == words
-    assert result.stderr == "to go on from here: --after accepted/00001.parquet:1\n"
+    assert result.stderr == "to continue from here: --after accepted/00001.parquet:1\n"
 
 
 def test_tail_goes_on_after_a_place(folder: Path) -> None:
@@ -143,8 +143,8 @@ def test_tail_follows_a_dataset_that_grows(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_tail_wants_one_source(folder: Path) -> None:
-    assert "whose conversations?" in refused("tail")
-    assert "and not both" in refused("tail", folder, "--kafka", "127.0.0.1:9")
+    assert "tail requires either the DIR" in refused("tail")
+    assert "tail requires either" in refused("tail", folder, "--kafka", "127.0.0.1:9")
 
 
 def test_show_finds_a_conversation_and_says_where_there_is_none(folder: Path, tmp_path: Path) -> None:

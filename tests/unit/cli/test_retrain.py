@@ -20,7 +20,7 @@ SERVED = ["--base", ".", "--name", "tutor", "--registry", "registry", "--model-a
         (["--data", "grown", "--registry", "memory://kept"], "--registry memory://kept requires --cache"),
         (["--data", "grown", "--ray-address", "auto"], "--ray-address requires --ray"),
         (["--data", "grown", "--policy", "policy.toml"], "policy.toml: evaluation: Field required"),
-        (["--data", "grown", "--config", "smallest"], "there is no configuration 'smallest'"),
+        (["--data", "grown", "--config", "smallest"], "unknown configuration 'smallest'"),
     ],
     ids=["no source", "two sources", "no place for copies", "no Ray", "no policy", "no configuration"],
 )

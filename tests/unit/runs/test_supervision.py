@@ -98,7 +98,7 @@ async def test_a_killed_process_is_started_again_at_once(tmp_path: Path) -> None
             kill(theatre.pids()[-1])
             await theatre.started(deaths + 1)
             await theatre.supervisor.ready()
-    assert set(theatre.told) == {"one was ended by SIGKILL; started again"}
+    assert set(theatre.told) == {"one was killed by SIGKILL; restarting"}
 
 
 async def test_one_that_never_serves_is_tried_with_growing_pauses_and_given_up(
@@ -106,11 +106,11 @@ async def test_one_that_never_serves_is_tried_with_growing_pauses_and_given_up(
 ) -> None:
     monkeypatch.setattr(supervision, "PAUSE_SECONDS", 0.01)
     assert (await last_words(tmp_path, "import sys; sys.exit('no such thing')")).splitlines() == [
-        "one ended with status 1: no such thing; started again",
-        "one ended with status 1: no such thing; started again in 0.01 s",
-        "one ended with status 1: no such thing; started again in 0.02 s",
-        "one ended with status 1: no such thing; started again in 0.04 s",
-        "one ended with status 1: no such thing; it died 5 times before it could serve",
+        "one exited with status 1: no such thing; restarting",
+        "one exited with status 1: no such thing; restarting in 0.01 s",
+        "one exited with status 1: no such thing; restarting in 0.02 s",
+        "one exited with status 1: no such thing; restarting in 0.04 s",
+        "one exited with status 1: no such thing; it exited 5 times before it could serve",
     ]
 
 
