@@ -20,16 +20,16 @@ class ConversationReader:
 
     async def read(self, entry: Entry) -> Conversation:
         """Raises Refusal where the conversation can no longer be read."""
-        found = await asyncio.to_thread(self._in_datasets, entry)
-        if found is None and entry.origin:
-            found = await self._in_topic(entry.origin, entry.shown.id)
-        if found is None:
+        conversation = await asyncio.to_thread(self._in_datasets, entry)
+        if conversation is None and entry.origin:
+            conversation = await self._in_topic(entry.origin, entry.shown.id)
+        if conversation is None:
             raise Refusal(
                 Code.UNAVAILABLE,
                 f"conversation {entry.shown.id} of run {entry.shown.run} cannot be read: its topic has dropped it, "
                 "and no dataset here holds it; start the gateway with the collector's --data or --store",
             )
-        return found
+        return conversation
 
     def _in_datasets(self, entry: Entry) -> Conversation | None:
         if self._datasets is None:

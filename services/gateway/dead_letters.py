@@ -38,30 +38,30 @@ class DeadLetterTable:
         if not at_once and (counts == self.counts or time.monotonic() < self._rests_until):
             return
         started = time.monotonic()
-        shown: list[DeadLetter] = []
+        rows: list[DeadLetter] = []
         ordinals: defaultdict[str, set[int]] = defaultdict(set)
         if counts:
             async for letter in dead_letters.letters(self._transport):
-                one, ordinal = _shown(letter.event)
-                shown.append(one)
+                row, ordinal = _row(letter.event)
+                rows.append(row)
                 if ordinal is not None:
-                    ordinals[one.run].add(ordinal)
-        self.counts, self.all, self.ordinals = counts, shown, ordinals
+                    ordinals[row.run].add(ordinal)
+        self.counts, self.all, self.ordinals = counts, rows, ordinals
         self._rests_until = time.monotonic() + REST * (time.monotonic() - started)
 
 
-def _shown(event: Event) -> tuple[DeadLetter, int | None]:
+def _row(event: Event) -> tuple[DeadLetter, int | None]:
     """Returns the letter and its problem's ordinal; None where the event does not tell."""
-    shown = DeadLetter(
+    row = DeadLetter(
         id=event.id, topic=origin(event.topic), made_at=event.time, attempt=event.attempt, error=event.error
     )
     try:
         message = message_of(event)
     except Undecodable:
-        return shown, None
+        return row, None
     assert isinstance(message, ConversationEvent | RunEvent)
-    shown.run = run_key(run_of(message))
+    row.run = run_key(run_of(message))
     if isinstance(message, ConversationEvent):
-        shown.conversation = message.conversation.id
-        return shown, message.conversation.ordinal
-    return shown, message.ordinal if isinstance(message, ProblemSubmitted) else None
+        row.conversation = message.conversation.id
+        return row, message.conversation.ordinal
+    return row, message.ordinal if isinstance(message, ProblemSubmitted) else None

@@ -1,4 +1,4 @@
-"""Runs as they are told, one by one and by pages: with what they cost at the gateway's prices."""
+"""The status of runs, singly and by pages, with their cost at the gateway's prices."""
 
 import time
 

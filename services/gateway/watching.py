@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
-Shown = TypeVar("Shown")
+Item = TypeVar("Item")
 
 # The shortest time between two updates.
 BEAT_SECONDS = 0.2
@@ -25,12 +25,12 @@ class Skipped:
     number: int
 
 
-class LatestFeed(Generic[Key, Shown]):
+class LatestFeed(Generic[Key, Item]):
     """Gives each watcher of a key the latest value when it reads; older values are dropped."""
 
-    def __init__(self, look: Callable[[Key], Shown]) -> None:
+    def __init__(self, look: Callable[[Key], Item]) -> None:
         self._look = look
-        self._watchers: defaultdict[Key, set[_Slot[Shown]]] = defaultdict(set)
+        self._watchers: defaultdict[Key, set[_Slot[Item]]] = defaultdict(set)
         self._changed: set[Key] = set()
         self._woken = asyncio.Event()
 
@@ -48,7 +48,7 @@ class LatestFeed(Generic[Key, Shown]):
             self._changed.update(self._watchers)
             self._woken.set()
 
-    async def watch(self, key: Key) -> AsyncGenerator[Shown, None]:
+    async def watch(self, key: Key) -> AsyncGenerator[Item, None]:
         """Yields the current value at once, and then each that differs from the one before."""
         slot = _Slot(self._look(key))
         self._watchers[key].add(slot)
@@ -70,51 +70,51 @@ class LatestFeed(Generic[Key, Shown]):
             self._woken.clear()
             changed, self._changed = self._changed, set()
             for key in changed & self._watchers.keys():
-                shown = self._look(key)
+                item = self._look(key)
                 for slot in self._watchers[key]:
-                    slot.put(shown)
+                    slot.put(item)
             await asyncio.sleep(BEAT_SECONDS)
 
 
-class _Slot(Generic[Shown]):
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
+class _Slot(Generic[Item]):
+    def __init__(self, item: Item) -> None:
+        self._item = item
         self._filled = asyncio.Event()
         self._filled.set()
 
-    def put(self, shown: Shown) -> None:
-        if shown != self._shown:
-            self._shown = shown
+    def put(self, item: Item) -> None:
+        if item != self._item:
+            self._item = item
             self._filled.set()
 
-    async def take(self) -> Shown:
+    async def take(self) -> Item:
         await self._filled.wait()
         self._filled.clear()
-        return self._shown
+        return self._item
 
 
-class TailFeed(Generic[Shown]):
+class TailFeed(Generic[Item]):
     """Gives each follower of a key every item and, where it is too slow, the number of those it missed."""
 
     def __init__(self) -> None:
-        self._followers: defaultdict[str, set[_Queue[Shown]]] = defaultdict(set)
+        self._followers: defaultdict[str, set[_Queue[Item]]] = defaultdict(set)
 
     @property
     def followers(self) -> int:
         return sum(len(queues) for queues in self._followers.values())
 
-    def publish(self, key: str, shown: Shown) -> None:
+    def publish(self, key: str, item: Item) -> None:
         for queue in self._followers.get(key, ()):
-            queue.put(shown)
+            queue.put(item)
 
-    async def follow(self, key: str) -> AsyncGenerator[Shown | Skipped, None]:
+    async def follow(self, key: str) -> AsyncGenerator[Item | Skipped, None]:
         with self._followed(key) as queue:
             while True:
                 yield await queue.take()
 
     @contextmanager
-    def _followed(self, key: str) -> Iterator["_Queue[Shown]"]:
-        queue = _Queue[Shown]()
+    def _followed(self, key: str) -> Iterator["_Queue[Item]"]:
+        queue = _Queue[Item]()
         self._followers[key].add(queue)
         try:
             yield queue
@@ -124,25 +124,25 @@ class TailFeed(Generic[Shown]):
                 del self._followers[key]
 
 
-class _Queue(Generic[Shown]):
+class _Queue(Generic[Item]):
     def __init__(self) -> None:
-        self._kept: deque[Shown] = deque()
+        self._items: deque[Item] = deque()
         self._skipped = 0
         self._filled = asyncio.Event()
 
-    def put(self, shown: Shown) -> None:
-        if len(self._kept) == MOST_KEPT:
-            self._kept.popleft()
+    def put(self, item: Item) -> None:
+        if len(self._items) == MOST_KEPT:
+            self._items.popleft()
             self._skipped += 1
-        self._kept.append(shown)
+        self._items.append(item)
         self._filled.set()
 
-    async def take(self) -> Shown | Skipped:
+    async def take(self) -> Item | Skipped:
         await self._filled.wait()
         if self._skipped:
             skipped, self._skipped = Skipped(number=self._skipped), 0
             return skipped
-        shown = self._kept.popleft()
-        if not self._kept:
+        item = self._items.popleft()
+        if not self._items:
             self._filled.clear()
-        return shown
+        return item

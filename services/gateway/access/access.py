@@ -57,8 +57,8 @@ class Access:
         """Returns None for unknown credentials."""
         if self._tokens is None:
             return ANYONE
-        found = self._found(self._tokens, credentials)
-        return Caller(name=found.name, role=found.role) if found else None
+        token = self._token(self._tokens, credentials)
+        return Caller(name=token.name, role=token.role) if token else None
 
     def authenticate(self, credentials: Credentials) -> Caller:
         """Returns the caller; raises Refusal for unknown credentials."""
@@ -104,7 +104,7 @@ class Access:
         if self.caller(credentials) is None:
             raise Refusal(Code.UNAUTHENTICATED, "this token was revoked: ask the gateway's operator for another")
 
-    def _found(self, tokens: TokenFile, credentials: Credentials) -> Token | None:
+    def _token(self, tokens: TokenFile, credentials: Credentials) -> Token | None:
         if credentials.token:
             return tokens.with_token(credentials.token)
         return tokens.with_name(credentials.certificate) if credentials.certificate else None

@@ -22,10 +22,10 @@ def check_closed(addresses: Iterable[str]) -> None:
 
 def _all_loopback(host: str) -> bool:
     try:
-        found = {str(place[4][0]) for place in socket.getaddrinfo(host or None, None, flags=socket.AI_PASSIVE)}
+        addresses = {str(place[4][0]) for place in socket.getaddrinfo(host or None, None, flags=socket.AI_PASSIVE)}
     except OSError:
         return False
-    return all(ipaddress.ip_address(place.partition("%")[0]).is_loopback for place in found)
+    return all(ipaddress.ip_address(place.partition("%")[0]).is_loopback for place in addresses)
 
 
 def names_loopback(authority: str) -> bool:

@@ -51,11 +51,11 @@ class TokenFile:
     def with_token(self, token: str) -> Token | None:
         """Compares all digests in constant time, so that the duration reveals nothing."""
         digest = hashlib.sha256(token.encode()).hexdigest()
-        found = None
+        match = None
         for entry in self._current():
             if hmac.compare_digest(entry.sha256.encode(), digest.encode()):
-                found = entry
-        return found
+                match = entry
+        return match
 
     def with_name(self, name: str) -> Token | None:
         return next((entry for entry in self._current() if entry.name == name), None)
@@ -79,8 +79,8 @@ def read_tokens(file: Path) -> list[Token]:
         table = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadTokens(f"{file} cannot be read ({error}): {_HINT}") from error
-    if strange := sorted(table.keys() - {"token"}):
-        raise BadTokens(f"{file}: unknown entry {strange[0]!r}: {_HINT}")
+    if unknown := sorted(table.keys() - {"token"}):
+        raise BadTokens(f"{file}: unknown entry {unknown[0]!r}: {_HINT}")
     entries: list[dict[str, Any]] = table.get("token") or []
     try:
         tokens = _ENTRIES.validate_python(entries)
@@ -118,7 +118,7 @@ def _fault(error: ValidationError) -> str:
 def _file_version(file: Path) -> tuple[int, ...]:
     """Changes whenever the file does, without reading it."""
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return ()
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -129,11 +129,11 @@ class Chats:
         return chat
 
     async def _answer(self, chat: _Chat, text: str, report: progress.Report) -> None:
-        said = Conversation()
-        said.CopyFrom(chat.conversation)
-        person_in(said.run.recipe).record_student(said, text)
+        conversation = Conversation()
+        conversation.CopyFrom(chat.conversation)
+        person_in(conversation.run.recipe).record_student(conversation, text)
         try:
-            chat.conversation = await self._tutor.reply(said, report)
+            chat.conversation = await self._tutor.reply(conversation, report)
         except Refusal as refusal:
             report(progress.error(refusal))
         else:

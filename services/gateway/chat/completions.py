@@ -130,8 +130,8 @@ def _awaits_tutor(conversation: Conversation) -> bool:
 
 
 def _key(recipe: str, history: ChatHistory, exchanges: list[tuple[str, str]]) -> str:
-    said = (text.strip() for exchange in exchanges for text in exchange)
-    return digest(history.owner, recipe, history.question, history.solution, *said)
+    texts = (text.strip() for exchange in exchanges for text in exchange)
+    return digest(history.owner, recipe, history.question, history.solution, *texts)
 
 
 def _copy(conversation: Conversation) -> Conversation:

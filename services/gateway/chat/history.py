@@ -26,16 +26,18 @@ class ChatHistory:
 
 def read_history(request: CommonChatRequest, settings: ChatSettings) -> ChatHistory:
     """Ignores a system message without a problem: the recipe decides the tutor's instructions."""
-    said = [(_ROLES[message.role], message.text) for message in request.messages]
-    posed = [text.strip() for role, text in said if role == "system" and text.lstrip().startswith(_PROBLEM)]
+    messages = [(_ROLES[message.role], message.text) for message in request.messages]
+    problems = [text.strip() for role, text in messages if role == "system" and text.lstrip().startswith(_PROBLEM)]
     joined = [
         (role, "\n\n".join(text for _, text in texts))
-        for role, texts in groupby((one for one in said if one[0] != "system"), key=lambda one: one[0])
+        for role, texts in groupby((one for one in messages if one[0] != "system"), key=lambda one: one[0])
     ]
     if not joined or joined[0][0] != "student" or joined[-1][0] != "student":
         raise Refusal(Code.INVALID, "messages: the first and the last message must be the user's")
     *earlier, (_, latest) = joined
-    question, _, solution = posed[0].removeprefix(_PROBLEM).partition(_SOLUTION) if posed else (joined[0][1], "", "")
+    question, _, solution = (
+        problems[0].removeprefix(_PROBLEM).partition(_SOLUTION) if problems else (joined[0][1], "", "")
+    )
     return ChatHistory(
         owner=CALLER.get(),
         question=clean_text("the problem", question, settings.most_characters),

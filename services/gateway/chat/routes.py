@@ -68,16 +68,16 @@ class ChatRoutes:
         )
 
     async def _start(self, context: RequestContext) -> Response:
-        wanted = parse_body(StartChat, await context.body(_MOST_BYTES))
-        context.audit.target = wanted.recipe[:80]
-        return _answer(await self.chats.start(wanted), 201)
+        request = parse_body(StartChat, await context.body(_MOST_BYTES))
+        context.audit.target = request.recipe[:80]
+        return _answer(await self.chats.start(request), 201)
 
     async def _show(self, context: RequestContext) -> Response:
         return _answer(self.chats.show(context.path_parameter("id")))
 
     async def _say(self, context: RequestContext) -> Response:
-        said = parse_body(Say, await context.body(_MOST_BYTES))
-        return await context.stream(self._events(context.path_parameter("id"), said.text))
+        message = parse_body(Say, await context.body(_MOST_BYTES))
+        return await context.stream(self._events(context.path_parameter("id"), message.text))
 
     async def _events(self, chat_id: str, text: str) -> AsyncIterator[bytes]:
         async with aclosing(self.chats.say(chat_id, text)) as progress:
@@ -85,8 +85,8 @@ class ChatRoutes:
                 yield event(step.event, step.data)
 
     async def _finish(self, context: RequestContext) -> Response:
-        wanted = parse_body(FinishChat, await context.body(_MOST_BYTES))
-        return _answer(await self.chats.finish(context.path_parameter("id"), keep=wanted.keep))
+        request = parse_body(FinishChat, await context.body(_MOST_BYTES))
+        return _answer(await self.chats.finish(context.path_parameter("id"), keep=request.keep))
 
     async def _models(self, _: RequestContext) -> Response:
         # Some recipes are slow to load.
@@ -94,11 +94,11 @@ class ChatRoutes:
 
     async def _complete(self, context: RequestContext) -> Response:
         try:
-            wanted = parse_request(await context.body())
-            context.audit.target = wanted.model[:80]
-            if wanted.stream:
-                return await context.stream(self._chunks(wanted))
-            return json_response(await self.completions.answer(wanted))
+            request = parse_request(await context.body())
+            context.audit.target = request.model[:80]
+            if request.stream:
+                return await context.stream(self._chunks(request))
+            return json_response(await self.completions.answer(request))
         except Refusal as refusal:
             status, body = openai_error(refusal)
             # OpenAI's clients wait this long before they retry.
@@ -106,8 +106,8 @@ class ChatRoutes:
                 body, status, {"retry-after": f"{refusal.retry_after:.0f}"} if refusal.retry_after else None
             )
 
-    async def _chunks(self, wanted: CommonChatRequest) -> AsyncIterator[bytes]:
-        async with aclosing(self.completions.stream(wanted)) as chunks:
+    async def _chunks(self, request: CommonChatRequest) -> AsyncIterator[bytes]:
+        async with aclosing(self.completions.stream(request)) as chunks:
             async for chunk in chunks:
                 yield chunk.encode()
 

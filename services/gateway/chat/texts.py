@@ -14,10 +14,10 @@ def clean_text(what: str, text: str, most: int) -> str:
     """Drops control characters and defuses tags; raises a Refusal for an empty or long text."""
     if len(text) > most:
         raise Refusal(Code.TOO_LARGE, f"{what} has {len(text)} characters: send at most {most}")
-    kept = "".join(character for character in text if character in _ALLOWED or not _is_control(character)).strip()
-    if not kept:
+    cleaned = "".join(character for character in text if character in _ALLOWED or not _is_control(character)).strip()
+    if not cleaned:
         raise Refusal(Code.INVALID, f"{what} is empty")
-    return _TAG.sub(r"‹\1›", kept)
+    return _TAG.sub(r"‹\1›", cleaned)
 
 
 def _is_control(character: str) -> bool:

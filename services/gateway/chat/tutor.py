@@ -61,11 +61,11 @@ class ChatTutor:
             conversation = (await self._bounded(_next(needed, self._handlers))).conversation
         if person.open is None:
             return conversation
-        [begun] = person.open(ConversationStarted(conversation=conversation))
-        if isinstance(begun, ConversationFinished):
-            reason = begun.conversation.ending_reason
+        [opening] = person.open(ConversationStarted(conversation=conversation))
+        if isinstance(opening, ConversationFinished):
+            reason = opening.conversation.ending_reason
             raise Refusal(Code.INVALID, f"{conversation.run.recipe} cannot use this problem ({reason})")
-        return begun.conversation
+        return opening.conversation
 
     async def reply(self, conversation: Conversation, report: Report) -> Conversation:
         """Returns a copy of the conversation with the tutor's reply to its last message."""
@@ -116,12 +116,12 @@ async def _next(event: ConversationEvent, handlers: Handlers) -> ConversationEve
 def person_in(recipe: str) -> Person:
     """How a person takes part in a recipe; raises a Refusal for a recipe without a student."""
     try:
-        found = find(recipe).person
+        person = find(recipe).person
     except UnknownRecipe as error:
         raise Refusal(Code.UNKNOWN, str(error)) from None
-    if found is None:
+    if person is None:
         raise Refusal(Code.INVALID, f"{recipe} has no student: use {' or '.join(tutoring_recipes())}")
-    return found
+    return person
 
 
 def tutoring_recipes() -> list[str]:

@@ -11,14 +11,14 @@ from soliloquy.v1.model_pb2 import GenerateRequest
 class VisibleReply:
     """Listens to the answers that hold a reply; a second answer takes the first one back."""
 
-    def __init__(self, shown: Mapping[str, VisibleText], report: Report) -> None:
-        self._shown = shown
+    def __init__(self, visible_texts: Mapping[str, VisibleText], report: Report) -> None:
+        self._visible_texts = visible_texts
         self._report = report
         self._text = ""
 
     def __call__(self, request: GenerateRequest) -> ChunkReceiver | None:
-        so_far = self._shown.get(request.prompt)
-        if so_far is None:
+        visible_text = self._visible_texts.get(request.prompt)
+        if visible_text is None:
             return None
         self._take_back()
         raw = ""
@@ -26,7 +26,7 @@ class VisibleReply:
         def receive(text: str) -> None:
             nonlocal raw
             raw += text
-            visible = so_far(raw).strip()
+            visible = visible_text(raw).strip()
             if visible.startswith(self._text):
                 self._add(visible)
 

@@ -42,8 +42,8 @@ def conversation_view(gateway: Gateway) -> HttpRoute:
         request = GetConversationRequest(
             run=context.path_parameter("run"), conversation=context.path_parameter("conversation")
         )
-        found = await gateway.get_conversation(request)
-        return json_response(await asyncio.to_thread(_view, found))
+        response = await gateway.get_conversation(request)
+        return json_response(await asyncio.to_thread(_view, response))
 
     return HttpRoute(
         "GET",
@@ -54,13 +54,13 @@ def conversation_view(gateway: Gateway) -> HttpRoute:
     )
 
 
-def _view(found: GetConversationResponse) -> dict[str, Any]:
+def _view(response: GetConversationResponse) -> dict[str, Any]:
     # Imported here because it loads Arrow, which no start should wait for.
     from soliloquy.dataset import view
 
-    conversation = found.conversation
-    reasons = None if found.accepted else found.reasons
+    conversation = response.conversation
+    reasons = None if response.accepted else response.reasons
     return {
         "recipe": conversation.run.recipe,
-        "conversation": view.conversation_view(conversation, reasons=reasons, flags=found.flags),
+        "conversation": view.conversation_view(conversation, reasons=reasons, flags=response.flags),
     }

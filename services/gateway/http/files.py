@@ -38,7 +38,7 @@ class Files:
 def files(gateway: Gateway, datasets: str | None) -> tuple[HttpRoute, HttpRoute]:
     """`datasets` is None where the gateway sees no datasets: then no run has files."""
 
-    async def listed(context: RequestContext) -> tuple[Storage | None, Sequence[File]]:
+    async def find(context: RequestContext) -> tuple[Storage | None, Sequence[File]]:
         run = context.path_parameter("run")
         # Refuses anything that is not a run before its name becomes a path.
         await gateway.get_run(GetRunRequest(run=run))
@@ -49,13 +49,13 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[HttpRoute, HttpRoute]
             raise Refusal(Code.UNAVAILABLE, f"the files of run {run} cannot be read ({error})") from error
 
     async def list_files(context: RequestContext) -> Response:
-        _, found = await listed(context)
-        return json_response(asdict(Files(files=found)))
+        _, listing = await find(context)
+        return json_response(asdict(Files(files=listing)))
 
     async def download(context: RequestContext) -> Response:
-        place, found = await listed(context)
+        place, listing = await find(context)
         name = context.path_parameter("name")
-        file = next((file for file in found if file.name == name), None)
+        file = next((file for file in listing if file.name == name), None)
         if place is None or file is None:
             raise Refusal(
                 Code.UNKNOWN,

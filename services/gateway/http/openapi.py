@@ -54,7 +54,7 @@ class OpenApiDocument:
             },
             "paths": paths,
             "components": {
-                "schemas": {**dict(sorted(self._schemas.found.items())), "Error": _ERROR},
+                "schemas": {**dict(sorted(self._schemas.referenced.items())), "Error": _ERROR},
                 "securitySchemes": {
                     "token": {"type": "http", "scheme": "bearer"},
                     "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
@@ -86,11 +86,13 @@ class OpenApiDocument:
 
     def _parameters(self, route: Route) -> list[Schema]:
         in_path = _BRACES.findall(route.path)
-        found = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in in_path]
+        parameters = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in in_path]
         if isinstance(route, RpcRoute) and route.method == "GET":
             fields = [field for field in route.request_type.fields if field.name not in in_path]
-            found += [{"name": field.name, "in": "query", "schema": self._schemas.field(field)} for field in fields]
-        return found
+            parameters += [
+                {"name": field.name, "in": "query", "schema": self._schemas.field(field)} for field in fields
+            ]
+        return parameters
 
     def _body(self, route: Route) -> Schema | None:
         if route.method != "POST":
@@ -119,7 +121,7 @@ class OpenApiDocument:
         if isinstance(kind, Descriptor):
             return self._schemas.reference(kind)
         schema = TypeAdapter(kind).json_schema(ref_template="#/components/schemas/{model}")
-        self._schemas.found.update(schema.pop("$defs", {}))
+        self._schemas.referenced.update(schema.pop("$defs", {}))
         return schema
 
 

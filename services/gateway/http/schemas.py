@@ -32,13 +32,13 @@ class Schemas:
     """Collects the schemas of the referenced messages and of everything they contain."""
 
     def __init__(self) -> None:
-        self.found: dict[str, Schema] = {}
+        self.referenced: dict[str, Schema] = {}
 
     def reference(self, described: Descriptor | EnumDescriptor) -> Schema:
-        if described.name not in self.found:
+        if described.name not in self.referenced:
             # Reserved first, because messages may contain themselves.
-            self.found[described.name] = {}
-            self.found[described.name] = (
+            self.referenced[described.name] = {}
+            self.referenced[described.name] = (
                 self._message(described) if isinstance(described, Descriptor) else _enum(described)
             )
         return {"$ref": f"#/components/schemas/{described.name}"}
