@@ -26,7 +26,7 @@ from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
 
 _AT_ONCE = CollectorSettings().max_in_flight
-# The collector notes where a conversation was read; here that is one place for all.
+# The collector records where it read a conversation; here all have the same place.
 _PARTITION = Partition("conversation.finished", 0)
 _ORIGIN = Origin(topic=_PARTITION.topic)
 _EVENT = first_event(ConversationFinished(), source="benchmark", time=0.0)

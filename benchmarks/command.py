@@ -1,4 +1,4 @@
-"""What the commands of all benchmarks share: their options, a status line, and the tables they print."""
+"""Shared by the commands of all benchmarks: options, a status line, and tables."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -3,7 +3,7 @@
 import logging
 import os
 
-# Sandboxes are started by fork and exec, for which gRPC has nothing to do but to complain; it reads this when imported.
+# Sandboxes start by fork and exec, about which gRPC would only warn; it reads this variable on import.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
-# It logs every try to reach a broker; what lasts is said in a line by whoever waits for it.
+# aiokafka logs every attempt to reach a broker; the commands report a lasting failure in one line.
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL)

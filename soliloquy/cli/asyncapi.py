@@ -29,11 +29,11 @@ def asyncapi(kafka: str) -> None:
         name="gateway",
         handlers={},
         emits=(ProblemSubmitted, RunChanged, RunCancelled),
-        tables=dict.fromkeys(RECALLED, _nothing),
+        tables=dict.fromkeys(RECALLED, _ignore),
     )
     described = document([*declared(), gateway, command], version=version("soliloquy"), bootstrap=kafka)
     click.echo(json.dumps(described, indent=2))
 
 
-def _nothing(_: object) -> None:
-    """Nothing is connected."""
+def _ignore(_: object) -> None:
+    """Never runs, since nothing is connected."""

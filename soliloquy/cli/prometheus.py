@@ -39,7 +39,7 @@ class Scraping:
 
     @property
     def configuration(self) -> str:
-        """JSON, which is YAML too."""
+        """Returns the configuration as JSON, which is also YAML."""
         targets = [{"targets": [address], "labels": {"pod": name}} for address, name in self.targets.items()]
         settings = {
             "global": {

@@ -16,7 +16,7 @@ def held_out(problems: str, *, seed: int, trained: Sequence[Path]) -> tuple[Prob
     """Returns a bank or file, and its questions that are in none of the datasets; raises Failure."""
     with reporting(BadProblemFile, UnknownProblems):
         source = problem_source(problems)
-    return source, questions(source, seed=seed, learned=_learned(trained))
+    return source, questions(source, seed=seed, learned=_trained_ids(trained))
 
 
 def questions(source: ProblemSource, *, seed: int, learned: Collection[str]) -> Iterator[Problem]:
@@ -25,7 +25,7 @@ def questions(source: ProblemSource, *, seed: int, learned: Collection[str]) -> 
     return (problem for problem in drawn if problem.id not in learned)
 
 
-def _learned(datasets: Sequence[Path]) -> set[str]:
+def _trained_ids(datasets: Sequence[Path]) -> set[str]:
     """Returns the ids of the problems in these datasets."""
     with reporting(NoDataset):
         return {conversation.problem.id for folder in datasets for conversation in Dataset(folder)}

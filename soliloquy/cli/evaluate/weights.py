@@ -56,7 +56,7 @@ class WeightsModel:
         self._weights = weights
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        """Streams nothing: it tells the listener of no answer."""
+        """Never streams, so the listener receives nothing."""
         from services.model.backend import final_completion
         from services.model.engines.engine import EngineFailed, EngineRefused
 

@@ -54,7 +54,7 @@ def _told(dataset: Dataset, measuring: MeasuringModels) -> dict[str, Any]:
     counted = count_authored(dataset)
     return {
         **counted.as_json(),
-        **measuring.of(counted.measured.sample),
+        **measuring.measures(counted.measured.sample),
         "near_duplicates": near_duplicates(_kept(dataset)),
     }
 

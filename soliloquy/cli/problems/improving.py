@@ -135,7 +135,7 @@ def improve(
         improving = Improvement(
             rounds=ImprovementFolder(out),
             school=school,
-            write=_Writing(plan=plan, source=source, base=base, traces=traces, quiet=quiet).write,
+            write=_RoundWriter(plan=plan, source=source, base=base, traces=traces, quiet=quiet).write,
             repeats=_repeats,
             tell=lambda number, step: None if quiet else click.echo(f"round {number}: {step}", err=True),
         )
@@ -180,8 +180,8 @@ def _repeats(questions: Sequence[str]) -> list[bool]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Writing:
-    """Grows a round's problems; each round has commissions of its own."""
+class _RoundWriter:
+    """Has the problems of a round written; each round has commissions of its own."""
 
     plan: Plan
     source: CommissionSource
@@ -202,7 +202,7 @@ class _Writing:
 
     @contextmanager
     def _writer(self, adapter: Path | None) -> Iterator[Models]:
-        """The models with the base, or the adapter on top of it, as the writer; a service is started where none is."""
+        """Yields models in which the base or the adapter writes; starts a service if none runs."""
         from services.model.engines.weights import ADAPTER_WEIGHTS
 
         models = self.plan.models

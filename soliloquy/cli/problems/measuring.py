@@ -52,7 +52,7 @@ class MeasuringModels:
     # Questions to compare with.
     references: Sequence[str]
 
-    def of(self, sample: Sequence[SampledProblem]) -> Mapping[str, float | None]:
+    def measures(self, sample: Sequence[SampledProblem]) -> Mapping[str, float | None]:
         """Returns means over a sample, or None for what cannot be measured."""
         questions = [one.question for one in sample]
         written = [f"{one.question}\n\n{one.code}" for one in sample]
@@ -71,7 +71,7 @@ class MeasuringModels:
 
 
 def models(perplexity: Path | None, bertscore: Path | None, references: Path | None) -> MeasuringModels:
-    """Raises Failure."""
+    """Loads the models of the options; raises Failure."""
     from training.evaluation.text_models import BertScore, NoLocalModel, Perplexity
 
     if references and not bertscore:

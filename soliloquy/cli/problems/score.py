@@ -78,7 +78,7 @@ def score(
                     file.write(_line(problem, scores, operations))
     measures = {
         **measured.as_json(),
-        **measuring.of(measured.sample),
+        **measuring.measures(measured.sample),
         "near_duplicates": near_duplicates(questions),
     }
     if as_json:

@@ -13,7 +13,7 @@ PATIENCE_SECONDS = 2.0
 # Processes to scrape at once.
 _THREADS = 16
 
-# Values by the name and the labels of their series.
+# The name and the labels of a series.
 Series = tuple[str, tuple[tuple[str, str], ...]]
 Samples = Mapping[Series, float]
 
