@@ -1,5 +1,6 @@
 """Converts the parts of a conversation that all recipes share to JSON records and back."""
 
+from collections.abc import Callable
 from typing import Any
 
 from soliloquy.recipes.agreement import AgreeingLetters, agrees
@@ -132,6 +133,22 @@ def call_record(call: ModelCall) -> dict[str, Any]:
 
 def enum_name(name: str, prefix: str) -> str:
     return name.removeprefix(prefix).lower()
+
+
+def restore_conversation(
+    record: dict[str, Any], restore_turn: Callable[[dict[str, Any]], Turn], **fields: Any
+) -> Conversation:
+    """Restores the fields of `header_fields` and `ending_fields`, the turns, and the recipe's own `fields`."""
+    return Conversation(
+        id=record["id"],
+        problem=restore_problem(record["problem"]),
+        persona=record["persona"],
+        person=record["person"],
+        turns=map(restore_turn, record["turns"]),
+        ending=f"ENDING_{record['ending'].upper()}",
+        ending_reason=record["ending_reason"],
+        **fields,
+    )
 
 
 def restore_problem(problem: dict[str, Any]) -> Problem:

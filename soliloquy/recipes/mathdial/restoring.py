@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from soliloquy.recipes.codes import EVALUATIONS, INTENTS
+from soliloquy.recipes.codes import EVALUATIONS, INTENTS_BY_NAME
 from soliloquy.recipes.mathdial.composer import tutor_move
-from soliloquy.recipes.records import restore_calculation, restore_problem
+from soliloquy.recipes.records import restore_calculation, restore_conversation
 from soliloquy.v1.conversation_pb2 import (
     Confusion,
     Conversation,
@@ -15,22 +15,15 @@ from soliloquy.v1.conversation_pb2 import (
     TutorReply,
 )
 
-_INTENTS = {name: intent for intent, name in INTENTS.items()}
-
 
 def restore(record: dict[str, Any]) -> Conversation:
     student = record["student"]
-    conversation = Conversation(
-        id=record["id"],
-        problem=restore_problem(record["problem"]),
-        persona=record["persona"],
-        person=record["person"],
+    conversation = restore_conversation(
+        record,
+        _turn,
         student_name=student["name"],
         pronoun=student["pronoun"],
         reasons_wanted=student["reasons_wanted"],
-        turns=[_turn(turn) for turn in record["turns"]],
-        ending=f"ENDING_{record['ending'].upper()}",
-        ending_reason=record["ending_reason"],
         resolution=f"RESOLUTION_{(record['annotation']['resolution'] or 'unspecified').upper()}",
     )
     conversation.problem.enrichment.MergeFrom(Enrichment(confusion=_confusion(record["confusion"])))
@@ -63,7 +56,7 @@ def _turn(turn: dict[str, Any]) -> Turn:
 def _student(student: dict[str, Any]) -> StudentReply:
     return StudentReply(
         text=student["text"],
-        intent=_INTENTS.get(student["intent"]),
+        intent=INTENTS_BY_NAME.get(student["intent"]),
         belief=f"BELIEF_{(student['belief'] or 'unspecified').upper()}",
         reasons=student["reasons"],
     )

@@ -11,7 +11,7 @@ from soliloquy.recipes.records import (
     enum_name,
     header_fields,
     restore_calculation,
-    restore_problem,
+    restore_conversation,
     soliloquy_record,
 )
 from soliloquy.recipes.scaffold.policy import POLICY
@@ -111,16 +111,8 @@ def _tutor(reply: TutorReply) -> dict[str, Any]:
 
 
 def restore(record: dict[str, Any]) -> Conversation:
-    conversation = Conversation(
-        id=record["id"],
-        problem=restore_problem(record["problem"]),
-        persona=record["persona"],
-        person=record["person"],
-        turns=[_restore_turn(turn) for turn in record["turns"]],
-        ending=f"ENDING_{record['ending'].upper()}",
-        ending_reason=record["ending_reason"],
-        resolution=f"RESOLUTION_{record['annotation']['resolution'].upper()}",
-    )
+    resolution = f"RESOLUTION_{record['annotation']['resolution'].upper()}"
+    conversation = restore_conversation(record, _restore_turn, resolution=resolution)
     conversation.problem.enrichment.MergeFrom(Enrichment(plan=_restore_plan(record["plan"])))
     return conversation
 

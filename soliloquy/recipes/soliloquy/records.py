@@ -18,7 +18,7 @@ from soliloquy.recipes.records import (
     ending_fields,
     header_fields,
     restore_calculation,
-    restore_problem,
+    restore_conversation,
     soliloquy_record,
 )
 from soliloquy.recipes.soliloquy.rules import POLICY
@@ -71,15 +71,7 @@ def _tutor(reply: TutorReply) -> dict[str, Any]:
 
 
 def restore(record: dict[str, Any]) -> Conversation:
-    return Conversation(
-        id=record["id"],
-        problem=restore_problem(record["problem"]),
-        persona=record["persona"],
-        person=record["person"],
-        turns=[_restore_turn(turn) for turn in record["turns"]],
-        ending=f"ENDING_{record['ending'].upper()}",
-        ending_reason=record["ending_reason"],
-    )
+    return restore_conversation(record, _restore_turn)
 
 
 def _restore_turn(turn: dict[str, Any]) -> Turn:
