@@ -32,27 +32,31 @@ from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 INCOMPLETE = 1
-_WORK = "For what is not in the dataset yet.  [default: .run in the dataset's folder]"
+_WORK = "A local folder for the unfinished run.  [default: .run in the dataset's folder]"
 
 
 @click.command()
 @click.option("--problems", required=True, metavar="BANK|FILE", help="A bank's name (physics) or a JSONL file.")
 @click.option(
-    "--recipe", default=DEFAULT, show_default=True, type=click.Choice(list(known_recipes())), help="How they are grown."
+    "--recipe",
+    default=DEFAULT,
+    show_default=True,
+    type=click.Choice(list(known_recipes())),
+    help="The recipe.",
 )
 @click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
-@click.option("--out", required=True, metavar="DIR|URL", type=PLACE, help="The dataset's folder, here or in a store.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random draws.")
+@click.option("--out", required=True, metavar="DIR|URL", type=PLACE, help="Folder of the dataset, local or in a store.")
 @click.option("--work", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help=_WORK)
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
 @click.option("--in-flight", default=64, show_default=True, type=click.IntRange(min=1), help="Conversations at once.")
-@click.option("--latency", default="0ms", show_default=True, type=DURATION, help="Of each answer.")
+@click.option("--latency", default="0ms", show_default=True, type=DURATION, help="Delay of the scripted model.")
 @click.option(
-    "--noise", default="none", show_default=True, type=click.Choice(["none", "real"]), help="Imitate real output."
+    "--noise", default="none", show_default=True, type=click.Choice(["none", "real"]), help="Imitate real models."
 )
-@click.option("--max-turns", default=20, show_default=True, type=click.IntRange(min=2), help="Turns of a conversation.")
+@click.option("--max-turns", default=20, show_default=True, type=click.IntRange(min=2), help="Turns in a conversation.")
 @click.option("--max-attempts", default=10, show_default=True, type=click.IntRange(min=1), help="Tries at a problem.")
-@click.option("--enrich", is_flag=True, help="Have each solution explained and outlined for the tutor first.")
+@click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
 @CLASSIFIERS
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
@@ -76,11 +80,11 @@ def generate(
 ) -> None:
     """Grow a dataset of tutoring conversations.
 
-    On this machine, or with --kafka by the services that `soliloquy up` or a cluster keeps running; what their models
-    are, how slow and how noisy, is theirs: --noise, --model and what goes with it then only say what they are.
+    It runs on this machine, or with --kafka by the services that `soliloquy up` or a cluster keeps running. Those
+    choose their own models: --noise, --model and the options of --model then only describe them.
 
-    The same command resumes what was interrupted. The same seed gives the same files, byte for byte, whatever the
-    number of workers and conversations in flight, and wherever they grow.
+    The same command resumes an interrupted run. The same seed gives the same files, byte for byte, whatever the number
+    of workers and of conversations in flight, and wherever they run.
     """
     _refuse_with_kafka(context, kafka)
     if settings["classifiers"] and not find(recipe).topics:

@@ -11,7 +11,7 @@ from soliloquy.runs.progress import RunCounts, Show
 
 
 def display(wanted: int, *, quiet: bool) -> Callable[[int], AbstractContextManager[Show]]:
-    """Returns what shows a run: a bar after a line about what earlier calls left, or nothing."""
+    """Returns a display that shows a progress bar, after a line about a resumed run; it shows nothing if quiet."""
     if quiet:
         return lambda _: nullcontext(lambda _counts, _fault: None)
 
@@ -26,7 +26,7 @@ def display(wanted: int, *, quiet: bool) -> Callable[[int], AbstractContextManag
 
 @contextmanager
 def progress_bar(console: Console, *, wanted: int, resumed_from: int) -> Iterator[Show]:
-    """Yields what updates the bar; it shows a fault in place of conversations and executions a second."""
+    """Yields a function that updates the bar; a fault replaces the rates."""
     progress = Progress(
         TextColumn("conversations"),
         BarColumn(),

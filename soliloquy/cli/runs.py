@@ -45,7 +45,7 @@ def runs() -> None:
 @click.option("--problems", required=True, metavar="BANK|FILE", help="The name of a bank, or of a file of the gateway.")
 @click.option("--recipe", default=DEFAULT, show_default=True, help="The recipe of the conversations.")
 @click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random draws.")
 @click.option("--in-flight", default=0, type=click.IntRange(min=0), help="Conversations at once; 0 for the default.")
 @click.option("--max-turns", default=0, type=click.IntRange(min=0), help="Turns in a conversation; 0 for the default.")
 @click.option(

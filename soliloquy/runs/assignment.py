@@ -1,4 +1,4 @@
-"""What one process serves, and how it travels to that process."""
+"""An assignment says what one process serves; it travels to the process as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Where a run is executed: by workers of its own on this machine, or by the services that share a Kafka."""
+"""Backends execute a run: workers of its own on this machine, or the services that share a Kafka."""
 
 import asyncio
 import contextlib

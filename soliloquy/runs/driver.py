@@ -60,7 +60,7 @@ class Driver:
             if self.is_stopped:
                 self.dropped = await self._backend.cancel(self._run)
 
-    # What the mechanism that all drivers share asks of a run.
+    # The members of DrivenRun.
 
     @property
     def quota(self) -> Quota:

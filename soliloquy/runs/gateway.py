@@ -84,7 +84,7 @@ class Plans:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServedGateway:
     gateway: "Gateway"
-    # Where others reach it.
+    # The addresses at which others reach it.
     addresses: Sequence[str]
 
 

@@ -1,4 +1,4 @@
-"""What a run is to do, and which parts of that its content depends on."""
+"""A plan says what a run is to do; its identity says what the dataset depends on."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a run reports while it goes on."""
+"""The progress that a run reports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

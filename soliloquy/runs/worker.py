@@ -90,7 +90,7 @@ class Worker:
         self._gateway: Gateway | None = None
         self._stopping = asyncio.Event()
         self._delay = "is starting"
-        # Where others reach the worker.
+        # The addresses at which others reach the worker.
         self.addresses: list[str] = []
 
     @property

@@ -1,4 +1,4 @@
-"""Services as they are put together: what each says of itself, and an assignment on its way to a process."""
+"""Services declare what the README says of them, and an assignment reaches its process unchanged."""
 
 import re
 from pathlib import Path
