@@ -1,4 +1,4 @@
-"""A finished run's dataset: shards in the order of the run, and the manifest that vouches for them."""
+"""Writes the dataset of a finished run: shards in the order of the run, then the manifest."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -17,15 +17,16 @@ Costs = Callable[[dict[str, Any]], dict[str, float]]
 
 
 def write_dataset(
-    place: Storage, scratch: Path, journal: Journal, *, run: dict[str, Any], cost: Costs, topics: Mapping[str, Any]
+    storage: Storage, scratch: Path, journal: Journal, *, run: dict[str, Any], cost: Costs, topics: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Writes the dataset from its journal; the manifest comes last, so a folder with a manifest is complete.
+    """Writes the dataset from its journal and returns its counts.
 
-    Returns its counts. The run says how many accepted conversations are wanted: there are never more.
+    The manifest is written last, so a folder with a manifest is complete. The dataset never holds more accepted
+    conversations than the run asks for.
     """
-    remove_leftovers(place, ())
+    remove_leftovers(storage, ())
     tally = Tally()
-    writer = DatasetWriter(place, scratch, (), ShardLimits(), tally)
+    writer = DatasetWriter(storage, scratch, (), ShardLimits(), tally)
     for collected in journal.wanted(run["conversations"]):
         writer.add(collected)
     shards = writer.close()
@@ -33,21 +34,21 @@ def write_dataset(
     manifest = {
         "run": run | versions(),
         "counts": counts,
-        # Of the conversations that are here; what calls cost that came to nothing, or were repeated, the metrics say.
+        # The cost of these conversations; the metrics also count calls that failed or were repeated.
         "cost": cost(counts["tokens"]),
-        # What differs from one growing of the run to another.
+        # Differs between executions of the same run.
         "arrival": {
             "duplicates": journal.duplicates,
             "discarded": journal.accepted + journal.rejected - tally.accepted - tally.rejected,
             "topics": dict(topics),
         },
     }
-    write_manifest(place, manifest, shards)
+    write_manifest(storage, manifest, shards)
     return counts
 
 
 def counts_so_far(journal: Journal, conversations: int) -> dict[str, Any]:
-    """What the dataset would count if it was written from what is there."""
+    """Counts the dataset as it would be if it were written from the journal as it is."""
     tally = Tally()
     for accepted in (True, False):
         kept = (one.conversation for one in journal.wanted(conversations) if accepted != bool(one.reasons))

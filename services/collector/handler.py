@@ -19,7 +19,7 @@ class Store(Protocol):
 
 
 async def collect(event: ConversationFinished, delivery: Delivery, store: Store) -> Outcome:
-    """Stored first, announced after: whoever hears of it finds it."""
+    """Stores the conversation before announcing it, so that everyone who hears of it can read it."""
     conversation = event.conversation
     topic, partition = delivery.partition
     origin = Origin(topic=topic, partition=partition, offset=delivery.offset)
@@ -28,7 +28,7 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
     try:
         await store.add(conversation, faults, origin)
     except (OSError, UnreadableManifest) as error:
-        raise CannotServe(f"what is finished cannot be kept: {error}") from error
+        raise CannotServe(f"the conversation cannot be stored: {error}") from error
     metrics.finished(conversation, checked)
     judged = Conversation(
         id=conversation.id,

@@ -1,4 +1,4 @@
-"""Collected conversations in the order of their arrival: an append-only file that is the truth of a run's progress."""
+"""An append-only file of collected conversations, from which a run resumes."""
 
 import time
 from array import array
@@ -12,18 +12,18 @@ from soliloquy.dataset.ids import IdSet
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 
-# Of each conversation that many numbers are in memory: ordinal, attempt, whether it is accepted, its frame's place.
+# The numbers kept in memory for each conversation: ordinal, attempt, whether it is accepted, the offset of its frame.
 _COLUMNS = 4
 
 
 class Journal:
-    """One frame a conversation; the first of an id wins. A conversation counts once it is on the disk."""
+    """Holds a frame for each conversation; the first of an id wins. A conversation counts once it is on the disk."""
 
     def __init__(self, path: Path) -> None:
         self._ids = IdSet()
         self._index = array("q")
         self._rejected_at: Counter[int] = Counter()
-        # Problems that are no use to the recipe, by ordinal.
+        # The ordinals of problems that are unfit for the recipe.
         self._unfit: set[int] = set()
         self.accepted = self.rejected = self.executions = self.duplicates = 0
         self._frames = Frames(path)
@@ -39,15 +39,15 @@ class Journal:
 
     @property
     def unfit(self) -> int:
-        """How many problems are no use to the recipe."""
+        """The number of problems that are unfit for the recipe."""
         return len(self._unfit)
 
     def given_up(self, max_attempts: int) -> int:
-        """How many problems have no attempt left, and none that was accepted."""
+        """Returns the number of problems whose attempts were all rejected, or that are unfit."""
         return self._rejected_at[max_attempts - 1] + self.unfit
 
     def settled_ordinals(self, max_attempts: int) -> set[int]:
-        """Problems that have an accepted conversation, or no attempt left, or are no use to the recipe."""
+        """Returns the problems that have an accepted conversation, have no attempt left or are unfit."""
         ordinals, attempts, accepted = (self._index[column::_COLUMNS] for column in range(3))
         return self._unfit | {
             ordinal
@@ -64,7 +64,7 @@ class Journal:
         self._enter(collected, conversation, start)
 
     def wanted(self, conversations: int) -> Iterator[Collected]:
-        """In the order of the run, by problem and attempt, until so many are accepted; what lies behind is left out."""
+        """Yields conversations by problem and attempt until so many are accepted; leaves out the rest."""
         settled = -1
         for ordinal, _, accepted, start in self._in_order():
             if ordinal == settled:
@@ -77,13 +77,13 @@ class Journal:
                 conversations -= 1
 
     def _in_order(self) -> Iterator[list[int]]:
-        # Only here: no start waits for it.
+        # Imported here because it slows down a start.
         import numpy as np
 
-        # A copy: an array that is looked at from elsewhere cannot grow.
+        # A copy: an array cannot grow while numpy holds a view of it.
         rows = np.array(self._index, dtype=np.int64).reshape(-1, _COLUMNS)
-        for place in np.lexsort((rows[:, 1], rows[:, 0])):
-            yield rows[place].tolist()
+        for row in np.lexsort((rows[:, 1], rows[:, 0])):
+            yield rows[row].tolist()
 
     def _enter(self, collected: Collected, conversation: Conversation, start: int) -> None:
         if not self._ids.add(collected.id):
@@ -101,7 +101,7 @@ class Journal:
 
 
 def collected_now(conversation: Conversation, faults: list[str], origin: Origin | None) -> Collected:
-    """What is kept of a conversation."""
+    """Returns the journal's record of a conversation that arrives at this moment."""
     collected = Collected(
         conversation=conversation.SerializeToString(deterministic=True),
         reasons=faults,

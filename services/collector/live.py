@@ -1,4 +1,4 @@
-"""A dataset that grows with its run: rolled into shards by size and time, in the order of arrival."""
+"""Writes the dataset of a run that is still going on: shards by size and time, in the order of arrival."""
 
 import asyncio
 import time
@@ -27,14 +27,14 @@ from soliloquy.v1.runs_pb2 import Run
 
 
 class DamagedShard(OSError):
-    """Which conversations are there cannot be known; the message names the shard."""
+    """The ids of a shard cannot be read; the message names the shard."""
 
 
 class LiveDataset:
-    """A conversation counts once it is on the disk: first in a segment, then in a shard and no longer in a segment."""
+    """Appends each conversation to a segment on the disk, and later moves whole segments into shards."""
 
-    def __init__(self, place: Storage, working: Path, run: Run, limits: ShardLimits) -> None:
-        self._place = place
+    def __init__(self, storage: Storage, working: Path, run: Run, limits: ShardLimits) -> None:
+        self._storage = storage
         self._working = working
         self._run = run
         self._limits = limits
@@ -44,18 +44,18 @@ class LiveDataset:
         self._counts = Tally().as_json()
         self._topics: Topics = {}
         self._duplicates = 0
-        # Those before it are in shards.
+        # Earlier segments are in shards.
         self._first_segment = 0
         self._working.mkdir(parents=True, exist_ok=True)
-        if manifest := read_manifest(place):
-            self._recall_shards(manifest)
-        remove_leftovers(place, self._shards)
+        if manifest := read_manifest(storage):
+            self._restore_shards(manifest)
+        remove_leftovers(storage, self._shards)
         self._full: deque[Segment] = deque()
-        self._segment = self._recall_segments()
+        self._segment = self._restore_segments()
 
     @property
     def is_idle(self) -> bool:
-        """Whether all is in shards."""
+        """Whether every conversation is in a shard."""
         return not self._full and not self._segment.rows
 
     async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None) -> None:
@@ -71,19 +71,19 @@ class LiveDataset:
             self._enter(segment, collected, start)
 
     def cut_after(self, seconds: float) -> None:
-        """Has what has waited so long rolled next."""
+        """Closes the segment for the next roll if it has waited this long."""
         if self._segment.rows and self._segment.seconds >= seconds:
             self._cut()
 
     async def roll(self) -> None:
-        """Writes the shards of what is full, and then the manifest; only then is it dropped."""
+        """Writes the shards of each full segment and then the manifest, and only then deletes the segment."""
         while self._full:
             segment = self._full[0]
             await segment.written()
             began = time.time()
             manifest, shards, enriched = await asyncio.to_thread(self._write, segment)
             spans.record_batch("collector", "collector shards", segment.ids, began, run=self._run.id, rows=segment.rows)
-            self._take_up(manifest, shards)
+            self._adopt(manifest, shards)
             self._enriched |= enriched
             self._full.popleft().remove()
 
@@ -97,7 +97,7 @@ class LiveDataset:
 
     def _write(self, segment: Segment) -> tuple[dict[str, Any], list[Shard], set[str]]:
         tally = Tally.from_json(self._counts, self._enriched)
-        writer = DatasetWriter(self._place, self._working, self._shards, self._limits, tally)
+        writer = DatasetWriter(self._storage, self._working, self._shards, self._limits, tally)
         for collected in segment.collected():
             writer.add(collected)
         shards = self._shards + writer.close()
@@ -108,11 +108,11 @@ class LiveDataset:
         manifest = {
             "run": self._identity(),
             "counts": tally.as_json(),
-            # What a token costs, only who drives the run knows.
+            # Only the driver of the run knows the price of a token.
             "cost": {},
             "arrival": {"duplicates": self._duplicates, "topics": topics, "segments": self._first_segment + 1},
         }
-        write_manifest(self._place, manifest, shards)
+        write_manifest(self._storage, manifest, shards)
         return manifest, shards, tally.enriched
 
     def _identity(self) -> dict[str, Any]:
@@ -130,33 +130,33 @@ class LiveDataset:
             **versions(),
         }
 
-    def _take_up(self, manifest: dict[str, Any], shards: list[Shard]) -> None:
+    def _adopt(self, manifest: dict[str, Any], shards: list[Shard]) -> None:
         self._shards = shards
         self._counts = manifest["counts"]
         self._topics = manifest["arrival"]["topics"]
         self._first_segment = manifest["arrival"]["segments"]
 
-    def _recall_shards(self, manifest: dict[str, Any]) -> None:
-        self._take_up(manifest, shards_of(manifest, *KINDS))
+    def _restore_shards(self, manifest: dict[str, Any]) -> None:
+        self._adopt(manifest, shards_of(manifest, *KINDS))
         self._duplicates = manifest["arrival"]["duplicates"]
         wanted = ["id", "problem.id", "problem.enrichment.plain_because"]
         for shard in shards_of(manifest, ACCEPTED, REJECTED):
             try:
-                with self._place.opened(shard.name) as file:
+                with self._storage.opened(shard.name) as file:
                     for batch in pq.ParquetFile(file).iter_batches(columns=wanted):
-                        self._recall(batch)
+                        self._restore_ids(batch)
             except pa.ArrowException as error:
-                raise DamagedShard(f"{self._place}/{shard.name} is damaged ({error})") from error
+                raise DamagedShard(f"{self._storage}/{shard.name} is damaged ({error})") from error
 
-    def _recall(self, batch: pa.RecordBatch) -> None:
+    def _restore_ids(self, batch: pa.RecordBatch) -> None:
         for conversation_id in batch["id"].to_pylist():
             self._ids.add(conversation_id)
         problems = batch["problem"]
         enriched = problems.filter(pc.is_valid(problems.field("enrichment")))
         self._enriched.update(enriched.field("id").to_pylist())
 
-    def _recall_segments(self) -> Segment:
-        """Those of an earlier start, and the one that is written next."""
+    def _restore_segments(self) -> Segment:
+        """Reopens the segments of an earlier start; returns the one to write to."""
         numbers = sorted(int(path.name.partition("-")[2]) for path in self._working.glob("journal-*"))
         for number in numbers:
             if number < self._first_segment:

@@ -1,4 +1,4 @@
-"""What a collector that serves any number of runs stores: a dataset for each growing of a run, while it grows."""
+"""Stores the conversations of any number of runs, in a dataset for each execution of a run."""
 
 import asyncio
 import contextlib
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from services.collector.live import LiveDataset
 
 WORKING = ".run"
-# Datasets kept open; one that was not added to for the longest time is closed for another.
+# The most datasets kept open; the least recently used is closed first.
 OPEN_DATASETS = 64
 LOOK_SECONDS = 1.0
-# Between two tries at a place that does not take what it should.
+# The pause after a failed write.
 PAUSE_SECONDS = 5.0
-# What a collector of the first format kept.
+# The journal of a collector of format 1.
 _FIRST_FORMAT = "*/journal.jsonl"
 
 
 class OtherVersion(Exception):
-    """What is there is an earlier version's; the message names it."""
+    """The folder holds files of an earlier version; the message names one."""
 
 
 class LiveDatasets:
-    """Entered by one process at a time."""
+    """Only one process at a time can enter it."""
 
     def __init__(self, settings: LiveSettings) -> None:
         self._settings = settings
@@ -43,11 +43,11 @@ class LiveDatasets:
         self._stopping = asyncio.Event()
         self._adding: Counter[str] = Counter()
         self._held = ExitStack()
-        # Why shards cannot be written at the moment; empty while they can.
+        # The reason why shards cannot be written; empty while they can.
         self.fault = ""
 
     async def __aenter__(self) -> Self:
-        """Raises OSError for a folder that cannot be written, and Locked where another collector writes."""
+        """Raises OSError for a folder that cannot be written, and Locked while another collector writes it."""
         settings = self._settings
         settings.data.mkdir(parents=True, exist_ok=True)
         for old in settings.data.glob(_FIRST_FORMAT):
@@ -59,9 +59,9 @@ class LiveDatasets:
 
     async def __aexit__(self, *_: object) -> None:
         self._stopping.set()
-        # Whoever has no time for it keeps the lock until the process ends: a shard may still be written meanwhile.
+        # If this is cancelled, the lock stays until the process ends, since a shard may still be being written.
         await asyncio.wait([self._rolling])
-        # What cannot be written now is taken up at the next start.
+        # The next start writes what fails here.
         await self._roll(after=0.0)
         for dataset in self._open.values():
             dataset.close()
@@ -87,7 +87,7 @@ class LiveDatasets:
                 if growing not in self._open:
                     place = Storage(f"{settings.store or settings.data}/{growing}")
                     working = settings.data / growing / WORKING
-                    # Only here: whoever collects nothing does not wait for Arrow.
+                    # Imported here so that a start without conversations does not load Arrow.
                     from services.collector.live import LiveDataset
 
                     self._open[growing] = await asyncio.to_thread(LiveDataset, place, working, run, settings.limits)
@@ -102,17 +102,17 @@ class LiveDatasets:
                     await self._stopping.wait()
 
     async def _roll(self, after: float) -> str:
-        """What kept one of them from it; that holds up none of the others."""
+        """Rolls every dataset; returns the last error, which does not stop the others."""
         fault = ""
         for number, (growing, dataset) in enumerate(reversed(list(self._open.items()))):
-            superfluous = number >= OPEN_DATASETS
-            dataset.cut_after(0.0 if superfluous else after)
+            is_surplus = number >= OPEN_DATASETS
+            dataset.cut_after(0.0 if is_surplus else after)
             try:
                 await dataset.roll()
             except Exception as error:
-                # Whatever it is: the segments keep what comes meanwhile, and the readiness says so.
+                # Any error: the segments keep new conversations, and readiness reports it.
                 fault = f"collector: no shard can be written ({error})"
-            if superfluous and dataset.is_idle and not self._adding[growing]:
+            if is_surplus and dataset.is_idle and not self._adding[growing]:
                 self._open.pop(growing).close()
                 del self._adding[growing]
         return fault

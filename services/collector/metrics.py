@@ -1,4 +1,4 @@
-"""What became of finished conversations, and what they took."""
+"""Counts finished conversations, their outcomes and their tokens."""
 
 from soliloquy.runtime.instruments import counter, gauge
 from soliloquy.truth.report import CheckedConversation

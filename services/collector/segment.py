@@ -1,4 +1,4 @@
-"""The part of a growing dataset that is not in a shard yet: an append-only file, and what is in it."""
+"""An append-only file of the conversations that are not in a shard yet."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from pathlib import Path
 from soliloquy.dataset.frames import Frames
 from soliloquy.v1.dataset_pb2 import Collected
 
-# By topic and partition, the offset behind the last event that was read there.
+# The offset after the last event read, by topic and partition.
 Topics = dict[str, dict[str, int]]
 
 
@@ -19,7 +19,7 @@ class Segment:
         self.topics: Topics = {}
         self.bytes = 0
         self.ids: list[str] = []
-        self._places: list[int] = []
+        self._offsets: list[int] = []
         self._began = time.monotonic()
         self._writing = 0
         self._written = asyncio.Event()
@@ -27,12 +27,12 @@ class Segment:
 
     @property
     def rows(self) -> int:
-        return len(self._places)
+        return len(self._offsets)
 
     @property
     def seconds(self) -> float:
-        """How long its first conversation has been waiting; none where there is none."""
-        return time.monotonic() - self._began if self._places else 0.0
+        """How long the first conversation has been waiting; 0 if there is none."""
+        return time.monotonic() - self._began if self._offsets else 0.0
 
     @contextmanager
     def being_written(self) -> Iterator[None]:
@@ -46,21 +46,21 @@ class Segment:
                 self._written.set()
 
     async def written(self) -> None:
-        """Returns when nothing is being added."""
+        """Waits until nothing is being added."""
         await self._written.wait()
 
     def enter(self, collected: Collected, start: int) -> None:
-        """What counts of it; a frame that failed to reach the disk does not, and its event comes again."""
-        if not self._places:
+        """Counts a frame that is on the disk; the event of a failed frame is delivered again."""
+        if not self._offsets:
             self._began = time.monotonic()
-        self._places.append(start)
+        self._offsets.append(start)
         self.ids.append(collected.id)
         self.bytes += len(collected.conversation)
         if collected.HasField("origin"):
             merge(self.topics, collected.origin.topic, str(collected.origin.partition), collected.origin.offset + 1)
 
     def collected(self) -> Iterator[Collected]:
-        for start in self._places:
+        for start in self._offsets:
             yield Collected.FromString(self.frames.payload(start))
 
     def remove(self) -> None:

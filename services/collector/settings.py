@@ -1,4 +1,4 @@
-"""What an operator may set for the collector service."""
+"""Settings of the collector service."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,16 +8,16 @@ from soliloquy.dataset.layout import ShardLimits
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CollectorSettings:
-    # Conversations judged and written at once; they share one flush to the disk.
+    # Conversations handled at once; they share a flush to the disk.
     max_in_flight: int = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LiveSettings:
-    # For what is not in a shard yet; on a disk of this machine.
+    # The local folder for conversations that are not in a shard yet.
     data: Path = Path()
-    # Where the datasets lie, each in a folder of its own; the same folder where nothing else is said.
+    # The folder or store that holds a folder for each dataset; empty for `data`.
     store: str = ""
-    # How long a conversation waits at most for its shard.
+    # The longest time that a conversation waits for its shard.
     shard_seconds: float = 300.0
     limits: ShardLimits = field(default_factory=ShardLimits)

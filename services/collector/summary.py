@@ -1,4 +1,4 @@
-"""What a list shows of a finished conversation."""
+"""Summarises a finished conversation for lists."""
 
 from itertools import chain
 
@@ -18,7 +18,7 @@ def summary_of(conversation: Conversation, checked: CheckedConversation) -> Summ
         turns=len(conversation.turns),
         flags=sum(1 for _ in located_faults(checked.faults)),
     )
-    # Further attempts share it.
+    # Counted once: further attempts share the enrichment.
     before = problem.enrichment.calls if conversation.attempt == 0 else ()
     for call in chain(before, *(turn.calls for turn in conversation.turns)):
         used = summary.tokens[call.role]

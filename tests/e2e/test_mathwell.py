@@ -155,12 +155,12 @@ def test_rounds_of_the_scripted_writer_run_and_say_that_nothing_is_learned(tmp_p
     told = json.loads(first.stdout)
     assert [one["remark"] for one in told["rounds"]] == [
         "the writer as it was",
-        "the same writer again: without a base to train, nothing is learned",
+        "the same writer again: without a base, nothing is trained",
     ]
     for one in told["rounds"]:
         kept = {record["id"] for record in records(tmp_path / "rounds" / f"round-{one['round']:04d}" / "written")}
         assert len(kept) == one["figures"]["kept"]
-    assert "what differs between rounds is chance" in (tmp_path / "rounds" / "rounds.md").read_text("utf-8")
+    assert "the rounds differ by chance only" in (tmp_path / "rounds" / "rounds.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

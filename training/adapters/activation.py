@@ -1,4 +1,4 @@
-"""Putting an adapter into service, and taking it back: tried first, then on every replica, then on record."""
+"""Activates an adapter: tries it with canaries, loads it on every replica, then records it; and rolls back."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,43 +11,43 @@ from training.adapters.registry import Active, Registry, first_activation
 from training.adapters.serving import ModelService
 from training.adapters.version import Version
 
-# Beside the name that requests give: nobody but the canary asks for it.
-_TRIED = "{name}.canary"
+# The name under which only the canaries ask for an adapter.
+_CANARY_NAME = "{name}.canary"
 
 
 class NotActivated(Exception):
-    """What answers is what answered before; the message says why."""
+    """The adapter in service is unchanged; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Activation:
     registry: Registry
     service: ModelService
-    # Where copies are kept that all replicas read, for a registry that is no folder.
+    # A folder that all replicas read, for copies from a registry in an object store.
     cache: Path | None = None
 
     async def activate(self, version: Version, canaries: Sequence[Canary], *, readable: float) -> Active:
-        """`readable` is the share of the canaries' answers that must be of use."""
+        """Activates a version; `readable` is the share of the canaries' answers that must be readable."""
         before = self.registry.active().get(version.name)
         if before and before.version == version.id:
             following = before
         else:
-            following = before.followed_by(version) if before else first_activation(version)
+            following = before.succeeded_by(version) if before else first_activation(version)
         await self._check_base(version)
         adapter = self._adapter(version)
         async with self._tried(adapter) as tried:
-            await self._sing(tried, version, canaries, readable)
-        await self._put(adapter, version.name, following, before)
+            await self._run_canaries(tried, version, canaries, readable)
+        await self._switch(adapter, version.name, following, before)
         return following
 
     async def roll_back(self, name: str) -> Active:
-        """To what was active before; it was tried then."""
+        """Returns to the version that was active before, which was tried at that time."""
         active = self.registry.active().get(name)
         if active is None or not active.before:
-            raise NotActivated(f"nothing was active as {name!r} before: there is nothing to go back to")
+            raise NotActivated(f"no earlier version of {name!r} to roll back to")
         version = self.registry.find(active.before[-1])
         following = Active(version=version.id, since=first_activation(version).since, before=active.before[:-1])
-        await self._put(self._adapter(version), name, following, active)
+        await self._switch(self._adapter(version), name, following, active)
         return following
 
     def _adapter(self, version: Version) -> Adapter:
@@ -62,21 +62,25 @@ class Activation:
         info = await self.service.info()
         if info.digest != version.base_digest:
             served = f"{info.model}, {info.digest[:12]}" if info.digest else f"{info.model}, which has no weights"
-            raise NotActivated(f"{version.id} was trained on the base {version.base_digest[:12]}; served is {served}")
+            raise NotActivated(
+                f"{version.id} was trained on the base {version.base_digest[:12]}; the model service serves {served}"
+            )
 
     @asynccontextmanager
     async def _tried(self, adapter: Adapter) -> AsyncIterator[Adapter]:
-        """Loaded under a name of its own for as long as it is tried."""
+        """Loads the adapter under a name of its own while it is tried."""
         tried = Adapter()
         tried.CopyFrom(adapter)
-        tried.name = _TRIED.format(name=adapter.name)
+        tried.name = _CANARY_NAME.format(name=adapter.name)
         await self.service.load(tried)
         try:
             yield tried
         finally:
             await self.service.unload(tried.name)
 
-    async def _sing(self, tried: Adapter, version: Version, canaries: Sequence[Canary], readable: float) -> None:
+    async def _run_canaries(
+        self, tried: Adapter, version: Version, canaries: Sequence[Canary], readable: float
+    ) -> None:
         complaints = []
         for canary in canaries:
             answer = await self.service.ask(canary.request(tried.name))
@@ -87,12 +91,12 @@ class Activation:
         sound = len(canaries) - len(complaints)
         if sound < readable * len(canaries):
             raise NotActivated(
-                f"{version.id}: {sound} of {len(canaries)} canary answers could be read, {readable:.0%} are wanted; "
-                f"the first that could not: {complaints[0]}"
+                f"{version.id}: {sound} of {len(canaries)} canary answers were readable, fewer than {readable:.0%}; "
+                f"the first unreadable one: {complaints[0]}"
             )
 
-    async def _put(self, adapter: Adapter, name: str, following: Active, before: Active | None) -> None:
-        """Loaded everywhere, then on record; where it cannot be recorded, what answered before answers again."""
+    async def _switch(self, adapter: Adapter, name: str, following: Active, before: Active | None) -> None:
+        """Loads the adapter everywhere, then records it; if that fails, reloads the adapter that was active before."""
         await self.service.load(adapter)
         try:
             self.registry.activate(name, following, instead_of=before)

@@ -1,4 +1,4 @@
-"""What an adapter is asked before anybody else asks it: a few of the tutor's own prompts."""
+"""A few of the tutor's prompts, which test an adapter before it goes into service."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Canary:
         )
 
     def complaint(self, text: str) -> str:
-        """Why an answer cannot be used; empty where it can."""
+        """Returns why an answer is unusable, or an empty string."""
         try:
             self.answer.read(text)
         except Unreadable as unreadable:
@@ -42,12 +42,12 @@ class Canary:
 
 
 def canaries(problems: Sequence[Problem], count: int) -> list[Canary]:
-    found = [canary for problem in problems for canary in _of(problem)]
+    found = [canary for problem in problems for canary in _problem_canaries(problem)]
     return found[:count]
 
 
-def _of(problem: Problem) -> Iterator[Canary]:
-    """Deciding, writing a program and replying, at the first words of a conversation about the problem."""
+def _problem_canaries(problem: Problem) -> Iterator[Canary]:
+    """Yields prompts for deciding, replying and calculating at the beginning of a conversation."""
     opened = Conversation(problem=problem)
     student = opened.turns.add(number=1).student
     student.text, student.intent = f"How do I begin with this? {problem.question}", Intent.INTENT_OPENING

@@ -1,4 +1,4 @@
-"""The adapters that were made, and which of them is active: a folder, or a place in any object store."""
+"""The registry of adapters and of the active one for each name, in a folder or an object store."""
 
 import json
 import shutil
@@ -17,35 +17,35 @@ _VERSIONS, _FILES = "versions", "files"
 
 
 class UnknownVersion(Exception):
-    """The registry has no such version, or more than one."""
+    """The registry has no such version, or several."""
 
 
 class ConcurrentActivation(Exception):
-    """Another activation came between: what is active is not what this one began with."""
+    """Another activation happened in the meantime."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Active:
-    """What answers under a name, and what did before, the last at the end."""
+    """The version that is active under a name, and earlier ones, the latest last."""
 
     version: str
     since: str
     before: tuple[str, ...] = ()
 
-    def followed_by(self, version: Version) -> "Active":
+    def succeeded_by(self, version: Version) -> "Active":
         return Active(version=version.id, since=_now(), before=(*self.before, self.version))
 
 
 class Registry:
     def __init__(self, where: str) -> None:
-        self._place = Storage(where)
+        self._storage = Storage(where)
 
     def __str__(self) -> str:
-        return str(self._place)
+        return str(self._storage)
 
     def push(self, version: Version, folder: Path) -> bool:
-        """Keeps its files; False where they are there. A version is listed when all of it is kept."""
-        if self._place.read(_index(version)) is not None:
+        """Stores a version; returns False if it is stored already. It is listed only once all its files are stored."""
+        if self._storage.read(_index(version)) is not None:
             return False
         for name in version.files:
             with (folder / name).open("rb") as content:
@@ -54,28 +54,28 @@ class Registry:
         return True
 
     def note(self, version: Version, note: str) -> None:
-        """Of a version that was pushed; in the place of what was noted before."""
+        """Replaces the note of a stored version."""
         self._write(_index(version), replace(version, note=note).as_json())
 
     def versions(self) -> list[Version]:
-        found = (self._place.read(name) for name in self._place.names(_VERSIONS) if name.endswith(".json"))
+        found = (self._storage.read(name) for name in self._storage.names(_VERSIONS) if name.endswith(".json"))
         return [Version.from_json(content) for content in found if content is not None]
 
     def find(self, asked: str) -> Version:
-        """By NAME@DIGEST, of which the beginning is enough; by NAME alone where it has one version."""
+        """Finds a version by NAME@DIGEST, where a prefix of the digest is enough, or by NAME if it has one version."""
         name, _, digest = asked.partition("@")
         found = [one for one in self.versions() if one.name == name and one.digest.startswith(digest)]
         if len(found) != 1:
             known = ", ".join(one.id for one in (found or self.versions())) or "none"
-            raise UnknownVersion(f"{len(found)} versions in {self} are called {asked!r}: name one of them: {known}")
+            raise UnknownVersion(f"{len(found)} versions in {self} match {asked!r}: name one of {known}")
         return found[0]
 
     def path(self, version: Version, cache: Path | None) -> Path:
-        """Its folder on this machine: the registry's own, or a copy where the registry is in an object store."""
-        if self._place.folder is not None:
-            return self._place.folder / _files(version)
+        """Returns a local folder of the version: the registry's own, or a copy from an object store."""
+        if self._storage.folder is not None:
+            return self._storage.folder / _files(version)
         if cache is None:
-            raise UnknownVersion(f"{self} is no folder: name one that all replicas read, for copies, with --cache")
+            raise UnknownVersion(f"{self} is an object store: --cache must name a folder that all replicas read")
         folder = cache / version.id
         for name, digest in version.files.items():
             if not (folder / name).is_file() or digest_of([folder / name]) != digest:
@@ -83,15 +83,17 @@ class Registry:
         return folder
 
     def active(self) -> dict[str, Active]:
-        """By the name that requests give."""
-        kept: dict[str, Any] = json.loads(self._place.read(_ACTIVE) or b"{}")
+        """Returns the active version of each name."""
+        kept: dict[str, Any] = json.loads(self._storage.read(_ACTIVE) or b"{}")
         return {name: Active(**{**entry, "before": tuple(entry["before"])}) for name, entry in kept.items()}
 
     def activate(self, name: str, active: Active, *, instead_of: Active | None) -> None:
-        """In one write; ConcurrentActivation where something else is active by now than when the caller looked."""
+        """Writes the record at once; raises ConcurrentActivation unless `instead_of` is still active."""
         record = self.active()
         if record.get(name) != instead_of:
-            raise ConcurrentActivation(f"{name} was activated by somebody else meanwhile: look at it, and try again")
+            raise ConcurrentActivation(
+                f"{name} was activated by another process in the meantime: check it and try again"
+            )
         self._write(_ACTIVE, {each: asdict(entry) for each, entry in {**record, name: active}.items()})
 
     def _write(self, name: str, content: Any) -> None:
@@ -101,22 +103,22 @@ class Registry:
             self._put(name, file)
 
     def _put(self, name: str, content: Any) -> None:
-        """Of any size; beside its place first, so that it can be renamed there."""
-        beside = self._place.folder
+        """Writes a file of any size in the same folder first, so that it can be renamed."""
+        beside = self._storage.folder
         if beside is not None:
             beside.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=beside, prefix=".", suffix=".unfinished", delete=False) as unfinished:
             shutil.copyfileobj(content, unfinished)
         try:
             Path(unfinished.name).chmod(0o644)
-            self._place.put(name, Path(unfinished.name))
+            self._storage.put(name, Path(unfinished.name))
         finally:
             Path(unfinished.name).unlink(missing_ok=True)
 
     def _fetch(self, name: str, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f".{path.name}.unfinished")
-        with self._place.opened(name) as source, unfinished.open("wb") as target:
+        with self._storage.opened(name) as source, unfinished.open("wb") as target:
             shutil.copyfileobj(source, target)
         unfinished.replace(path)
 

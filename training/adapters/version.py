@@ -1,4 +1,4 @@
-"""One version of an adapter: its weights, and what its card and its training say of them."""
+"""A version of an adapter: its files with their digests, its card and the report of its training."""
 
 import json
 import re
@@ -13,19 +13,19 @@ from soliloquy.runtime.weights import CARD, digest_of, named_base
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 PICTURE = "loss.png"
-# Of its digest, as it stands in the version's name.
+# The digits of the digest in a version's id.
 _DIGITS = 12
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _DATA_DIGEST = re.compile(r"\A---\n(?:(?!---).*\n)*?data_digest:\s*[\"']?(\w+)\b")
 
 
 class InvalidAdapter(Exception):
-    """A folder holds no adapter that could be kept: the message says what is wrong with it."""
+    """A folder holds no valid adapter; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Version:
-    # What requests call it, whichever version it is.
+    # The name in requests, the same for all versions.
     name: str
     digest: str
     base_digest: str
@@ -34,7 +34,7 @@ class Version:
     files: Mapping[str, str]
     config: Mapping[str, Any]
     metrics: Mapping[str, Any]
-    # What is to be known of it, such as why it did not go into service.
+    # A remark, such as why the version did not go into service.
     note: str = ""
 
     @property
@@ -50,15 +50,15 @@ class Version:
 
 
 def read_version(folder: Path, name: str, *, base: str = "") -> tuple[Version, Path]:
-    """Of the folder of an adapter or of the training that made it, with the folder of the files.
+    """Reads the folder of an adapter, or of the training that made it; also returns the folder of the files.
 
-    `base` is the digest that its base must have; empty where any will do.
+    `base` is the required digest of its base; empty for any.
     """
     if not _NAME.fullmatch(name):
-        raise InvalidAdapter(f"{name!r} is no name for an adapter: use letters, digits, dots, dashes and underscores")
+        raise InvalidAdapter(f"{name!r} is not a valid adapter name: use letters, digits, dots, dashes and underscores")
     adapter = folder / "adapter" if (folder / "adapter" / WEIGHTS).is_file() else folder
     if missing := [file for file in (WEIGHTS, CONFIG, CARD) if not (adapter / file).is_file()]:
-        raise InvalidAdapter(f"{folder} is no adapter with a card: it lacks {', '.join(missing)}")
+        raise InvalidAdapter(f"{folder} is not an adapter with a card: it lacks {', '.join(missing)}")
     files = {file: digest_of([adapter / file]) for file in (WEIGHTS, CONFIG, CARD)}
     if (adapter / PICTURE).is_file():
         files[PICTURE] = digest_of([adapter / PICTURE])
@@ -79,22 +79,24 @@ def _check(version: Version, adapter: Path, base: str) -> None:
     card = adapter / CARD
     for entry, value in (("base_model_digest", version.base_digest), ("data_digest", version.data_digest)):
         if not value:
-            raise InvalidAdapter(f"{card} names no {entry} in its front matter: what it was trained on must be known")
+            raise InvalidAdapter(
+                f"{card} has no {entry} in its front matter: it must say what the adapter was trained on"
+            )
     if base and base != version.base_digest:
         raise InvalidAdapter(
-            f"{adapter} was trained on the base {version.base_digest[:_DIGITS]}, not on {base[:_DIGITS]}: name its own"
+            f"{adapter} was trained on the base {version.base_digest[:_DIGITS]}, not on {base[:_DIGITS]}"
         )
     trained = version.metrics.get("adapter_digest", version.digest)
     if trained != version.digest:
         raise InvalidAdapter(
-            f"the weights in {adapter} are {version.digest[:_DIGITS]}, and its training made {trained[:_DIGITS]}: "
-            "one of the two is of another training"
+            f"the weights in {adapter} are {version.digest[:_DIGITS]}, but its training made {trained[:_DIGITS]}: "
+            "one of them is from another training"
         )
     _check_weights(adapter / WEIGHTS, version.config)
 
 
 def _check_weights(weights: Path, config: Mapping[str, Any]) -> None:
-    """That they are the matrices that the config tells of."""
+    """Checks that the matrices are those of the config."""
     try:
         with safe_open(weights, framework="numpy") as opened:
             shapes = {name: opened.get_slice(name).get_shape() for name in opened.keys()}  # noqa: SIM118 - no mapping
@@ -106,11 +108,11 @@ def _check_weights(weights: Path, config: Mapping[str, Any]) -> None:
         raise InvalidAdapter(f"{weights} holds matrices of rank {found}, and {CONFIG} says {config.get('r')}")
     lacking = [each for each in config.get("target_modules") or () if not any(f".{each}." in name for name in shapes)]
     if lacking:
-        raise InvalidAdapter(f"{weights} holds nothing for {', '.join(sorted(lacking))}, which {CONFIG} names")
+        raise InvalidAdapter(f"{weights} has no weights for {', '.join(sorted(lacking))}, which {CONFIG} names")
 
 
 def _metrics(adapter: Path) -> Mapping[str, Any]:
-    """What its training reported; nothing where the adapter came without."""
+    """Returns the report of its training; empty if there is none."""
     report = adapter.parent / "report.json"
     return _json(report) if adapter.name == "adapter" and report.is_file() else {}
 

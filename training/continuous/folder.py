@@ -1,4 +1,4 @@
-"""What a retraining has done, as files: what is there is done, and whoever comes next goes on behind it."""
+"""The files of a retraining: a file that exists marks a finished step, and the next start continues after it."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _HEAD = ("round", "conversations", "from", "to", "loss", "held out", "evaluation
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoundPlan:
-    """What a round learns from, and on top of which version; empty for the base alone."""
+    """The conversations of a round, and the version that it trains on top of; empty for the base."""
 
     span: SourceSpan
     onto: str
@@ -29,15 +29,15 @@ class RoundPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoundOutcome:
-    """What a round came to."""
+    """The result of a round."""
 
     round: int
     plan: RoundPlan
-    # activated, worse, refused by the canaries or because another was activated meanwhile, or diverged.
+    # activated, worse, refused (by the canaries or after another activation) or diverged.
     outcome: str
-    # Why it is not in service; empty where it is.
+    # Why the version is not in service; empty if it is.
     reason: str = ""
-    # The adapter that it made; none where the training diverged, and then there are no figures either.
+    # Empty if the training diverged; then there are no figures either.
     version: str = ""
     loss: Mapping[str, float] | None = None
     held_out: float | None = None
@@ -47,15 +47,15 @@ class RoundOutcome:
     def row(self) -> list[str]:
         loss = f"{self.loss['first']:.4f} to {self.loss['last']:.4f}" if self.loss else ""
         held_out = "" if self.held_out is None else f"{self.held_out:.4f}"
-        told = f"{self.outcome}: {self.reason}" if self.reason else f"{self.outcome}: {self.version}"
+        result = f"{self.outcome}: {self.reason}" if self.reason else f"{self.outcome}: {self.version}"
         span = self.plan.span
-        places = (_told(span.begin), _told(span.end))
+        places = (_place_text(span.begin), _place_text(span.end))
         figures = (_figures(self.before), _figures(self.after))
-        return [str(self.round), f"{span.conversations:,}", *places, loss, held_out, *figures, told]
+        return [str(self.round), f"{span.conversations:,}", *places, loss, held_out, *figures, result]
 
 
 class RoundFolder:
-    """The folder of one."""
+    """The folder of one round."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self.number = number
@@ -76,7 +76,7 @@ class RoundFolder:
         return RoundOutcome(**{**found, "plan": plan}) if found else None
 
     def learned(self) -> set[str]:
-        """The conversations that it has learned from."""
+        """Returns the ids of the conversations that the round learned from."""
         return {id for batch in Dataset(self.data).batches(["id"]) for id in batch["id"].to_pylist()}
 
 
@@ -86,9 +86,9 @@ class RetrainingFolder:
 
     @contextmanager
     def opened(self, identity: Mapping[str, Any]) -> Iterator[None]:
-        """Raises CannotTrain where the folder is another's, or in use."""
+        """Raises CannotTrain if the folder belongs to another retraining or is in use."""
         with lock_folder(self.folder, _WORKFLOW, identity):
-            # A process that ended between the two has left an outcome that is not in it.
+            # A process killed after an outcome may not have added it to the table.
             self._write_table()
             yield
 
@@ -106,7 +106,7 @@ class RetrainingFolder:
         self._write_table()
 
     def evaluation(self, version: str) -> Path:
-        """The folder of a version's evaluation, which all rounds share; of the base's where it is empty."""
+        """Returns the folder of a version's evaluation, which all rounds share; an empty version is the base."""
         return self.folder / "evaluations" / (version or "base")
 
     def _write_table(self) -> None:
@@ -121,7 +121,7 @@ def _page(outcomes: Sequence[RoundOutcome]) -> Collection[str]:
     ]
 
 
-def _told(place: Any) -> str:
+def _place_text(place: Any) -> str:
     if isinstance(place, dict):
         return ", ".join(f"{number}:{offset}" for number, offset in place.items())
     return place or "the first"

@@ -1,4 +1,4 @@
-"""When a round's adapter goes into service: one TOML file, checked before anything is trained."""
+"""The conditions for activating an adapter: a TOML file, checked before anything is trained."""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from training.evaluation.higgs.judging import METRICS
 from training.settings import CannotTrain
 
 SHIPPED = Path(__file__).with_name("policy.toml")
-# What one says of each figure, by its name.
+# The value of each figure, by its name.
 Figures = Mapping[str, float]
 
 
 class EvaluationPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # A bank, or a problem file.
+    # A bank or a problem file.
     problems: str
     questions: int = Field(ge=1)
     seed: int = Field(ge=0)
@@ -42,15 +42,15 @@ class Policy(BaseModel):
     @classmethod
     def _known(cls, may_lose: Figures) -> Figures:
         if unknown := sorted(may_lose.keys() - METRICS.keys()):
-            raise ValueError(f"{unknown[0]} is no figure of the evaluation, which has {', '.join(METRICS)}")
+            raise ValueError(f"{unknown[0]} is not a figure of the evaluation; its figures are {', '.join(METRICS)}")
         return may_lose
 
     def complaint(self, before: Figures, after: Figures) -> str:
-        """What is worse than it may be; empty where nothing is."""
+        """Returns which figures fell too far, or an empty string."""
         lost = [
-            f"{METRICS[name]} is {after[name]:.2f}, which was {before[name]:.2f} and may be {least:.2f} at the least"
+            f"{METRICS[name]} is {after[name]:.2f}, before {before[name]:.2f}; the policy requires {least:.2f}"
             for name, margin in self.may_lose.items()
-            # What is below it by no more than rounding is not below it.
+            # Tolerates rounding errors.
             if after[name] < (least := before[name] - margin) - 1e-9
         ]
         return "; ".join(lost)

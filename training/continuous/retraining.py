@@ -1,7 +1,7 @@
-"""Continuous mode: a round each time enough conversations have come in, from frozen data to an adapter in service.
+"""Continuous mode: a round for every so many conversations, from frozen data to an adapter in service.
 
-Each step leaves a file that appears whole, and is passed over where that is there: a process that was killed at any
-moment is gone on from, and nothing is learned or put into service twice.
+Each step ends with a file, and a step whose file exists is skipped: a killed process resumes without training or
+activating anything twice.
 """
 
 import asyncio
@@ -30,31 +30,31 @@ Report = Mapping[str, Any]
 
 
 class RetrainingDisplay(Protocol):
-    """Hears what a round is at."""
+    """Shows the progress of a round."""
 
     def waiting(self, number: int, found: int) -> None:
-        """So many conversations are there by now."""
+        """`found` is the number of conversations so far."""
 
     def at(self, number: int, step: str) -> None:
-        """Of the step that begins."""
+        """A step begins."""
 
     def ended(self, outcome: RoundOutcome) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """The adapter that is retrained, and where it answers."""
+    """The adapter to retrain, and the model service that serves it."""
 
-    # What requests call it, whichever version it is.
+    # The name in requests, the same for all versions.
     name: str
     base: Path
     registry: Registry
     model_address: str
-    # As an activation has it.
+    # See Activation.cache.
     cache: Path | None = None
 
     def active(self) -> str:
-        """The version in service; empty where the base answers alone."""
+        """Returns the version in service; empty if the base answers alone."""
         active = self.registry.active().get(self.name)
         return active.version if active else ""
 
@@ -75,26 +75,24 @@ class Served:
 class Retraining:
     rounds: RetrainingFolder
     source: Source
-    # Conversations that a round waits for.
+    # The number of conversations for a round.
     every: int
     served: Served
     settings: TrainingSettings
     policy: Policy
     canaries: Sequence[Canary]
-    # Has a job trained, wherever that is.
+    # Trains a job, on this machine or elsewhere.
     train: Callable[[Job], None]
-    # Evaluates the base with an adapter, or alone, into a folder; returns the report.
+    # Evaluates the base, with or without an adapter, into a folder; returns the report.
     evaluate: Callable[[Path | None, Path], Report]
     display: RetrainingDisplay
     _learned: set[str] = field(default_factory=set, init=False)
     _reports: dict[str, Report] = field(default_factory=dict, init=False)
 
     def run(self, rounds: int | None) -> list[RoundOutcome]:
-        """Until there are so many in the folder, or for ever; raises CannotTrain."""
+        """Runs until the folder has so many rounds, or forever; raises CannotTrain."""
         if self.settings.tune != "lora":
-            raise CannotTrain(
-                f"tune: {self.settings.tune} makes no adapter, which is what is retrained: use tune: lora"
-            )
+            raise CannotTrain(f"tune: {self.settings.tune} makes no adapter: retraining requires tune: lora")
         base = base_digest(self.served.base)
         evaluation = self.policy.evaluation.model_dump(mode="json")
         identity = {"name": self.served.name, "base": base, "source": self.source.name, "evaluation": evaluation}
@@ -109,12 +107,12 @@ class Retraining:
 
     def _round(self, number: int, after: Any) -> RoundOutcome:
         folder = self.rounds.round(number)
-        plan = folder.plan() or self._planned(folder, after)
+        plan = folder.plan() or self._plan(folder, after)
         if not folder.data.exists():
             self.display.at(number, f"freezing {plan.span.conversations} conversations")
-            self.source.freeze(plan.span, folder.data, self._left_out(number, plan.onto))
+            self.source.freeze(plan.span, folder.data, self._leave_out(number, plan.onto))
         try:
-            outcome = self._judged(folder, plan, self._trained(folder, plan))
+            outcome = self._judge(folder, plan, self._train(folder, plan))
         except Diverged as diverged:
             outcome = RoundOutcome(round=number, plan=plan, outcome="diverged", reason=str(diverged))
         self.rounds.finish(outcome)
@@ -123,18 +121,18 @@ class Retraining:
         self.display.ended(outcome)
         return outcome
 
-    def _planned(self, folder: RoundFolder, after: Any) -> RoundPlan:
+    def _plan(self, folder: RoundFolder, after: Any) -> RoundPlan:
         onto = self.served.active()
-        leave_out = self._left_out(folder.number, onto)
+        leave_out = self._leave_out(folder.number, onto)
         self.display.waiting(folder.number, 0)
         span = self.source.next(after, self.every, leave_out, lambda found: self.display.waiting(folder.number, found))
         plan = RoundPlan(span=span, onto=onto)
         folder.write_plan(plan)
         if span.missed:
-            self.display.at(folder.number, f"{span.missed} offsets before these were gone before they were read")
+            self.display.at(folder.number, f"{span.missed} offsets before these were deleted unread")
         return plan
 
-    def _trained(self, folder: RoundFolder, plan: RoundPlan) -> Report:
+    def _train(self, folder: RoundFolder, plan: RoundPlan) -> Report:
         job = Job(
             settings=self.settings,
             base=self.served.base,
@@ -148,12 +146,12 @@ class Retraining:
             self.train(job)
         return training.report()
 
-    def _judged(self, folder: RoundFolder, plan: RoundPlan, trained: Report) -> RoundOutcome:
+    def _judge(self, folder: RoundFolder, plan: RoundPlan, trained: Report) -> RoundOutcome:
         version, files = read_version(folder.training, self.served.name)
         self.served.registry.push(version, files)
-        before = _figures(self._evaluated(folder.number, plan.onto))
-        after = _figures(self._evaluated(folder.number, version.id))
-        outcome, reason = self._decided(folder.number, version, plan, before, after)
+        before = _figures(self._evaluate(folder.number, plan.onto))
+        after = _figures(self._evaluate(folder.number, version.id))
+        outcome, reason = self._decide(folder.number, version, plan, before, after)
         self.served.registry.note(version, f"round {folder.number}: {': '.join(filter(None, (outcome, reason)))}")
         return RoundOutcome(
             round=folder.number,
@@ -167,17 +165,17 @@ class Retraining:
             after=after,
         )
 
-    def _decided(
+    def _decide(
         self, number: int, version: Version, plan: RoundPlan, before: Figures, after: Figures
     ) -> tuple[str, str]:
-        """What becomes of it, and why where that is not to go into service."""
+        """Returns the outcome, and the reason if the version is not activated."""
         if complaint := self.policy.complaint(before, after):
             return "worse", complaint
         active = self.served.active()
-        # Where it is active, a process that was killed behind the activation has left it so.
+        # It is active already if an earlier process was killed after the activation.
         if active != version.id:
             if active != plan.onto:
-                return "refused", f"{active or 'nothing'} is in service by now, not {plan.onto or 'nothing'} as before"
+                return "refused", f"{active or 'nothing'} is in service instead of {plan.onto or 'nothing'}"
             self.display.at(number, f"activating {version.id}")
             try:
                 asyncio.run(self.served.activate(version, self.canaries, self.policy.canaries.readable))
@@ -185,8 +183,8 @@ class Retraining:
                 return "refused", str(error)
         return "activated", ""
 
-    def _evaluated(self, number: int, version: str) -> Report:
-        """Each version once, whichever rounds ask for it; all are put the same cases."""
+    def _evaluate(self, number: int, version: str) -> Report:
+        """Evaluates each version once; all versions get the same cases."""
         if version not in self._reports:
             folder = self.rounds.evaluation(version)
             report: Report | None = read_report(folder)
@@ -196,19 +194,19 @@ class Retraining:
             for other, known in self._reports.items():
                 if known["cases"]["sha256"] != report["cases"]["sha256"]:
                     raise CannotTrain(
-                        f"{folder} and {self.rounds.evaluation(other)} put other cases, by another version of this "
-                        "software or with other problems: remove both, and they are made anew"
+                        f"{folder} and {self.rounds.evaluation(other)} have different cases, from another version of "
+                        "soliloquy or other problems: remove both to evaluate again"
                     )
             self._reports[version] = report
         return self._reports[version]
 
-    def _left_out(self, number: int, onto: str) -> LeaveOut:
-        """What was learned from in earlier rounds, and what is about a question that is put to each of them."""
-        questions = set(self._evaluated(number, onto)["cases"]["problem_ids"])
+    def _leave_out(self, number: int, onto: str) -> LeaveOut:
+        """Leaves out conversations of earlier rounds, and those about questions of the evaluation."""
+        questions = set(self._evaluate(number, onto)["cases"]["problem_ids"])
         return lambda conversation: conversation.id in self._learned or conversation.problem.id in questions
 
 
 def _figures(report: Report) -> Figures:
-    """No case of a kind counts as none passed: who never calculates has no code that runs."""
+    """Counts a missing share as 0: a model that never calculates has no code that runs."""
     shares = report["figures"]["metrics"]
     return {name: shares[name]["share"] or 0.0 for name in METRICS}

@@ -1,4 +1,4 @@
-"""Where new conversations come from, and up to where a round has read them: a topic, or a dataset that grows."""
+"""Sources of new conversations for retraining: a topic, or a growing dataset."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from training.freeze import FINISHED, AcceptedFilter, LeaveOut, finished_in, freeze_rows, freeze_topic
 from training.settings import CannotTrain
 
-# How often a dataset is looked at.
+# The pause between two reads of a growing dataset.
 LOOK_SECONDS = 2.0
 
 Tell = Callable[[int], None]
@@ -26,12 +26,12 @@ Tell = Callable[[int], None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceSpan:
-    """What a round reads: after the end of the one before, up to and including its own end; as JSON has it."""
+    """What a round reads: from after the previous round's end up to and including its own, as JSON values."""
 
     conversations: int
     begin: Any
     end: Any
-    # Offsets that were gone before anybody had read them.
+    # Offsets that were deleted before they were read.
     missed: int = 0
 
 
@@ -40,14 +40,14 @@ class Source(Protocol):
     def name(self) -> str: ...
 
     def next(self, after: Any, wanted: int, leave_out: LeaveOut, tell: Tell) -> SourceSpan:
-        """Waits until there are so many conversations to learn from behind the place; tells how many there are."""
+        """Waits for so many conversations to learn from after the place; reports their number to `tell`."""
 
     def freeze(self, span: SourceSpan, folder: Path, leave_out: LeaveOut) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TopicSource:
-    """Begins and ends are offsets by the number of their partition."""
+    """Its begins and ends are offsets by partition number."""
 
     kafka: KafkaSettings
 
@@ -70,7 +70,7 @@ class TopicSource:
             async for delivery in deliveries:
                 number = delivery.partition.number
                 if ends.get(number) == after.get(number):
-                    # Later than the end before where Kafka has removed what was between.
+                    # Later than the previous end if Kafka deleted the offsets between.
                     begins[number] = delivery.offset
                 ends[number] = delivery.offset + 1
                 conversation = finished_in(delivery)
@@ -95,7 +95,7 @@ class TopicSource:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DatasetSource:
-    """Begins and ends are the places of a dataset's rows."""
+    """Its begins and ends are places of rows."""
 
     data: str
 
@@ -118,7 +118,7 @@ class DatasetSource:
         freeze_rows(self.data, span.begin, span.end, folder, leave_out=leave_out)
 
     def _rows(self, after: str | None) -> Iterator[tuple[str, Conversation]]:
-        """Those that are in shards by now; none before the first of them is."""
+        """Yields the rows that are in shards; none before the first shard."""
         try:
             if read_manifest(Storage(self.data)) is not None:
                 yield from Dataset(self.data).placed(after=after)

@@ -1,4 +1,4 @@
-"""What the rounds have done, as files: what is there is done, and whoever comes next goes on behind it."""
+"""The files of an improvement: a file that exists marks a finished step, and the next start continues after it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +22,12 @@ the words that two questions of what ran have in common, in the mean; operations
 
 
 class ImprovementRound:
-    """The folder of one."""
+    """The folder of one round."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self.number = number
         self.folder = folder / f"round-{number:04d}"
-        # What its writer learned from, how, and what it wrote.
+        # The problems that the writer learned from, its training, and the problems that it wrote.
         self.data = self.folder / "data"
         self.training = self.folder / "training"
         self.adapter = self.training / "adapter"
@@ -44,7 +44,7 @@ class ImprovementFolder:
 
     @contextmanager
     def opened(self, identity: Mapping[str, Any]) -> Iterator[None]:
-        """Raises CannotTrain where the folder is another's, or in use."""
+        """Raises CannotTrain if the folder belongs to another improvement or is in use."""
         with lock_folder(self.folder, _WORKFLOW, identity):
             yield
 
@@ -63,22 +63,22 @@ class ImprovementFolder:
         write(folder / _OUTCOME, json.dumps(asdict(outcome), indent=2))
 
     def report(self, outcomes: Sequence[RoundResult], ended: str) -> dict[str, Any]:
-        """Writes the table and all that is known; returns it. `ended` is why there are fewer rounds than asked for."""
+        """Writes the table and the report; returns the report. `ended` says why there are too few rounds."""
         trained = any(outcome.adapter_digest for outcome in outcomes)
         chosen = best(outcomes) if trained else outcomes[0]
         adapter = self.round(chosen.round).adapter if chosen.adapter_digest else None
-        told = {
+        report = {
             "best": chosen.round,
             "adapter": str(adapter) if adapter else "",
             "ended": ended,
             "rounds": [asdict(outcome) for outcome in outcomes],
         }
-        write(self.folder / REPORT, json.dumps(told, indent=2))
+        write(self.folder / REPORT, json.dumps(report, indent=2))
         rows = [[cell.replace("|", "\\|") for cell in outcome.row()] for outcome in outcomes]
         writer = f"The best writer is that of round {chosen.round}{f': `{adapter}`' if adapter else ''}."
         if not trained:
-            writer = "All that was written is of one writer: what differs between rounds is chance."
-        ending = [f"Ended before its time: {ended}.", ""] if ended else []
+            writer = "One writer wrote all problems: the rounds differ by chance only."
+        ending = [f"Ended early: {ended}.", ""] if ended else []
         lines = ["# Rounds", "", *table(HEAD, rows), "", writer, "", *ending, _LEGEND]
         write(self.folder / TABLE, "\n".join(lines))
-        return told
+        return report

@@ -1,7 +1,7 @@
-"""A model that learns from its own problems: it writes, what meets all criteria is learned, and it writes again.
+"""Improves a model with its own problems: it writes, learns the problems that meet all criteria, and writes again.
 
-Each step leaves a file or a folder that appears whole, and is passed over where that is there: a process that was
-killed at any moment is gone on from, and nothing is learned or written twice.
+Each step ends with a file or a folder, and a step whose result exists is skipped: a killed process resumes without
+training or writing anything twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,41 +19,41 @@ from training.settings import CannotTrain, Diverged, TrainingSettings
 from training.source import conversations
 
 AS_IT_WAS = "the writer as it was"
-UNTRAINED = "the same writer again: without a base to train, nothing is learned"
+UNTRAINED = "the same writer again: without a base, nothing is trained"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriterTraining:
-    """What is trained, and who does it."""
+    """How the writer is trained."""
 
     base: Path
     settings: TrainingSettings
-    # Has a job trained, wherever that is.
+    # Trains a job, on this machine or elsewhere.
     train: Callable[[Job], None]
-    # A dataset of problems to learn from besides those that are written; empty for none.
+    # A dataset of further problems to learn from; empty for none.
     start: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Improvement:
     rounds: ImprovementFolder
-    # None where the writer has no weights to train.
+    # None if the writer has no weights to train.
     school: WriterTraining | None
-    # Has a round's problems written into a folder: by the base, or by an adapter on top of it.
+    # Writes a round's problems into a folder, with the base or an adapter on top of it.
     write: Callable[[int, Path | None, Path], None]
-    # Which of these questions say nearly the same as one before them.
+    # Marks the questions that nearly repeat an earlier one.
     repeats: Callable[[Sequence[str]], Sequence[bool]]
-    # Hears what a round is at.
+    # Receives the progress of a round.
     tell: Callable[[int, str], None]
 
     def run(self, rounds: int, identity: Mapping[str, Any]) -> dict[str, Any]:
-        """The writer as it is, then so many rounds of training and writing; returns the report. Raises CannotTrain."""
+        """Runs the untrained writer, then so many rounds of training and writing; returns the report."""
         if self.school and self.school.settings.tune != "lora":
-            raise CannotTrain(f"tune: {self.school.settings.tune} makes no adapter, which is what a round ends with")
+            raise CannotTrain(f"tune: {self.school.settings.tune} makes no adapter: use tune: lora")
         with self.rounds.opened(identity):
             done = self.rounds.done() or [self._round([])]
             while len(done) <= rounds:
-                if ended := self._nothing_new(done):
+                if ended := self._no_progress(done):
                     return self.rounds.report(done, ended)
                 self.rounds.report(done, "")
                 done.append(self._round(done))
@@ -62,8 +62,8 @@ class Improvement:
     def _round(self, done: Sequence[RoundResult]) -> RoundResult:
         folder = self.rounds.round(len(done))
         try:
-            trained = self._trained(folder, done) if self.school and done else {}
-            outcome = self._written(folder, done, trained)
+            trained = self._train(folder, done) if self.school and done else {}
+            outcome = self._write_round(folder, done, trained)
         except Diverged as diverged:
             learned = Dataset(folder.data).count()
             outcome = RoundResult(round=folder.number, learned=learned, figures=None, remark=f"diverged: {diverged}")
@@ -71,8 +71,8 @@ class Improvement:
         self.tell(folder.number, outcome.remark)
         return outcome
 
-    def _trained(self, folder: ImprovementRound, done: Sequence[RoundResult]) -> Mapping[str, Any]:
-        """From the base each time: what an earlier round has learned wrongly is not learned on."""
+    def _train(self, folder: ImprovementRound, done: Sequence[RoundResult]) -> Mapping[str, Any]:
+        """Trains from the base each time, so that the errors of earlier rounds do not persist."""
         assert self.school
         if not folder.data.exists():
             datasets = self._datasets(done)
@@ -88,7 +88,7 @@ class Improvement:
             school.train(job)
         return training.report()
 
-    def _written(
+    def _write_round(
         self, folder: ImprovementRound, done: Sequence[RoundResult], trained: Mapping[str, Any]
     ) -> RoundResult:
         if not (folder.written / MANIFEST).exists():
@@ -112,31 +112,33 @@ class Improvement:
             return AS_IT_WAS
         return outcome.beside(best(done)) if self.school else UNTRAINED
 
-    def _nothing_new(self, done: Sequence[RoundResult]) -> str:
-        """Why a further training would be the last one again; empty where it would not."""
+    def _no_progress(self, done: Sequence[RoundResult]) -> str:
+        """Returns why another training would repeat the last one, or an empty string."""
         if self.school is None:
             return ""
         found = sum(map(len, self._fresh(self._datasets(done))))
         if not found:
-            return "nothing is kept, so there is nothing to learn from: name --start, or a base that writes better"
+            return "no problems were kept to learn from: use --start, or a base that writes better"
         if found == done[-1].learned:
-            return f"nothing of round {done[-1].round} is kept that was not there before, so nothing new is to learn"
+            return f"round {done[-1].round} added no new problems to learn from"
         return ""
 
     def _datasets(self, done: Sequence[RoundResult]) -> list[str]:
-        """What there is to learn from: the start, and all rounds of which anything was kept."""
+        """Returns the datasets to learn from: the start, and every round with accepted problems."""
         start = [self.school.start] if self.school and self.school.start else []
         return start + [
             str(self.rounds.round(one.round).written) for one in done if one.figures and one.figures["kept"]
         ]
 
     def _fresh(self, datasets: Sequence[str]) -> list[set[str]]:
-        """Of each dataset, the problems that say nothing which one before them says."""
-        told = [
+        """Returns the problems of each dataset that repeat no earlier problem."""
+        questions = [
             (place, one.id, one.problem.question) for place, data in enumerate(datasets) for one in conversations(data)
         ]
         fresh: list[set[str]] = [set() for _ in datasets]
-        for (place, id, _), repeated in zip(told, self.repeats([question for *_, question in told]), strict=True):
+        for (place, id, _), repeated in zip(
+            questions, self.repeats([question for *_, question in questions]), strict=True
+        ):
             if not repeated:
                 fresh[place].add(id)
         return fresh

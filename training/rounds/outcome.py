@@ -1,4 +1,4 @@
-"""What a round came to: who wrote, what that writer had learned, and what was written."""
+"""The result of a round: the writer, its training and the problems it wrote."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,20 +33,20 @@ HEAD = (
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoundResult:
     round: int
-    # Of the adapter that wrote; empty where the writer was not trained, or its training diverged.
+    # The adapter of the writer; empty if the writer was not trained or its training diverged.
     adapter_digest: str = ""
-    # Problems that it learned from.
+    # The number of problems that it learned from.
     learned: int = 0
     loss: Mapping[str, float] | None = None
     held_out: float | None = None
-    # Of what it wrote; None where it wrote nothing.
+    # The figures of the problems that it wrote; None if it wrote none.
     figures: Mapping[str, Any] | None
-    # How it stands beside the best before it.
+    # A comparison with the best earlier round.
     remark: str
 
     @property
     def share(self) -> float:
-        """Of what was asked for, what is kept and says nothing that was there before."""
+        """The share of the requested problems that were accepted and repeat no earlier problem."""
         return self.figures["fresh"] / self.figures["asked"] if self.figures else 0.0
 
     @property
@@ -57,11 +57,11 @@ class RoundResult:
         return replace(self, remark=remark)
 
     def beside(self, best: "RoundResult") -> str:
-        """How it stands beside the best before it, and whether chance alone could have made the difference."""
+        """Compares the round with the best earlier one, and says whether chance could explain the difference."""
         if self.share == best.share:
             return f"no better than round {best.round}, which stays the best"
         (low, high), (least, most) = self.interval, best.interval
-        doubt = ", though chance alone may make the difference" if low <= most and least <= high else ""
+        doubt = ", though chance alone may explain the difference" if low <= most and least <= high else ""
         if self.share > best.share:
             return f"better than round {best.round}{doubt}"
         return f"worse than round {best.round}, which stays the best{doubt}"
@@ -76,32 +76,32 @@ class RoundResult:
         if self.figures is None:
             return [""] * len(HEAD[5:-1])
         low, high = self.interval
-        shares = (_told(self.figures[name]) for name in ("executable", "solvable", "accurate", "appropriate", "all"))
+        shares = (_cell(self.figures[name]) for name in ("executable", "solvable", "accurate", "appropriate", "all"))
         kept = f"{100 * self.share:.1f} ({100 * low:.0f} to {100 * high:.0f})"
         measures = ("near_duplicates", "self_similarity", "distinct_operations", "reading_grade", "dale_chall")
-        rest = (_told(self.figures[name]) for name in measures)
+        rest = (_cell(self.figures[name]) for name in measures)
         return [str(self.figures["asked"]), *shares, kept, *rest]
 
 
 def best(outcomes: Sequence[RoundResult]) -> RoundResult:
-    """Of several with the same share, the first."""
+    """Returns the best round; of several with the same share, the first."""
     return max(outcomes, key=lambda one: one.share)
 
 
 def figures(written: Dataset, *, fresh: int) -> dict[str, Any]:
-    """Of all that was asked for in a round; so many that were kept say nothing that was there before."""
+    """Returns the figures of a round; `fresh` is the number of accepted problems that repeat no earlier one."""
     kept = written.count()
     asked = kept + written.count(rejected=True)
-    told = count_authored(written)
+    authored = count_authored(written)
     return {
         "asked": asked,
-        "executable": round(100 * told.ran / asked, 1),
+        "executable": round(100 * authored.ran / asked, 1),
         "kept": kept,
         "fresh": fresh,
         "near_duplicates": kept - fresh,
-        **told.as_json(),
+        **authored.as_json(),
     }
 
 
-def _told(figure: Any) -> str:
+def _cell(figure: Any) -> str:
     return "" if figure is None else str(figure)

@@ -1,7 +1,7 @@
-"""Makes a small model from nothing and shows what it has learned: `python -m training.small --out DIR`.
+"""Trains a small tutor from random weights and evaluates it: `python -m training.small --out DIR`.
 
-Every stage is a command of its own, which goes on where it was stopped; a stage that is done is passed over. No
-question that is put in the end was in anything that was learned.
+Every stage is a command that resumes where it was stopped, and a finished stage is skipped. No question of the
+evaluation was in the training data.
 """
 
 import argparse
@@ -18,13 +18,13 @@ from training.small.commands import soliloquy
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))
 # An answer of the scripted tutor takes fewer.
 _MAX_TOKENS = "200"
-# Problems drawn for each conversation, since one may be given up, and for each question, since not all can be put.
+# Problems drawn for each conversation, of which some fail, and for each question, of which some are unsuitable.
 _FOR_A_CONVERSATION = 2
 _FOR_A_QUESTION = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Making:
+class SmallModel:
     out: Path
     conversations: int
     stream: int
@@ -34,7 +34,7 @@ class Making:
     seed: int
 
     def run(self) -> None:
-        # Other seeds than each other's and the evaluation's.
+        # Seeds that differ from each other and from the evaluation's.
         self._grow("pretraining", self.conversations, seed=1_000_000 + self.seed)
         self._grow("stream", self.stream, seed=2_000_000 + self.seed)
         self._begin()
@@ -52,7 +52,7 @@ class Making:
         return self.out / f"{name}.jsonl"
 
     def _draw(self, name: str, count: int, *, seed: int) -> None:
-        """Each time the same, and so the same file."""
+        """Draws the same problems each time."""
         topics = [part for topic in _SETTINGS["topics"] for part in ("--topic", topic)]
         wanted = ["--count", str(count), "--seed", str(seed), *topics, "--out", str(self._problems(name))]
         soliloquy("problems", "sample", _SETTINGS["bank"], *wanted)
@@ -66,14 +66,14 @@ class Making:
         folder = self.out / "untrained"
         if (folder / "config.json").is_file():
             return
-        # What takes seconds to import.
+        # These imports take seconds.
         from soliloquy.recipes.soliloquy.prompting import FOLDER
         from training.small.base import make_base
         from training.source import conversations
 
         read = conversations(str(self.out / "pretraining"))
         parameters = make_base(folder, read, FOLDER, _SETTINGS["shape"], seed=self.seed)
-        print(f"{folder}: {parameters:,} parameters, none of which knows anything")
+        print(f"{folder}: {parameters:,} parameters with random values")
 
     def _train(self, name: str, settings: str, base: Path, data: Path, steps: int) -> None:
         if (self.out / name / "report.json").is_file():
@@ -85,7 +85,7 @@ class Making:
         soliloquy("train", "--config", str(config), *where)
 
     def _evaluate(self, name: str, weights: Path, *adapter: str) -> None:
-        """Free: what it writes of its own accord, not what a grammar lets through."""
+        """Evaluates free output, without a grammar."""
         out = self.out / f"higgs-{name}"
         if (out / "report.json").is_file():
             return
@@ -104,14 +104,14 @@ class Making:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.small", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="where everything is kept")
-    parser.add_argument("--conversations", type=int, default=750, help="to learn from at first")
-    parser.add_argument("--stream", type=int, default=150, help="to tune an adapter on")
-    parser.add_argument("--steps", type=int, default=3000, help="of the first training")
-    parser.add_argument("--tuning-steps", type=int, default=300, help="of the adapter's")
-    parser.add_argument("--questions", type=int, default=25, help="to be put in the end")
-    parser.add_argument("--seed", type=int, default=0, help="all draws follow from it")
-    Making(**vars(parser.parse_args(arguments))).run()
+    parser.add_argument("--out", type=Path, required=True, help="folder for all results")
+    parser.add_argument("--conversations", type=int, default=750, help="conversations for the first training")
+    parser.add_argument("--stream", type=int, default=150, help="conversations for tuning the adapter")
+    parser.add_argument("--steps", type=int, default=3000, help="steps of the first training")
+    parser.add_argument("--tuning-steps", type=int, default=300, help="steps of tuning the adapter")
+    parser.add_argument("--questions", type=int, default=25, help="questions of the evaluation")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all random draws")
+    SmallModel(**vars(parser.parse_args(arguments))).run()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The small model before it has learned anything: a tokenizer trained on conversations, and random weights."""
+"""Creates an untrained small model: a tokenizer trained on conversations, and random weights."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -12,14 +12,14 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from training.samples import states
 from training.small.tokens import train_tokenizer
 
-# Conversations that the tokenizer is trained on: more of them teach it no further words.
+# The conversations that train the tokenizer; more add no words.
 READ = 1000
 
 
 def make_base(
     folder: Path, conversations: Iterable[Conversation], prompts: Path, shape: dict[str, Any], *, seed: int
 ) -> int:
-    """For conversations that these prompt files led to; returns how many parameters it has."""
+    """Writes the model to a folder; returns the number of its parameters."""
     read = islice(conversations, READ)
     texts = (message.text for each in read for sample in states(each) for message in sample.messages)
     tokenizer = train_tokenizer(texts, prompts, vocabulary=shape["vocab_size"])

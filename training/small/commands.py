@@ -1,4 +1,4 @@
-"""The stages of what a small model goes through, each a command of its own, with what it cost."""
+"""Runs a stage of the training as a command and prints its processor time."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ _SOLILOQUY = (sys.executable, "-c", "from soliloquy.cli.main import main; main()
 
 
 def soliloquy(*arguments: str, ends: Collection[int] = (0,)) -> None:
-    """Ends the process where the command ends otherwise."""
+    """Exits if the command exits with a status outside `ends`."""
     print(f"$ soliloquy {' '.join(arguments)}", flush=True)
     before = os.times()
     status = subprocess.run([*_SOLILOQUY, *arguments], check=False).returncode

@@ -1,7 +1,7 @@
-"""A small model made from nothing that learns to write word problems: `python -m training.small.problems --out DIR`.
+"""Trains a small model from random weights to write word problems: `python -m training.small.problems --out DIR`.
 
-It learns the form from the scripted writer and makes up its numbers; what met all criteria then teaches it, round after
-round. Every stage goes on where it was stopped; one that is done is passed over.
+It learns the form from the scripted writer, and then in rounds from its own problems that met all criteria. Every stage
+resumes where it was stopped, and a finished stage is skipped.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import yaml
 from training.small.commands import soliloquy
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("problems.yaml").read_text("utf-8"))
-# Other problems than those of the rounds.
+# Differs from the seeds of the rounds.
 _SEED = 1_000_000
 
 
@@ -25,7 +25,7 @@ def make(out: Path, *, problems: int, steps: int, rounds: int, per_round: int, s
     models.write_text(_SETTINGS["models"], "utf-8")
     asked = ["--any-topic", "--operations", ",".join(_SETTINGS["operations"]), "--examples", str(examples)]
     scripted = ["--n", str(problems), "--seed", str(_SEED + seed), "--out", str(out / "scripted.jsonl")]
-    # Of near-duplicates the file keeps one, and so it may have fewer than asked for; the dataset has them all.
+    # The file keeps one of several near-duplicates, so it may hold fewer than requested; the dataset holds all.
     soliloquy("problems", "generate", *scripted, *asked, ends=(0, 1))
     _begin(out, seed)
     if not (out / "pretrained" / "report.json").is_file():
@@ -48,23 +48,25 @@ def _begin(out: Path, seed: int) -> None:
     folder = out / "untrained"
     if (folder / "config.json").is_file():
         return
-    # What takes seconds to import.
+    # These imports take seconds.
     from soliloquy.recipes.mathwell.prompting import FOLDER
     from training.small.base import make_base
     from training.source import conversations
 
     parameters = make_base(folder, conversations(str(out / "scripted")), FOLDER, _SETTINGS["shape"], seed=seed)
-    print(f"{folder}: {parameters:,} parameters, none of which knows anything")
+    print(f"{folder}: {parameters:,} parameters with random values")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.small.problems", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="where everything is kept")
-    parser.add_argument("--problems", type=int, default=800, help="of the scripted writer, to learn the form from")
-    parser.add_argument("--steps", type=int, default=1200, help="of the first training")
-    parser.add_argument("--rounds", type=int, default=3, help="of learning from its own problems")
-    parser.add_argument("--per-round", type=int, default=100, help="problems that are wanted of each")
-    parser.add_argument("--seed", type=int, default=0, help="all draws follow from it")
+    parser.add_argument("--out", type=Path, required=True, help="folder for all results")
+    parser.add_argument(
+        "--problems", type=int, default=800, help="problems of the scripted writer for the first training"
+    )
+    parser.add_argument("--steps", type=int, default=1200, help="steps of the first training")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of learning from its own problems")
+    parser.add_argument("--per-round", type=int, default=100, help="problems of each round")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all random draws")
     make(**vars(parser.parse_args(arguments)))
 
 

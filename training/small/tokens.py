@@ -1,9 +1,8 @@
-"""A tokenizer of its own for a small model: what it reads again and again takes few tokens, and digits one each.
+"""Trains a tokenizer for a small model: repeated text takes few tokens, and each digit is one token.
 
-Of a prompt most words are the same every time. Each of its fixed passages is a token; what varies is byte-level BPE
-that was trained on conversations, in which whole phrases become tokens too. A number is taken apart into digits, so
-that it can be copied from any place to any other; and a name or an expression in backticks or parentheses begins a
-token of its own, so that it has the same ones wherever it stands.
+Each fixed passage of the prompts is a token. All other text is byte-level BPE trained on conversations, in which whole
+phrases become tokens too. Numbers are split into digits, so that the model can copy them; a name or an expression in
+backticks or parentheses begins a token, so that it has the same tokens everywhere.
 """
 
 import re
@@ -29,13 +28,13 @@ TEMPLATE = (
 
 
 def fixed_passages(prompts: Path) -> list[str]:
-    """The lines of the prompt files between those in which something is filled in, each passage once."""
+    """Returns each passage of the prompt files that lies between lines with placeholders, once."""
     found = (passage for path in sorted(prompts.glob("*.txt")) for passage in _passages(path.read_text("utf-8")))
     return list(dict.fromkeys(passage for passage in found if len(passage) >= _SHORTEST))
 
 
 def train_tokenizer(texts: Iterable[str], prompts: Path, *, vocabulary: int) -> PreTrainedTokenizerFast:
-    """Of so many tokens at most, the fixed passages among them."""
+    """Trains a tokenizer with at most so many tokens, including the fixed passages."""
     passages = fixed_passages(prompts)
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(

@@ -63,7 +63,7 @@ def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(
         Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
     ):
         until(lambda: not installation.runs, "the services go on", COLLECT_SECONDS)
-        assert "what is finished cannot be kept" in installation.said
+        assert "the conversation cannot be stored" in installation.said
         assert "No space left" in installation.said
         subprocess.run(["mount", "-o", "remount,size=64m", str(data)], check=True)
         installation.start()

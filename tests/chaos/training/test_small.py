@@ -67,4 +67,4 @@ def test_a_small_writer_that_knows_nothing_yet_is_told_that_it_has_nothing_to_le
         subprocess.run([sys.executable, "-m", "training.small.problems", "--out", str(tmp_path), *toy], check=True)
     told = json.loads((tmp_path / "rounds" / "rounds.json").read_text("utf-8"))
     assert [one["figures"]["kept"] for one in told["rounds"]] == [0]
-    assert told["ended"].startswith("nothing is kept, so there is nothing to learn from")
+    assert told["ended"].startswith("no problems were kept to learn from")

@@ -140,7 +140,7 @@ async def test_what_fails_its_canaries_leaves_everything_as_it_was(
 ) -> None:
     before = await activation.activate(versions[0], prompts(), readable=0.0)
     unreadable = [replace(canary, answer=Pickiest) for canary in prompts()]
-    with pytest.raises(NotActivated, match="0 of 1 canary answers could be read, 80% are wanted"):
+    with pytest.raises(NotActivated, match="0 of 1 canary answers were readable, 80% are wanted"):
         await activation.activate(versions[1], unreadable, readable=0.8)
     assert await answered_by(service) == versions[0].digest
     assert list(await service.adapters()) == ["tutor"]

@@ -104,8 +104,8 @@ def test_what_is_kept_is_learned_and_a_round_that_got_worse_is_said_so_and_is_no
     assert [one["learned"] for one in report["rounds"]] == [0, 4, 5]
     assert [one["remark"] for one in report["rounds"]] == [
         "the writer as it was",
-        "worse than round 0, which stays the best, though chance alone may make the difference",
-        "better than round 0, though chance alone may make the difference",
+        "worse than round 0, which stays the best, though chance alone may explain the difference",
+        "better than round 0, though chance alone may explain the difference",
     ]
     assert (first["adapter_digest"], first["loss"]) == ("", None)
     for number, one in ((1, second), (2, third)):
@@ -159,12 +159,12 @@ def test_what_says_the_same_as_a_problem_before_it_is_neither_counted_nor_learne
 
 
 def test_rounds_end_where_nothing_new_is_to_learn_and_say_why(improving: Callable[..., Any], tmp_path: Path) -> None:
-    assert "nothing is kept, so there is nothing to learn from" in improving("none", Writer(0)).run(2, {})["ended"]
+    assert "no problems were kept to learn from" in improving("none", Writer(0)).run(2, {})["ended"]
 
     start = written(tmp_path / "start", [("accepted/00000.parquet", accepted_rows(problems()[0][-3:]))])
     report = improving("started", Writer(0, 0), start=str(start)).run(2, {})
     assert [one["learned"] for one in report["rounds"]] == [0, 3]
-    assert report["ended"] == "nothing of round 1 is kept that was not there before, so nothing new is to learn"
+    assert report["ended"] == "nothing of round 1 added no new problems, so nothing new is to learn"
     assert (report["best"], report["adapter"]) == (0, "")
 
 
@@ -179,10 +179,10 @@ def test_a_writer_without_weights_learns_nothing_and_the_table_says_so(improving
     scripted = replace(improving("scripted", writer := Writer(3, 5)), school=None)
     report = scripted.run(1, {})
     assert [adapter for _, adapter in writer.asked] == [None, None]
-    assert report["rounds"][1]["remark"] == "the same writer again: without a base to train, nothing is learned"
+    assert report["rounds"][1]["remark"] == "the same writer again: without a base, nothing is trained"
     assert report["best"] == 0
     page = (scripted.rounds.folder / "rounds.md").read_text("utf-8")
-    assert "All that was written is of one writer: what differs between rounds is chance." in page
+    assert "One writer wrote all problems: the rounds differ by chance only." in page
 
 
 def test_the_folder_of_other_rounds_is_refused_in_a_line(improving: Callable[..., Any]) -> None:

@@ -18,7 +18,10 @@ canaries = { count = 1, readable = 0.5 }
     ("text", "told"),
     [
         ("[", "cannot be read"),
-        (SOUND.replace("verification", "eloquence"), "may_lose: Value error, eloquence is no figure of the evaluation"),
+        (
+            SOUND.replace("verification", "eloquence"),
+            "may_lose: Value error, eloquence is not a figure of the evaluation",
+        ),
         (
             SOUND.replace("questions = 5", "questions = 0"),
             "evaluation.questions: Input should be greater than or equal",
@@ -44,7 +47,7 @@ def test_a_figure_may_lose_its_margin_and_no_more_and_others_are_not_looked_at(t
     before = {"usage": 1.0, "non_usage": 1.0, "compilation": 1.0, "verification": 0.5}
     assert policy.complaint(before, {**before, "verification": 0.48, "usage": 0.0}) == ""
     assert policy.complaint(before, {**before, "verification": 0.46}) == (
-        "calculation verification is 0.46, which was 0.50 and may be 0.48 at the least"
+        "calculation verification is 0.46, before 0.50; the policy requires 0.48"
     )
 
 

@@ -155,7 +155,7 @@ def test_what_was_imported_is_shown_checked_and_counted(tmp_path: Path) -> None:
     imported(tmp_path, *ROWS)
     folder = tmp_path / "imported"
     assert "Why did you add?" in soliloquy("show", folder)
-    assert "nobody knows its prompts" in soliloquy("show", folder, "--prompts", failing=True)
+    assert "its prompts are unknown" in soliloquy("show", folder, "--prompts", failing=True)
     assert soliloquy("check", folder, failing=True)
     assert "The report" in soliloquy("report", folder)
     text = (folder / "README.md").read_text("utf-8")

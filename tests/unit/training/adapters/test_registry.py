@@ -49,7 +49,7 @@ def test_a_copy_that_was_tampered_with_is_fetched_again(tmp_path: Path) -> None:
     copy.write_bytes(b"half of it")
     registry.path(version, tmp_path / "cache")
     assert copy.read_bytes() == (files / "adapter_model.safetensors").read_bytes()
-    with pytest.raises(UnknownVersion, match="is no folder: name one that all replicas read"):
+    with pytest.raises(UnknownVersion, match="is an object store: --cache must name a folder"):
         registry.path(version, None)
 
 
@@ -73,7 +73,7 @@ def test_the_record_holds_what_was_active_before_and_refuses_who_looked_too_earl
     assert registry.active() == {}
     began = first_activation(one)
     registry.activate("tutor", began, instead_of=None)
-    registry.activate("tutor", began.followed_by(other), instead_of=began)
+    registry.activate("tutor", began.succeeded_by(other), instead_of=began)
     active = registry.active()["tutor"]
     assert (active.version, active.before) == (other.id, (one.id,))
     with pytest.raises(ConcurrentActivation):
@@ -95,10 +95,10 @@ def _uncarded(folder: Path) -> None:
     [
         ({}, _uncarded, "it lacks README.md"),
         ({}, _cut, "cannot be read"),
-        ({"card": "# tutor\n"}, None, "names no base_model_digest in its front matter"),
-        ({"card": front_matter(data="")}, None, "names no data_digest"),
+        ({"card": "# tutor\n"}, None, "has no base_model_digest in its front matter"),
+        ({"card": front_matter(data="")}, None, "has no data_digest"),
         ({"r": 8}, None, "holds matrices of rank 4, and adapter_config.json says 8"),
-        ({"target_modules": ["q_proj", "up_proj"]}, None, "holds nothing for up_proj"),
+        ({"target_modules": ["q_proj", "up_proj"]}, None, "has no weights for up_proj"),
     ],
     ids=["no card", "cut weights", "no base", "no data", "another rank", "other matrices"],
 )
@@ -117,5 +117,5 @@ def test_another_base_another_training_and_a_strange_name_are_refused(tmp_path: 
         read_version(adapter(tmp_path / "made"), "tutor", base="c" * 64)
     with pytest.raises(InvalidAdapter, match="its training made ffffffffffff"):
         read_version(training(tmp_path / "trained", adapter_digest="f" * 64), "tutor")
-    with pytest.raises(InvalidAdapter, match=re.escape("'../tutor' is no name for an adapter")):
+    with pytest.raises(InvalidAdapter, match=re.escape("'../tutor' is not a valid adapter name")):
         read_version(tmp_path / "made", "../tutor")
