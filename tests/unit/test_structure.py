@@ -153,3 +153,10 @@ def test_no_process_that_counts_is_forked() -> None:
         if any(way in path.read_text("utf-8") for way in ways)
     }
     assert found == FORKS
+
+
+def test_the_lock_of_the_javascript_tools_names_no_registry() -> None:
+    """It works with whatever registry a machine uses, and still holds every package to its digest."""
+    lock = (ROOT / "package-lock.json").read_text("utf-8")
+    assert '"resolved"' not in lock
+    assert '"integrity"' in lock
