@@ -108,7 +108,7 @@ def test_of_a_dialogue_the_tutors_messages_are_learned_each_with_its_end(
     ("source", "told"),
     [
         ("{% for message in messages %}{{ message['content'] }}\n{% endfor %}", "no special token ends a reply"),
-        (COUNTING, "depends on what follows"),
+        (COUNTING, "depends on later messages"),
         (CHATML.replace("| trim", "| upper"), "is not rendered verbatim"),
     ],
 )
