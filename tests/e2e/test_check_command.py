@@ -61,7 +61,7 @@ def test_conversations_that_are_alike_are_named(reference: Path, tmp_path: Path)
     report = json.loads(check(copied, "--json").stdout)
     assert report["most_alike"]["likeness"] == 1.0
     assert second["id"] in report["most_alike"]["conversations"]
-    assert "alike in wording: 100% of it is also in" in check(copied).stdout
+    assert "similar wording: 100% of it is also in" in check(copied).stdout
 
 
 def test_an_answer_given_early_is_named_with_its_turn_and_evidence(reference: Path, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_dataset_is_grown_from_a_sample(tmp_path: Path) -> None:
 
 def test_sound_families_and_files_pass_the_check(tmp_path: Path) -> None:
     problems("sample", "physics", "--count", "20", "--out", tmp_path / "problems.jsonl")
-    assert "can be used" in problems("check", tmp_path / "problems.jsonl")
+    assert "no faults" in problems("check", tmp_path / "problems.jsonl")
     assert "no faults" in problems("check", FAMILIES / "physics" / "magnetism", "--draws", "5")
 
 
@@ -107,7 +107,7 @@ def test_a_fault_of_a_problem_file_is_named_with_its_line(tmp_path: Path) -> Non
     [
         (["list", "chemistry"], "there is no bank 'chemistry': the banks are arithmetic, physics"),
         (["show", "physics/free_fall"], "physics has no family 'free_fall'"),
-        (["show", "physics/falling_object#x"], "'x' is no number"),
+        (["show", "physics/falling_object#x"], "invalid problem number 'x'"),
         (["show", "absent.jsonl:3"], "absent.jsonl: cannot be read"),
         (["sample", "physics", "--count", "1", "--topic", "love"], "physics has no topic 'love'"),
         (["check", "absent"], "'absent' is neither a file, nor a folder, nor a bank"),

@@ -67,7 +67,7 @@ def test_an_import_without_a_usable_row_fails(tmp_path: Path) -> None:
     result = problems("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--json")
     assert result.returncode == 1
     assert json.loads(result.stdout)["written"] == 0
-    assert "not one that can be used" in result.stderr
+    assert "none of 1 rows can be used" in result.stderr
     assert not (tmp_path / "mine.jsonl").exists()
 
 
