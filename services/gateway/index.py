@@ -1,4 +1,4 @@
-"""What has finished, conversation by conversation: filled from `conversation.collected`, asked by pages."""
+"""Indexes finished conversations, as `conversation.collected` tells, and lists them in pages."""
 
 import sqlite3
 from collections import Counter
@@ -19,40 +19,40 @@ from soliloquy.v1.gateway_pb2 import (
 )
 
 _SCHEMA = Path(__file__).with_name("finished.sql").read_text("utf-8")
-# In pages of 4 KiB; what is more goes to a file that nobody else sees.
+# In pages of 4 KiB; further pages go to a private temporary file.
 _CACHE_PAGES = 16_000
 _VERDICTS = {Verdict.VERDICT_ACCEPTED: True, Verdict.VERDICT_REJECTED: False}
-# No more digits than SQLite's largest number has.
+# The number of digits that fits every SQLite integer.
 _DIGITS = 18
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
     shown: FinishedConversation
-    # Where the whole of it can be read; None where nobody said.
+    # The place of the whole conversation in its topic, if the collector announced one.
     origin: Origin | None
 
 
 class Index:
-    """Memory does not grow with it; another start fills it anew."""
+    """Uses bounded memory; each start of the gateway fills it again."""
 
     def __init__(self) -> None:
-        # A temporary database: in memory as far as the cache goes, and gone when it is closed.
+        # A temporary database: it stays in memory up to the size of the cache, and closing it removes it.
         self._rows = sqlite3.connect("", isolation_level=None)
         self._rows.execute("PRAGMA journal_mode = OFF")
         self._rows.execute("PRAGMA synchronous = OFF")
         self._rows.execute(f"PRAGMA cache_size = {_CACHE_PAGES}")
         self._rows.executescript(_SCHEMA)
-        # Never committed: nobody else reads it, and a commit costs more than all the rest.
+        # The transaction is never committed: nobody else reads it, and commits would dominate the cost.
         self._rows.execute("BEGIN")
-        # By run, whether they are accepted and whether they are flagged.
+        # Counts by run, acceptance and flags.
         self._counts: Counter[tuple[str, bool, bool]] = Counter()
 
     def close(self) -> None:
         self._rows.close()
 
     def add(self, collected: ConversationCollected, at: float) -> FinishedConversation | None:
-        """None for one that is there: what was announced again is not counted again."""
+        """Returns None for a conversation that is in the index already, so that no one counts it twice."""
         conversation = collected.conversation
         shown = FinishedConversation(
             id=conversation.id,
@@ -85,7 +85,7 @@ class Index:
         return shown
 
     def settled(self, run_id: str) -> set[int]:
-        """The problems of a run that nothing more is to be done for."""
+        """Returns the problems of a run that need no further conversation."""
         rows = self._rows.execute("SELECT ordinal FROM finished WHERE run = ? AND settles", (run_id,))
         return {ordinal for (ordinal,) in rows}
 
@@ -117,7 +117,7 @@ class Index:
         )
 
     def _total(self, request: ListConversationsRequest, where: str, values: Sequence[object]) -> int:
-        """On all pages; only a text has to be looked for in each of them."""
+        """Counts the conversations on all pages; only a search for text has to read the rows."""
         if request.text:
             ((total,),) = self._rows.execute(f"SELECT count(*) FROM finished WHERE {where}", values)
             return int(total)

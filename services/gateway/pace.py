@@ -1,8 +1,8 @@
-"""How many a second have come of late."""
+"""Measures how many events arrived per second lately."""
 
 from collections import Counter
 
-# Long enough that a conversation of a minute does not make it jump.
+# Long enough to smooth conversations that take a minute.
 WINDOW_SECONDS = 60
 
 
@@ -16,7 +16,7 @@ class Pace:
             self._forget(before=max(self._came) - WINDOW_SECONDS)
 
     def rate(self, now: float, since: float) -> float:
-        """Of the last minute, or since it began."""
+        """Returns events per second over the last minute, or since the start if that is later."""
         first = int(now) - WINDOW_SECONDS
         seconds = min(float(WINDOW_SECONDS), max(1.0, now - since))
         return sum(number for second, number in self._came.items() if second > first) / seconds

@@ -1,4 +1,4 @@
-"""What the gateway is handed to drive runs that it knows nothing more of: their identity and their problems."""
+"""The interface through which the gateway gets the identity and the problems of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from soliloquy.v1.runs_pb2 import Run, RunRequest
 
 
 class BadRequest(Exception):
-    """What is asked for cannot be grown; the message names the field, the value and what to do."""
+    """The request cannot be run; the message names the field, the value and what to do."""
 
 
 class Problems(Protocol):
     def problem(self, run_seed: int, ordinal: int) -> Problem:
-        """The problem at a place in a run: the same at every call, on every machine."""
+        """Returns the problem at a place in a run: the same at every call, on every machine."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +26,7 @@ class Offered:
 
 
 class Planning(Protocol):
-    """May take long: problem files are read."""
+    """Calls may take long, because they read problem files."""
 
     def run(self, request: RunRequest, execution: str) -> Run:
         """Raises BadRequest."""

@@ -1,4 +1,4 @@
-"""All runs as they stand: what was asked for, and what of it has come, folded from events one by one."""
+"""Keeps the state and the progress of all runs, as their events tell."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class KnownRun:
 
     @property
     def is_steered(self) -> bool:
-        """Whether it is the gateway's to go on with."""
+        """Whether the gateway drives the run."""
         return self.changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED)
 
     @property
@@ -47,7 +47,7 @@ class KnownRun:
         )
 
     def counted(self) -> RunProgress:
-        """As it was when it was over, or as it stands."""
+        """Returns the progress at the end of the run, or the current one."""
         counted = RunProgress()
         counted.CopyFrom(self.changed.progress if self.is_over else self.progress)
         counted.under_way = len(self.under_way)
@@ -56,12 +56,12 @@ class KnownRun:
 
 
 class Runs:
-    """Each event is to be told once; nothing of what is told has to be in the order of other topics."""
+    """Takes each event once. Events of different topics may come in any order."""
 
     def __init__(self) -> None:
         self._known: dict[str, KnownRun] = {}
         self._by_request: dict[str, str] = {}
-        # Told before its run was.
+        # Standings that came before their runs.
         self._standing: dict[str, frozenset[int]] = {}
 
     def __iter__(self) -> Iterator[KnownRun]:
@@ -80,7 +80,7 @@ class Runs:
         return sum(known.changed.state == state for known in self._known.values())
 
     def asked(self, request_id: str) -> KnownRun | None:
-        """The run that was started with this id."""
+        """Returns the run that was started with this request_id."""
         return self._known.get(self._by_request.get(request_id, ""))
 
     def changed(self, changed: RunChanged) -> None:
@@ -93,7 +93,7 @@ class Runs:
             self._by_request[changed.request_id] = run_id
 
     def found(self, run: Run, at: float) -> None:
-        """One that nobody asked the gateway for: of what was asked for instead, it says what it can."""
+        """Adds a run that was started elsewhere; its request holds what its events tell."""
         request = RunRequest(
             recipe=run.recipe,
             seed=run.seed,
@@ -107,7 +107,7 @@ class Runs:
         )
 
     def collected(self, collected: ConversationCollected, at: float) -> None:
-        """Of a run that is known."""
+        """Counts a conversation of a known run."""
         conversation, summary = collected.conversation, collected.summary
         known = self._known[run_key(conversation.run)]
         progress = known.progress
@@ -139,7 +139,7 @@ class Runs:
             self._standing.pop(run_id, None)
 
     def dead_letters(self, ordinals: Mapping[str, Collection[int]]) -> Iterable[str]:
-        """By the run's id; returns the runs of which there are others than before."""
+        """Takes the dead problems by run id; yields the runs whose dead problems changed."""
         for run_id, known in self._known.items():
             dead = frozenset(ordinals.get(run_id, ()))
             if dead != known.dead:
@@ -168,19 +168,19 @@ class Runs:
 
 
 def state_name(state: RunState) -> str:
-    """In a word: "running"."""
+    """Returns the state as a word, such as "running"."""
     return RunState.Name(state).removeprefix("RUN_STATE_").lower()
 
 
 def is_given_up(collected: ConversationCollected) -> bool:
-    """Whether no further attempt follows at its problem, and none was accepted."""
+    """Whether its problem has no attempt left and none was accepted."""
     conversation = collected.conversation
     last = conversation.attempt + 1 >= conversation.run.max_attempts
     return not collected.accepted and (last or conversation.ending == Ending.ENDING_UNFIT)
 
 
 def turned(known: KnownRun, state: RunState, because: str, at: float) -> RunChanged:
-    """The run in another state; what has come of one that is over is written down with it."""
+    """Returns the run in another state; the progress is part of it if that state is final."""
     changed = RunChanged()
     changed.CopyFrom(known.changed)
     changed.state, changed.because, changed.changed_at = state, because, at

@@ -1,4 +1,4 @@
-"""Starts, steers and drives runs: what the gateway writes down, and what it has the services do."""
+"""Starts, pauses, cancels and drives runs, and records each change of their state."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ class Steering:
         most_runs: int,
         tell: Callable[[str], None],
     ) -> None:
-        """`tell` hears of each run that is not as it was."""
+        """`tell` is called with the id of each run that changes."""
         self._runs = runs
         self._index = index
         self._planning = planning
@@ -39,11 +39,11 @@ class Steering:
         self._most_runs = most_runs
         self._tell = tell
         self._drivers: dict[str, tuple[Driver, asyncio.Task[None]]] = {}
-        # What is written down follows from what stands: one at a time.
+        # A change of state depends on the state before it: one at a time.
         self._writing = asyncio.Lock()
 
     def drive_in(self, tasks: asyncio.TaskGroup) -> None:
-        """All that are not over."""
+        """Drives every run that is not over, in tasks of this group."""
         self._tasks = tasks
         for known in self._runs:
             self._drive(known)
@@ -53,20 +53,20 @@ class Steering:
             driving.cancel()
 
     def hear(self, run_id: str) -> None:
-        """Something of the run is not as it was."""
+        """Tells the driver of the run that something changed."""
         if run_id in self._drivers:
             driver, _ = self._drivers[run_id]
             driver.hear()
 
     async def start(self, asked: StartRunRequest) -> str:
-        """The run's id, also where it was started before."""
+        """Returns the id of the run; a second request with the same request_id returns the first run."""
         request = validated(asked)
-        # Not while others wait to write: a file of problems may be long.
+        # Reading a file of problems may take long: the lock is not held meanwhile.
         planned = None if self._runs.asked(asked.request_id) else await self._planned(asked.request_id, request)
         async with self._writing:
             known = self._runs.asked(asked.request_id)
             if known is None:
-                assert planned, "what was asked once is never forgotten"
+                assert planned, "requests are never forgotten"
                 known = await self._begin(asked.request_id, request, planned)
             elif known.changed.request != request:
                 raise Refusal(
@@ -78,18 +78,18 @@ class Steering:
         return known.id
 
     async def turn(self, known: KnownRun, state: RunState, done: str) -> None:
-        """Into another state; `done` says of a run that is over what cannot be done to it."""
+        """Changes the state of a run; `done` is the participle for the error if the run is over."""
         async with self._writing:
             if known.changed.state != state:
                 if not known.is_steered:
-                    told = state_name(known.changed.state)
-                    raise Refusal(Code.NOT_NOW, f"run {known.id} is {told} and cannot be {done}: start another")
+                    current = state_name(known.changed.state)
+                    raise Refusal(Code.NOT_NOW, f"run {known.id} is {current} and cannot be {done}: start another")
                 await self._write(turned(known, state, "", time.time()))
-        # One whose problems could not be read has no driver any longer.
+        # A run whose problems could not be read has lost its driver.
         self._drive(known)
 
     async def revive(self, known: KnownRun) -> None:
-        """One that was over because no more could be had, and more can."""
+        """Continues a run that ended short, because dead letters of it were replayed."""
         async with self._writing:
             if known.changed.state == RunState.RUN_STATE_SHORT:
                 await self._write(turned(known, RunState.RUN_STATE_RUNNING, "", time.time()))
@@ -135,11 +135,11 @@ class Steering:
         driving.add_done_callback(lambda _: self._drivers.pop(known.id))
 
     async def _write(self, changed: RunChanged) -> None:
-        """What is cancelled is told to all services in the same breath."""
-        told = [first_event(changed, source="gateway", time=changed.changed_at)]
+        """Publishes the change, together with the cancellation that all services read."""
+        events = [first_event(changed, source="gateway", time=changed.changed_at)]
         if changed.state == RunState.RUN_STATE_CANCELLED:
             cancelled = RunCancelled(run=changed.run)
-            told.insert(0, first_event(cancelled, source="gateway", time=changed.changed_at))
-        await self._transport.publish(told)
+            events.insert(0, first_event(cancelled, source="gateway", time=changed.changed_at))
+        await self._transport.publish(events)
         self._runs.changed(changed)
         self._tell(run_key(changed.run))

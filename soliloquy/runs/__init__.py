@@ -1,4 +1,9 @@
-"""The composition root: puts services, transports and models together into runs."""
+"""The composition root: puts services, transports and models together into runs.
+
+`generation` makes the dataset of a `plan` in a `folder`, through the `driver` and one of the `backends`. `installation`
+keeps all services running; `supervision` restarts their processes, each a `worker` that serves an `assignment`.
+`assembly`, `model`, `gateway` and `chat` build what a worker serves.
+"""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
