@@ -1,4 +1,4 @@
-"""The shapes that the recipe's prompts ask for besides those of every recipe."""
+"""The answers to the recipe's prompts, besides those that all recipes share."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -13,7 +13,7 @@ EVALUATIONS = {"incorrect": "a", "correct": "b", "partial": "c", "unclear": "d"}
 
 
 class SampledSolution(Answer):
-    """A solution as it was sampled: whatever it is, it is not asked for again."""
+    """A sampled solution; any text is accepted, so that the model is never asked again."""
 
     solution: str
 
@@ -27,7 +27,7 @@ class SampledSolution(Answer):
 
 
 def _plain(value: object) -> object:
-    """ "Seek self-correction" as the name that it is."""
+    """Returns "Seek self-correction" as the name seek_self_correction."""
     return "_".join(value.replace("-", " ").replace("/", " ").split()).lower() if isinstance(value, str) else value
 
 

@@ -1,4 +1,4 @@
-"""When a student gives up its belief: counted from the good reasons it was given, and not left to the model."""
+"""The student's belief: counted from the good reasons that the tutor gave, not left to the model."""
 
 from soliloquy.recipes.mathdial.moves import intent_name
 from soliloquy.recipes.mathdial.policy import POLICY
@@ -8,14 +8,14 @@ from soliloquy.v1.conversation_pb2 import Belief, Conversation
 
 
 def draw_reasons_wanted(conversation: Conversation) -> int:
-    """How many good reasons it takes to change this student's mind."""
+    """Draws the number of good reasons that change this student's mind."""
     shares = POLICY["belief"]["wanted"]
     choice = draw(conversation.run.seed, conversation.id, "reasons wanted")
     return int(choice.choices(list(shares), list(shares.values()))[0])
 
 
 def reasons_given(conversation: Conversation) -> int:
-    """What the tutor's messages so far are worth; the one that opens the conversation gives no reason."""
+    """Sums the worth of the tutor's messages so far; a repeated message is worth nothing."""
     given, said = 0, list[str]()
     for turn in conversation.turns:
         reply = turn.tutor

@@ -1,4 +1,4 @@
-"""What a text gives as the answer of a problem, and the equations that it works out on the way."""
+"""The answers and the equations in a text."""
 
 import math
 import re
@@ -10,30 +10,30 @@ from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.quantities import answer_in
 from soliloquy.v1.conversation_pb2 import Problem
 
-# "#### 1,234", with what may stand around the number.
+# "#### 1,234", with any text around the number.
 _FINAL = re.compile(r"####\s*(.*)")
 _EQUATION = re.compile(r"<<([^<>=]+)=\s*([^<>]+?)\s*>>")
-# "14 × 12 = 168", as people write it.
+# "14 × 12 = 168", as in running text.
 _NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
 _WRITTEN = re.compile(
     rf"(?<![\w.,^])((?:\(?{_NUMBER}%?\)?)(?:\s*[-+*/×÷−x]\s*\(?{_NUMBER}\)?)+)\s*=\s*[$€£]?({_NUMBER})(?![\d^])"
 )
 _OPERATOR = re.compile(r"[-+*/×÷−x()]")
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "x": "*", ",": "", "$": ""})
-# Of a result that was rounded to a whole number, and of one with as many digits as the bank's numbers have.
+# Tolerances for a result rounded to a whole number, and for one with the digits of the bank's numbers.
 _ROUNDED = 0.01
 _TIDIED = 10.0**-SIGNIFICANT_DIGITS / 2
 
 
 def final_answer(solution: str) -> float | None:
-    """The first number behind ####; None where there is none."""
+    """Returns the first number behind ####, if any."""
     found = _FINAL.search(solution)
     numbers = numbers_in_digits(found[1]) if found else iter(())
     return next((number.value for number in numbers), None)
 
 
 def claimed_answer(text: str, problem: Problem) -> float | None:
-    """The number that a message ends up with, if possible in the unit of the problem's answer."""
+    """Returns the last number of a message, preferably in the unit of the problem's answer."""
     return answer_in(text, problem.answer.unit)
 
 
@@ -47,7 +47,7 @@ def gives_right_answer(text: str, problem: Problem) -> bool:
 
 
 def holds_answer(text: str, problem: Problem) -> bool:
-    """Whether the right answer is among the numbers of a text that the question does not hold itself."""
+    """Whether a text contains the right answer, as a number that the question does not contain."""
     given = {number.value for number in numbers_in_digits(problem.question)}
     return any(
         number.value not in given and is_right(number.value, problem) and number.value == problem.answer.value
@@ -56,31 +56,31 @@ def holds_answer(text: str, problem: Problem) -> bool:
 
 
 def false_equations(solution: str) -> list[str]:
-    """The equations between << and >> that are not so, or cannot be worked out."""
+    """Returns the equations between << and >> that are false or cannot be evaluated."""
     return [f"{left}={right}" for left, right in _EQUATION.findall(solution) if not _is_so(left, right)]
 
 
 def slips(text: str) -> Iterator[str]:
-    """The calculations of a message that come to something else than it says."""
+    """Yields the calculations of a message with a wrong result."""
     for left, right in _WRITTEN.findall(text):
         if not _is_so(left, right):
             yield f"{left.strip()} = {right}"
 
 
 def equations(text: str) -> Iterator[tuple[list[float], float]]:
-    """What each calculation of a text puts in, and what it says that comes out."""
+    """Yields the operands and the stated result of each calculation of a text."""
     for left, right in _WRITTEN.findall(text):
         yield [number.value for number in numbers_in_digits(_OPERATOR.sub(" ", left))], float(right.replace(",", ""))
 
 
 def without_marks(solution: str) -> str:
-    """A solution as a pupil would hand it in: without the marks around its equations, without its last line."""
+    """Returns a solution as a pupil hands it in: without the marks of its equations and its final answer."""
     return _FINAL.sub("", _EQUATION.sub("", solution)).strip()
 
 
 def _is_so(left: str, right: str) -> bool:
     left, right = left.translate(_SIGNS), right.translate(_SIGNS)
-    # Some mean a hundredth by the sign, and some the number before it.
+    # Some texts mean a hundredth by the percent sign, and some the number before it.
     return any(_comes_to(left.replace("%", percent), right.replace("%", percent)) for percent in ("", "/100"))
 
 
@@ -94,5 +94,5 @@ def _comes_to(left: str, right: str) -> bool:
     digits = len(right.partition(".")[2].strip())
     if digits:
         return abs(value - said) <= 10.0**-digits
-    # Half a person is no rounding, and neither is a whole number in place of another.
+    # Only a fraction may be rounded to a whole number.
     return not value.is_integer() and math.isclose(value, said, rel_tol=_ROUNDED)

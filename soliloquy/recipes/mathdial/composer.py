@@ -1,4 +1,4 @@
-"""The two states that reply: choosing a move, and writing the message that makes it."""
+"""The two replying states: choosing a move, and writing the message that makes it."""
 
 from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.codes import EVALUATIONS
@@ -16,7 +16,7 @@ from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorRepl
 
 
 async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
-    """The move first, then its words; the first message always asks for the solution that was handed in."""
+    """Chooses a move, then writes its message; the first message always asks for the student's solution."""
     conversation = event.conversation
     turn = conversation.turns[-1]
     solved = False
@@ -43,7 +43,7 @@ def tutor_move(move: str, intent: str) -> TutorReply:
 
 
 def _resolution(conversation: Conversation) -> Resolution:
-    """Solved by the student itself, or after the tutor had said the answer."""
+    """Returns whether the student solved the problem itself or after the tutor revealed the answer."""
     said = (turn.tutor.text for turn in conversation.turns[:-1])
     told = any(holds_answer(text, conversation.problem) for text in said)
     return Resolution.RESOLUTION_REVEALED if told else Resolution.RESOLUTION_SOLVED

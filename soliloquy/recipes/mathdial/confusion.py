@@ -1,4 +1,4 @@
-"""Which wrong solution a student is to believe in: one of the most frequent among those that were sampled."""
+"""Selects the wrong solution that a student believes in: one of the most frequent samples."""
 
 import math
 from collections import Counter
@@ -12,7 +12,7 @@ _SAME = 1e-6
 
 
 class NoConfusion(Exception):
-    """Nothing among the samples is a confusion; the message says why, and `confusion` what became of the samples."""
+    """No sample is a usable confusion; the message says why, and `confusion` counts the discarded samples."""
 
     def __init__(self, why: str, confusion: Confusion) -> None:
         super().__init__(why)
@@ -20,7 +20,7 @@ class NoConfusion(Exception):
 
 
 def sampling_refusal(problem: Problem) -> str:
-    """Why a problem's solutions are not sampled at all; empty where they are."""
+    """Returns the reason not to sample solutions of a problem; empty if there is none."""
     steps, most = len(problem.steps), POLICY["confusion"]["most_steps_sampled"]
     if not problem.HasField("answer"):
         return "no answer: the problem has no number for one"
@@ -28,7 +28,7 @@ def sampling_refusal(problem: Problem) -> str:
 
 
 def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
-    """The first of the most frequent wrong solutions; raises NoConfusion."""
+    """Returns the first of the most frequent wrong solutions; raises NoConfusion."""
     limits = POLICY["confusion"]
     answers = [final_answer(solution) for solution in solutions]
     wrong = Counter(answer for answer in answers if answer is not None and not _is(answer, problem.answer.value))
@@ -69,14 +69,14 @@ def numbered(confusion: Confusion) -> Iterator[str]:
 
 
 def _unusable(solution: str, answer: float | None, problem: Problem) -> str:
-    """Why a sample is no confusion; empty where it is one."""
+    """Returns the reason to discard a sample; empty if it is usable."""
     limits = POLICY["confusion"]
     right = problem.answer.value
     if answer is None:
         return "without a final answer"
     if _is(answer, right):
         return "right"
-    # The limit itself counts as near, however its difference is rounded.
+    # The limit itself counts as near, despite rounding of the difference.
     if abs(answer - right) <= limits["nearest"] + 1e-9:
         return "nearly right"
     if false_equations(solution):

@@ -1,4 +1,4 @@
-"""What is wrong with a solution as far as its numbers alone decide it: where they do, no model is believed."""
+"""Locates the error of a solution by its numbers, which take precedence over the model's description."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from soliloquy.v1.conversation_pb2 import Confusion, Problem
 
 class LocatedError(NamedTuple):
     category: str
-    # The first line that is wrong, from 1.
+    # The first wrong line, from 1.
     line: int
 
 
 def locate_error(confusion: Confusion, problem: Problem) -> LocatedError | None:
-    """None where numbers do not say what it is."""
+    """Returns None if the numbers do not determine the error."""
     lines = [list(equations(line)) for line in confusion.solution.splitlines()]
     return _went_on(lines, problem) or _quantity(lines, problem)
 
@@ -23,7 +23,7 @@ _Lines = list[list[tuple[list[float], float]]]
 
 
 def _went_on(lines: _Lines, problem: Problem) -> LocatedError | None:
-    """It came to the right answer, and then to another."""
+    """The solution reaches the right answer and continues to another one."""
     results = [(number, result) for number, line in enumerate(lines, start=1) for _, result in line]
     for at, (_, result) in enumerate(results[:-1]):
         if is_right(result, problem):
@@ -32,7 +32,7 @@ def _went_on(lines: _Lines, problem: Problem) -> LocatedError | None:
 
 
 def _quantity(lines: _Lines, problem: Problem) -> LocatedError | None:
-    """It calculates with a number of the question that the right solution has no use for."""
+    """The solution uses a number of the question that the right solution does not need."""
     calculated = [step for step in problem.steps if step.HasField("result")]
     if not all(step.expression for step in calculated):
         return None

@@ -1,4 +1,4 @@
-"""What a model is to learn from a conversation: the tutor's prompts as they are asked, and the answers they led to."""
+"""Training samples from a conversation: the tutor's prompts and their answers."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _WORDS = {letter: word for word, letter in EVALUATIONS.items()}
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
-    """In the order in which they were asked; a program that did not run is nothing to learn, one that mended it is."""
+    """Returns the samples in order; skips programs that failed, and keeps those that repaired them."""
     _check(conversation)
     return [
         Lesson(turn=turn.number, prompt=prompt, answer=answer)
@@ -28,7 +28,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
-    """The student's messages, the tutor's decision and program, the output as a tool's, the move and the reply."""
+    """Returns the conversation as a chat: messages, decision and program, output as a tool message, move and reply."""
     _check(conversation)
     told = [TrainingMessage("system", outset(conversation), turn=0)]
     for turn in conversation.turns:
@@ -46,11 +46,11 @@ def dialogue(conversation: Conversation) -> list[TrainingMessage]:
 
 def _check(conversation: Conversation) -> None:
     if not conversation.reasons_wanted and not conversation.person:
-        raise Refused("it was imported, and nobody knows what its tutor was asked: use layout: replies")
+        raise Refused("an imported conversation has no prompts: use layout: replies")
 
 
 def _answers(turn: Turn) -> Iterator[str]:
-    """One a prompt, in the same order; empty where nothing is to be learned from it."""
+    """Yields the answer to each prompt of a turn, in order; empty for an answer not to learn from."""
     if turn.HasField("student"):
         needed = turn.HasField("calculation")
         description = turn.calculation.description if needed else None

@@ -1,4 +1,4 @@
-"""The paper's teacher moves: four categories, eleven intents, and which of them belong together."""
+"""The paper's teacher moves: four categories with eleven intents."""
 
 import tomllib
 from collections.abc import Mapping
@@ -8,13 +8,13 @@ from soliloquy.v1.conversation_pb2 import Belief, ErrorCategory, Move, MoveInten
 
 
 def _word(name: str, prefix: str) -> str:
-    """Empty where nothing is set."""
+    """Returns an empty text for an unset enum."""
     word = name.removeprefix(prefix).lower()
     return "" if word == "unspecified" else word
 
 
 _TABLE = tomllib.loads((Path(__file__).parent / "prompts" / "moves.toml").read_text("utf-8"))
-# What each move does, the intents it may have, and what each intent is, in words.
+# The meaning of each move, and its intents with their meanings.
 MEANINGS: Mapping[str, str] = {move: row["meaning"] for move, row in _TABLE.items()}
 INTENTS: Mapping[str, Mapping[str, str]] = {move: row["intents"] for move, row in _TABLE.items()}
 OPENING = ("generic", "general_inquiry")

@@ -1,4 +1,4 @@
-"""The planner: samples solutions, chooses the confusion among them, and says what is behind it."""
+"""The planner: samples solutions, chooses a confusion among them, and describes it."""
 
 import asyncio
 from functools import partial
@@ -14,10 +14,10 @@ from soliloquy.v1.conversation_pb2 import Confusion, Enrichment, Problem
 
 
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
-    """The confusion of a problem; why there is none, where the samples hold none."""
+    """Returns the confusion of a problem, or the reason that there is none."""
     if why := sampling_refusal(problem):
         return Enrichment(plain_because=why, confusion=Confusion())
-    # Each sample has seeds of its own, so that all may be asked for at once.
+    # Each sample has its own seeds, so that all can be requested at once.
     asks = [
         Ask(model=ask.model, role=ask.role, origin=(*ask.origin, number))
         for number in range(POLICY["confusion"]["samples"])

@@ -1,4 +1,4 @@
-"""The recipe's limits and shares, as `rules.toml` has them."""
+"""The recipe's limits and shares, from `rules.toml`."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The recipe's prompts: each template of `prompts/` filled in from a conversation.
+"""Fills in the recipe's prompts, the templates of `prompts/`, from a conversation.
 
 The tags (<question>, <conversation>, ..) are part of the contract with the scripted engine, which reads what it needs
 to know from them; everything else in a template may be rewritten freely.
@@ -41,7 +41,7 @@ TEMPLATES = Templates(
 
 
 def enriching(problem: Problem) -> Prompt:
-    """What solutions are sampled with."""
+    """Returns the prompt that samples a solution."""
     return _sampled("solving", question=problem.question)
 
 
@@ -56,7 +56,7 @@ def describing(problem: Problem, confusion: Confusion) -> Prompt:
 
 
 def student(conversation: Conversation, belief: Belief) -> Prompt:
-    """What the student is asked for its next message."""
+    """Returns the prompt for the student's next message."""
     return _student(conversation, _history(conversation.turns), belief, first=len(conversation.turns) == 1)
 
 
@@ -73,7 +73,7 @@ def replying(conversation: Conversation) -> Prompt:
 
 
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
-    """Each turn with what the tutor's states were asked in it."""
+    """Yields each turn with the prompts of the tutor's states."""
     grounds = _grounds(conversation)
     lines: list[str] = []
     for turn in conversation.turns:
@@ -97,7 +97,7 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
-    """Every prompt that led to a conversation, filled in from the templates as they stand, with its turn."""
+    """Returns every prompt that led to a conversation, from the present templates, with its turn."""
     problem = conversation.problem
     confusion = problem.enrichment.confusion
     given = [(0, enriching(problem))]
@@ -114,13 +114,13 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
 
 @functools.cache
 def profiles() -> Mapping[str, str]:
-    """What makes algebra hard for a student, by the profile's name."""
+    """Returns the descriptions of the student profiles by name."""
     return {name: profile["manner"] for name, profile in _table("profiles").items()}
 
 
 @functools.cache
 def names() -> Sequence[tuple[str, str]]:
-    """The pronoun with each name."""
+    """Returns the names of students, each with its pronoun."""
     return [(pronoun, name) for pronoun, called in _table("names").items() for name in called]
 
 
@@ -142,7 +142,7 @@ def _student(conversation: Conversation, history: str, belief: Belief, *, first:
 
 
 def outset(conversation: Conversation) -> str:
-    """How a chat with the tutor begins that is to be learned as a whole; no prompt that a run is grown with."""
+    """Returns the system message of a training chat; no run uses it as a prompt."""
     grounds = grounded(conversation, conversation.turns)
     del grounds["conversation"]
     return fill(_DIALOGUE.read_text("utf-8").strip(), **grounds, name=conversation.student_name, moves=_moves())
@@ -154,7 +154,7 @@ def _choosing(turn: Turn, grounds: Mapping[str, str]) -> Prompt:
 
 @functools.cache
 def _moves() -> str:
-    """All that may be chosen from, a line each."""
+    """Lists all moves and intents, one per line."""
     listed = []
     for move, intents in INTENTS.items():
         listed.append(f"- {move}: {MEANINGS[move]}")
@@ -186,12 +186,12 @@ def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]
 
 
 def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
-    """What a tutor knows that is to reply to the last of these turns."""
+    """Returns the slots of a tutor's prompt that replies to the last of these turns."""
     return _told(conversation, turns) | _grounds(conversation)
 
 
 def _grounds(conversation: Conversation) -> dict[str, str]:
-    """What it knows of the student's way."""
+    """Returns the slots for the student's wrong solution."""
     return {"wrong": _wrong(conversation), "confusion": conversation.problem.enrichment.confusion.description}
 
 

@@ -1,4 +1,4 @@
-"""A conversation as one JSON record: everything said, chosen, run and drawn, and what is to be noted of the whole."""
+"""A conversation as one JSON record: messages, moves, executions, draws and annotations."""
 
 from typing import Any
 

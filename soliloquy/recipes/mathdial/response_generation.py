@@ -1,6 +1,6 @@
-"""Tutor response generation, as the paper trains it: a reply from what was said, with and without what it rests on.
+"""The paper's tutor response generation: a reply from the dialogue, with or without move and grounding.
 
-No prompt that a run is grown with: there the tutor always knows the solutions, and has chosen its move.
+For training only: in a run the tutor always knows the solutions and has chosen its move.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _TEMPLATES = Templates(
 
 
 def replies(conversation: Conversation, given: ReplyContext) -> list[Lesson]:
-    """Each of the tutor's messages; where its move is to be given, those whose move somebody knows."""
+    """Returns a sample for each message of the tutor; if the move is given, only those with a known move."""
     return [
         Lesson(turn=turn.number, prompt=_prompt(conversation, conversation.turns[:number], given), answer=text)
         for number, turn in enumerate(conversation.turns, start=1)
@@ -34,7 +34,7 @@ def replies(conversation: Conversation, given: ReplyContext) -> list[Lesson]:
 
 
 def _prompt(conversation: Conversation, turns: Sequence[Turn], given: ReplyContext) -> Prompt:
-    """What the last of these turns is replied to with."""
+    """Returns the prompt for the reply in the last of these turns."""
     told = grounded(conversation, turns)
     asked, said = [_TEMPLATES.fill("asked")], [_TEMPLATES.fill("said", conversation=told["conversation"])]
     if given.grounding:

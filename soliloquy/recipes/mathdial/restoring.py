@@ -1,4 +1,4 @@
-"""A conversation from its record, as far as its prompts and its rules need it."""
+"""Restores a conversation from its record, with the fields that prompts and rules need."""
 
 from typing import Any
 

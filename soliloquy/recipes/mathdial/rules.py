@@ -1,4 +1,4 @@
-"""The rules that a finished conversation must keep to be kept. A fault names the rule, the turn and the evidence."""
+"""The rules that a finished conversation must satisfy. A fault names the rule, the turn and the evidence."""
 
 from collections.abc import Callable
 
@@ -16,9 +16,9 @@ _ENDED = (Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT)
 
 
 def judged(conversation: Conversation) -> CheckedConversation:
-    """The same with what is so in each turn; of a conversation that was broken off nothing more is said."""
+    """Checks a conversation; one that was broken off has its reason as the only fault."""
     if conversation.ending not in _ENDED:
-        # The reasons of a refused problem begin with what is counted.
+        # The reason begins with the text under which the manifest counts it.
         reason = conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
         return CheckedConversation(turns=(), faults=[reason])
     return checked(conversation)
@@ -31,15 +31,15 @@ def checked(conversation: Conversation) -> CheckedConversation:
 
 
 def consistent(conversation: Conversation) -> bool | None:
-    """Whether the student keeps to its belief for as long as it is to, and to the right answer from then on.
+    """Whether the student keeps its belief for as long as required, and the right answer from then on.
 
-    None where nobody knows what it is to believe: its conversation was imported.
+    None for an imported conversation, which has no required belief.
     """
     return not list(_belief(conversation)) if conversation.reasons_wanted else None
 
 
 def calculates(conversation: Conversation) -> bool:
-    """Whether all calculations of the student's come out as it says."""
+    """Whether all calculations of the student are correct."""
     return not list(_arithmetic(conversation))
 
 
@@ -86,7 +86,7 @@ def _opening(conversation: Conversation) -> Findings:
 
 
 def _blind(conversation: Conversation) -> Findings:
-    """A number that the student gives as the answer is judged by a program that ran, or not at all."""
+    """The tutor evaluates an answer that is a number only after a program ran."""
     for turn in conversation.turns:
         attempts = turn.calculation.attempts
         ran = attempts and attempts[-1].execution.status == Status.STATUS_OK
@@ -125,7 +125,7 @@ def _belief(conversation: Conversation) -> Findings:
 
 
 def _arithmetic(conversation: Conversation) -> Findings:
-    """Of a model; a person may slip."""
+    """Calculations of a simulated student must be correct; a person may slip."""
     if conversation.person:
         return
     for turn in conversation.turns:

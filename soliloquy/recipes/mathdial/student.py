@@ -1,4 +1,4 @@
-"""The student: a name, a profile, and a wrong solution that it believes in until it has reasons enough."""
+"""The student: a name, a profile, and a wrong solution that it believes until it has enough good reasons."""
 
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.mathdial import prompting
@@ -13,7 +13,7 @@ _MEANT = {Belief.BELIEF_HELD: Intent.INTENT_WRONG, Belief.BELIEF_GIVEN_UP: Inten
 
 
 async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
-    """The student's next message; what it believes in it is our count and not the model's mood.
+    """Asks for the student's next message; its belief follows from the count of reasons, not from the model.
 
     The tutor speaks first: a conversation starts with a turn in which the student has said nothing.
     """
@@ -31,7 +31,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
 
 
 def begin(event: ConversationStarted | TutorReplied) -> Outcome:
-    """The tutor's turn. A person is called by a name too, and makes up its own mind."""
+    """Gives the turn to the tutor. A person also gets a name, but neither profile nor required reasons."""
     conversation = event.conversation
     enrichment = conversation.problem.enrichment
     conversation.turns.add(number=1)

@@ -1,4 +1,4 @@
-"""The tutor's first state: whether a number has to be checked by calculation."""
+"""The tutor's first state: decides whether to check a number by calculation."""
 
 from soliloquy.recipes.answers import Decision
 from soliloquy.recipes.mathdial import prompting
@@ -9,7 +9,7 @@ from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentRepli
 
 
 async def decide(event: StudentReplied, ask: Ask) -> Outcome:
-    """Nothing is to be calculated before anybody has said anything."""
+    """Decides whether the reply needs a calculation; the first message never does."""
     conversation = event.conversation
     if not conversation.turns[-1].HasField("student"):
         return emit(ReplyNeeded(conversation=conversation))

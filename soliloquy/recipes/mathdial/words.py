@@ -1,4 +1,4 @@
-"""The recipe's labels in words, as people read them."""
+"""The recipe's labels in words, for people."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from soliloquy.recipes.mathdial.moves import MEANINGS
 
 WORDS = {
     "evaluations": {letter: word for word, letter in EVALUATIONS.items()} | {"g": "nothing to judge"},
-    # A problem is not gone through step by step.
+    # The recipe has no steps.
     "actions": MEANINGS,
     "states": {},
 }
 
 
 def remark(turn: dict[str, Any]) -> str:
-    """What the tutor made of a message, from a turn's record."""
+    """Returns the tutor's evaluation and move in words, from a turn's record."""
     tutor = turn["tutor"]
     judged = WORDS["evaluations"].get(tutor["evaluation"] or "")
     move = f"{tutor['move']}: {tutor['intent'].replace('_', ' ')}"

@@ -1,4 +1,4 @@
-"""What each prompt of the recipe is answered with when no language model is there."""
+"""The scripted speakers that answer each prompt of the recipe."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What the recipe's scripted speakers say: the files of `phrases/`."""
+"""The phrases of the recipe's scripted speakers."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Solutions as pupils hand them in, most of the wrong ones with the mistake that is typical of the problem."""
+"""The scripted planner: pupils' solutions, most of the wrong ones with the typical mistake of the problem."""
 
 import json
 from random import Random
@@ -47,7 +47,7 @@ def describe(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def _wrong(problem: Problem, rng: Random, *, slipping: bool) -> list[WorkedLine]:
-    """Worked with one mistake; empty where the problem has none that fits."""
+    """Works the problem through with one mistake; empty if no mistake fits."""
     fitting = [one for one in mistakes(problem) if one.sound != slipping]
     weights = [book().tables["planner"]["rates"]["rarer"] ** place for place in range(len(fitting))]
     if not fitting:

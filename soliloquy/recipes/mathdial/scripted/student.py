@@ -1,4 +1,4 @@
-"""The student: stands by its solution, doubts it, or works the problem out again, as the prompt tells it."""
+"""The scripted student: defends its solution, doubts it, or works the problem out again, as the prompt says."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""The tutor: whether to calculate, which move to make, and the message that makes it."""
+"""The scripted tutor: decides whether to calculate, chooses a move, and writes the message."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         return book().one_of(rng, "tutor", "says", "opening")
     found = pupil_solution(reading)
     steps = [step for step in reading.problem.steps if step.expression and step.number <= found.step.number]
-    # What is asked is about the step that is wrong, or now and then about one that leads to it.
+    # Questions are about the wrong step, or sometimes about a step that leads to it.
     step = rng.choice([found.step, *steps])
     if intent == "reveal_answer":
         step = found.step
@@ -66,7 +66,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def _claimed_at(problem: Problem, value: float) -> Step:
-    """The step whose result a number is; the last where it is none's."""
+    """Returns the step with this result, else the last step."""
     steps = [step for step in problem.steps if step.expression]
     own = [step for step in steps if abs(step.result.value - value) <= _SAME * abs(step.result.value)]
     return own[-1] if own else steps[-1]
@@ -82,7 +82,7 @@ def _evaluation(reading: ParsedPrompt) -> str:
 
 
 def _drawn(exchange: int, rng: Random) -> tuple[str, str]:
-    """A move as likely as it is so late in a conversation, and one of its intents."""
+    """Draws a move by its rate at this exchange of a conversation, and one of its intents."""
     rates: Mapping[str, Sequence[float]] = book().tables["tutor"]["moves"]
     shares = {move: by_exchange[min(exchange, len(by_exchange) - 1)] for move, by_exchange in rates.items()}
     shares["generic"] = 1 - sum(shares.values())

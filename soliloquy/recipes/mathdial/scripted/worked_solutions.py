@@ -1,4 +1,4 @@
-"""Problems worked through on paper, rightly or with one mistake, and what a pupil's lines say."""
+"""Problems worked through on paper, correctly or with one mistake, and the parsed solution of a pupil."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _SAME = 0.005
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkedLine:
-    """A step on paper: the numbers put in, and what they come to."""
+    """A step on paper: the calculation in numbers and its value."""
 
     step: Step
     numbers: str
@@ -37,16 +37,16 @@ class WorkedLine:
 class Mistake:
     step: Step
     slip: Slip
-    # Whether its calculation is carried out rightly.
+    # Whether the calculation itself is correct.
     sound: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PupilSolution:
-    """What was handed in: its equations line by line, and where it goes wrong."""
+    """A pupil's solution: its equations line by line, and its first error."""
 
     equations: Sequence[str]
-    # The line and the step that are the first to be wrong.
+    # The first wrong line, and its step.
     line: int
     step: Step
     equation: str
@@ -54,7 +54,7 @@ class PupilSolution:
 
 
 def work_through(problem: Problem, mistake: Mistake | None = None) -> list[WorkedLine]:
-    """Each step, with the mistake made at one of them and carried on; raises UNWORKABLE where that has no value."""
+    """Works each step, carrying a mistake on from its step; raises UNWORKABLE if a step has no value."""
     values: dict[str, float] = {}
     lines = []
     for step in problem.steps:
@@ -72,7 +72,7 @@ def work_through(problem: Problem, mistake: Mistake | None = None) -> list[Worke
 
 
 def mistakes(problem: Problem) -> Sequence[Mistake]:
-    """The mistakes that can be written down as a calculation: the typical ones first."""
+    """Returns the mistakes that can be written as a calculation, typical ones first."""
     return _mistakes(problem.SerializeToString(deterministic=True))
 
 
@@ -80,7 +80,7 @@ def mistakes(problem: Problem) -> Sequence[Mistake]:
 def _mistakes(serialised: bytes) -> Sequence[Mistake]:
     problem = Problem.FromString(serialised)
     found = list(_written_down(problem))
-    # The same for every sample of a problem: what one pupil gets wrong, others do.
+    # The same order for every sample of a problem, so that pupils share their mistakes.
     draw(problem.id, "mistakes").shuffle(found)
     return found
 
@@ -95,11 +95,11 @@ def _written_down(problem: Problem) -> Iterator[Mistake]:
 
 
 def pupil_solution(reading: ParsedPrompt) -> PupilSolution:
-    """The solution that a prompt quotes."""
+    """Parses the solution that a prompt quotes."""
     return _pupil(reading.section("pupil"), reading.problem.SerializeToString(deterministic=True))
 
 
-# The same for all prompts of the conversations about a problem.
+# All prompts of the conversations about a problem quote the same solution.
 @lru_cache(1024)
 def _pupil(quoted: str, serialised: bytes) -> PupilSolution:
     problem = Problem.FromString(serialised)
@@ -123,7 +123,7 @@ def _among(value: float, results: Sequence[float]) -> bool:
 
 
 def _put_in(slip: Slip) -> str:
-    """The numbers of a mistake's working; empty where it is not put in numbers."""
+    """Returns the calculation of a mistake; empty if its working has no numbers."""
     numbers = slip.working.rpartition(" = ")[2].replace("×", "*").replace("÷", "/")
     return numbers if _NUMBERS.fullmatch(numbers) else ""
 

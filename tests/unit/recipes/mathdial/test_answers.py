@@ -5,8 +5,9 @@ import json
 import pytest
 
 from soliloquy.recipes.answers import TutorMessage
-from soliloquy.recipes.mathdial.answers import MoveChoice
+from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
 from soliloquy.recipes.mathdial.moves import INTENTS
+from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.runtime.answers import Unreadable
 
 
@@ -47,3 +48,11 @@ def test_a_tutor_never_speaks_for_the_student() -> None:
     assert TutorMessage.read("Teacher: Why?")[0].text == "Why?"
     with pytest.raises(Unreadable, match="speaks for another"):
         TutorMessage.read("Why did you add?\nStudent: Because.")
+
+
+def test_renamed_answers_keep_the_titles_of_their_schemas() -> None:
+    """The schema is part of what a model is asked."""
+    titles = [
+        json.loads(answer.json_schema())["title"] for answer in (MoveChoice, ConfusionDescription, WrittenProblem)
+    ]
+    assert titles == ["Choice", "Described", "Written"]
