@@ -80,7 +80,7 @@ async def test_a_question_outside_the_book_is_refused() -> None:
         ("grading", "", "cannot answer the prompt 'soliloquy/grading'"),
         ("deciding", tutor_prompt("6 N", step=5).replace("5 of 5", "9 of 5"), "step 9 of a problem with 5 steps"),
         ("no_python", tutor_prompt("F = m/a", step=3).replace("Wrong answers", "Misses"), "Wrong answers at this step"),
-        ("use_python", "<description>Divide.</description>", "reads only the scripted tutor's descriptions"),
+        ("use_python", "<description>Divide.</description>", "cannot read this description"),
         (
             "student",
             f'<question>{CART.question}</question><conversation></conversation><intent kind="sly">x</intent>',
