@@ -1,1 +1,1 @@
-"""Apache Kafka for development and tests: real brokers on this machine, started by whoever needs them."""
+"""Apache Kafka for development and tests: real brokers on this machine."""

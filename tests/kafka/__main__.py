@@ -1,4 +1,4 @@
-"""`make kafka`: brokers in the foreground until Ctrl-C; what they hold is gone with them."""
+"""`make kafka`: runs brokers in the foreground until Ctrl-C, and then deletes their data."""
 
 import contextlib
 import signal
@@ -27,7 +27,7 @@ def main(brokers: int, port: int) -> None:
 
 
 def serve(cluster: KafkaCluster, folder: str) -> None:
-    """Until a node ends by itself, or this process is told to end."""
+    """Returns when a node ends by itself or this process is asked to end."""
     click.echo("Kafka is starting; the first time its jars are fetched", err=True)
     with cluster:
         click.echo(f"Kafka listens on {cluster.bootstrap} (data in {folder}, Ctrl-C stops it)", err=True)

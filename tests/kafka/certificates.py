@@ -1,4 +1,4 @@
-"""An authority that lives as long as its cluster, and the certificates that it signs."""
+"""A certificate authority for one cluster, and the certificates that it signs."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ class Authority:
         return cls(folder=folder, own=own)
 
     def sign(self, kind: Literal["broker", "client"], hosts: Iterable[str] = ()) -> Certificate:
-        """Hosts are names of the subject: DNS:localhost, IP:127.0.0.1."""
+        """`hosts` are subject alternative names: DNS:localhost, IP:127.0.0.1."""
         signed = _paths(self.folder, kind)
         request = self.folder / f"{kind}.csr"
         _openssl("req", "-new", *_request(kind), "-keyout", str(signed.key), "-out", str(request))

@@ -1,4 +1,4 @@
-"""A Kafka cluster of this machine, whose nodes a test may kill, stop, cut off and start again."""
+"""A Kafka cluster on this machine, whose nodes a test can kill, stop, disconnect and restart."""
 
 import contextlib
 import random
@@ -17,21 +17,21 @@ from tests.kafka.node import Address, KafkaFailed, Node
 from tests.kafka.security import PROTOCOLS, Certificates, Password
 
 HOST = "127.0.0.1"
-# Below the ports that the system hands to outgoing connections, one of which could take that of a node that is down.
+# Below the ephemeral ports: an outgoing connection could take the port of a stopped node.
 _PORTS = range(20000, 32000)
 _PORT_TAKEN = "Address already in use"
 _PORT_TRIES = 3
 _START_SECONDS = 60.0
 _STOP_SECONDS = 15.0
-# Nodes that end together wait for a quorum that has ended too.
+# Nodes that stop together wait for a quorum that is gone too.
 _STOP_ALL_SECONDS = 2.0
 
 
 class KafkaCluster:
-    """Every node is a broker and a controller. Of three, each record is on all, and on two before it is acknowledged.
+    """Every node is a broker and a controller. With three nodes, records are on all and acknowledged by two.
 
-    Node n listens on port + n - 1, or on a port that was free where that is None. Namespaces need root, and only
-    with them can a node be cut off. What a stopped cluster holds is there when it is started again.
+    Node n listens on port + n - 1, or on a free port if `port` is None. Only nodes in namespaces can be
+    disconnected, which need root. A restarted cluster keeps its data.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class KafkaCluster:
         self._client_auth = client_auth
         self._heap = heap
         self._port = port
-        # One that began with "-" would be taken for an option.
+        # An id that starts with "-" would be parsed as an option.
         self._id = "s" + urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
         self._nodes: dict[int, Node] = {}
         self._network = Network(folder, self._brokers) if namespaces else None
@@ -99,7 +99,7 @@ class KafkaCluster:
         return self._tls.client.key
 
     def start(self) -> None:
-        """Returns when every node answers and knows of all the others."""
+        """Returns when every node answers and knows all others."""
         with contextlib.ExitStack() as undo:
             undo.callback(self.stop)
             if self._network is not None:
@@ -124,7 +124,7 @@ class KafkaCluster:
             self._network.close()
 
     def start_node(self, *nodes: int) -> None:
-        """Returns when they answer and know of every node that runs and is not cut off."""
+        """Returns when the nodes answer and know every connected node."""
         for node in nodes:
             self._nodes[node].start()
         reachable = self.pids.keys() - self._cut
@@ -137,13 +137,13 @@ class KafkaCluster:
                 time.sleep(0.05)
 
     def stop_node(self, node: int) -> None:
-        """SIGTERM: it hands its partitions to others first."""
+        """Sends SIGTERM, so that the node hands over its partitions first."""
         process = self._nodes[node].process
         assert process is not None, f"node {node} is down already"
         processes.end([process], seconds=_STOP_SECONDS)
 
     def restart(self, node: int) -> None:
-        """Whether it runs or not."""
+        """Restarts a node, running or not."""
         if node in self.pids:
             self.stop_node(node)
         self.start_node(node)
@@ -152,7 +152,7 @@ class KafkaCluster:
         self._nodes[node].kill()
 
     def cut(self, node: int) -> None:
-        """The node runs on, but neither its peers nor its clients reach it."""
+        """Disconnects a running node from its peers and clients."""
         self._cables.cut(node)
         self._cut.add(node)
 
@@ -161,7 +161,7 @@ class KafkaCluster:
         self._cut.discard(node)
 
     def alive(self, node: int) -> frozenset[int]:
-        """The nodes that this one takes to be alive; none while it does not answer."""
+        """Returns the nodes that this one considers alive; none while it does not answer."""
         return self._nodes[node].alive_brokers()
 
     def log(self, node: int) -> Path:

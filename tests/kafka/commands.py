@@ -1,4 +1,4 @@
-"""Commands that run services on a Kafka, as processes, and what they log."""
+"""Runs services on Kafka as processes and reads their logs."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ LINE_SECONDS = 120.0
 
 
 class Command:
-    """A `soliloquy` process, and what it says one line after the other."""
+    """A `soliloquy` process and its output, line by line."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -25,7 +25,7 @@ class Command:
             return _said((await self.process.stderr.readline()).decode())
 
     async def says(self, expected: str) -> str:
-        """Its next line that begins so: there may be others before, such as of a sandbox."""
+        """Returns the next line with this prefix, skipping others, such as those of a sandbox."""
         while not (line := await self.line()).startswith(expected):
             assert line, f"it ended without a word of {expected!r}"
         return line
@@ -35,7 +35,7 @@ class Command:
         return (await self.says(f"{name}: ready, http on ")).split()[4].rstrip(",")
 
     async def ended(self) -> tuple[int | None, list[str]]:
-        """Its exit status, and what it complained of that nobody has heard."""
+        """Returns its exit status and its unread complaints."""
         assert self.process.stderr
         async with asyncio.timeout(LINE_SECONDS):
             rest = (await self.process.stderr.read()).decode().splitlines()
@@ -59,7 +59,7 @@ async def running(*arguments: str | Path, kafka: KafkaSettings) -> AsyncIterator
 
 
 def _said(line: str) -> str:
-    """A line of a log as "service: message", and what is none as it is."""
+    """Formats a log line as "service: message"; leaves other lines unchanged."""
     if not line.startswith("{"):
         return line.strip()
     entry = json.loads(line)

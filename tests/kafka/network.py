@@ -1,4 +1,4 @@
-"""A switch with one cable to every node, each in a network namespace of its own."""
+"""A switch and one cable per node, with every node in its own network namespace."""
 
 import os
 import random
@@ -17,11 +17,11 @@ _SUBNETS = range(256)
 
 
 class Network:
-    """It needs root.
+    """Needs root.
 
-    Each namespace lasts as long as an idle process in it, and a cable as long as the namespaces that it joins,
-    so nothing is left even of a test that was killed. The switch has a namespace too: the host's firewall filters
-    what crosses a bridge of the host.
+    A namespace lives as long as an idle process in it, and a cable as long as the namespaces it joins, so even a killed
+    test leaves nothing behind. The switch has its own namespace because the host's firewall filters traffic on the
+    host's bridges.
     """
 
     def __init__(self, folder: Path, nodes: range) -> None:
@@ -51,11 +51,11 @@ class Network:
         return f"198.18.{self._subnet}.{node}"
 
     def prefix(self, node: int) -> tuple[str, ...]:
-        """Put before a command, it runs it in the node's namespace."""
+        """Returns the command prefix that enters the node's namespace."""
         return self._in(self._port(node))
 
     def cut(self, node: int) -> None:
-        """Nothing gets through, and no connection is told: the cable is pulled from the switch only."""
+        """Unplugs the cable at the switch: nothing gets through, and no connection notices."""
         self._switch("link", "set", self._port(node), "nomaster")
 
     def mend(self, node: int) -> None:
@@ -63,7 +63,7 @@ class Network:
 
     @property
     def _cable(self) -> str:
-        """The host's end of its cable, which no other cluster of this machine has."""
+        """Returns the name of the host's end of the cable, unique on this machine."""
         return f"kafka-test-{self._subnet}"
 
     @staticmethod
@@ -128,7 +128,7 @@ def _require_root_and_programs() -> None:
 
 
 def _ip(*arguments: str, inside: tuple[str, ...] = (), taken: bool = False) -> bool:
-    """False where there is such a thing already and that was to be expected."""
+    """Returns False if the object exists already and that is expected."""
     done = subprocess.run([*inside, "ip", *arguments], capture_output=True, text=True, check=False)
     if taken and "File exists" in done.stderr:
         return False

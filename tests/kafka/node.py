@@ -18,7 +18,7 @@ _COMPLAINTS_LENGTH = 2000
 
 
 class KafkaFailed(Exception):
-    """A node did not start; the message ends with what it complained of."""
+    """A node did not start; the message ends with its complaints."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +37,7 @@ class Node:
     folder: Path
     address: Address
     heap: str
-    # Put before its commands: what takes them into the node's network.
+    # The command prefix that enters the node's network.
     prefix: tuple[str, ...] = ()
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _log_start: int = field(default=0, init=False)
@@ -48,7 +48,7 @@ class Node:
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
-        """None while it is down."""
+        """The process; None while the node is down."""
         return self._process if self._process is not None and self._process.poll() is None else None
 
     def configure(self, settings: Mapping[str, str]) -> None:
@@ -70,7 +70,7 @@ class Node:
         self._properties.write_text("".join(lines), "utf-8")
 
     def format(self, cluster: str, options: list[str]) -> subprocess.Popen[bytes] | None:
-        """Begins to make an empty storage; None where there is one, whose data it keeps."""
+        """Starts formatting an empty storage; returns None if there is one already."""
         if (self.folder / "data" / "meta.properties").exists():
             return None
         shutil.rmtree(self.folder / "data", ignore_errors=True)
@@ -88,7 +88,7 @@ class Node:
         return alive_brokers(self.address.host, self.address.broker)
 
     def is_started(self) -> bool:
-        """Answering a probe is not enough: it could still fail to bind another of its ports."""
+        """An answered probe is not enough: the node could still fail to bind another port."""
         return _STARTED in self.log.read_bytes()[self._log_start :]
 
     def kill(self) -> None:
@@ -97,7 +97,7 @@ class Node:
         self.process.wait()
 
     def complaints(self) -> str:
-        """The end of what it logged since its last start, without what is no more than information or a stack."""
+        """Returns the end of its log since the last start, without info lines and stack traces."""
         lines = self.log.read_bytes()[self._log_start :].decode(errors="replace").splitlines()
         told = (line for line in lines if line and not line[0].isspace() and " INFO " not in line)
         return "\n".join(told)[-_COMPLAINTS_LENGTH:] or f"nothing, see {self.log}"
@@ -107,7 +107,7 @@ class Node:
         return self.folder / "server.properties"
 
     def _java(self, *what: str) -> list[str]:
-        # A test's broker lives for a minute: quick to start matters more than quick after an hour.
+        # A test's broker lives for a minute, so a quick start matters more than peak speed.
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
         options = [f"-Xmx{self.heap}", *quick, f"-Dlog4j2.configurationFile={_LOGGING}"]
         return [java(), *options, "-cp", class_path(), *what]

@@ -1,4 +1,4 @@
-"""Asks one broker which brokers are alive, with neither an event loop nor credentials."""
+"""Asks one broker which brokers are alive, without an event loop or credentials."""
 
 import socket
 import struct
@@ -10,9 +10,9 @@ _ANSWER_SECONDS = 2.0
 
 
 def alive_brokers(host: str, port: int) -> frozenset[int]:
-    """The nodes that this one takes to be alive; none while it does not answer.
+    """Returns the nodes that this one considers alive; none while it does not answer.
 
-    A broker answers only once it has caught up with the cluster and is one of those nodes itself.
+    A broker answers only once it has caught up with the cluster and is alive itself.
     """
     request = struct.pack(">hhihi", _METADATA, _VERSION, 0, _NO_CLIENT, _NO_TOPICS)
     try:

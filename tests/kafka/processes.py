@@ -1,4 +1,4 @@
-"""Starting and ending the processes of a cluster, none of which outlives this one."""
+"""Starts and stops the processes of a cluster. None outlives this process."""
 
 import os
 import signal
@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 _TETHERED = Path(__file__).with_name("tethered.py")
-# The kernel ties a process to the thread that started it, so that thread has to last as long as this process.
+# The kernel ties a child to the thread that started it, so that thread must live as long as this process.
 _STARTER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafka-starter")
 
 
 def start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
-    """Both outputs are appended to the log."""
+    """Appends both outputs to the log."""
     tethered = [sys.executable, "-I", "-S", str(_TETHERED), str(os.getpid()), *command]
     with log.open("ab") as output:
         return _STARTER.submit(
@@ -23,7 +23,7 @@ def start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
 
 
 def end(processes: Iterable[subprocess.Popen[bytes]], *, seconds: float) -> None:
-    """SIGTERM to all of them at once, and SIGKILL to those that have not ended in time."""
+    """Sends SIGTERM to all at once, and SIGKILL to those that do not end in time."""
     ended = list(processes)
     for process in ended:
         process.terminate()

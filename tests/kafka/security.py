@@ -15,7 +15,7 @@ _MODULES = "org.apache.kafka.common.security"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Password:
-    """Admitted by every mechanism."""
+    """A user whom every mechanism admits."""
 
     username: str = "soliloquy"
     password: str = field(default_factory=lambda: secrets.token_urlsafe(16), repr=False)
@@ -30,7 +30,7 @@ class Password:
         }
 
     def format_options(self) -> list[str]:
-        """SCRAM's credentials are kept in the cluster, so a storage is made with them."""
+        """Kafka stores SCRAM credentials in the cluster, so formatting includes them."""
         user = f"[name={self.username},password={self.password}]"
         return [word for mechanism in _SCRAM for word in ("--add-scram", f"{mechanism}={user}")]
 
@@ -46,7 +46,7 @@ class Certificates:
         authority = Authority.founded(folder)
         names = ["DNS:localhost", *(f"IP:{host}" for host in hosts)]
         broker = authority.sign("broker", names)
-        # Kafka wants key and certificate in one file.
+        # Kafka expects key and certificate in one file.
         store = folder / "broker-store.pem"
         store.write_bytes(broker.key.read_bytes() + broker.certificate.read_bytes())
         return cls(ca_file=authority.own.certificate, client=authority.sign("client"), _broker=store)

@@ -1,4 +1,4 @@
-"""Becomes the given command, which is killed when the process that started it ends, in whatever way."""
+"""Executes a command that the kernel kills when its parent ends, however that happens."""
 
 import ctypes
 import os

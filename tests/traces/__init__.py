@@ -1,1 +1,1 @@
-"""A collector of traces for the tests, and what there is to be said of what it got."""
+"""A trace collector for the tests, and checks on its traces."""

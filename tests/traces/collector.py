@@ -1,4 +1,4 @@
-"""An OTLP collector on this machine: takes spans over HTTP, as Jaeger and the like do, and keeps them."""
+"""An OTLP collector on this machine: receives spans over HTTP, as Jaeger does, and keeps them."""
 
 import gzip
 import threading
@@ -30,7 +30,7 @@ class Span:
     failed: bool
     attributes: Mapping[str, Any]
     events: tuple[str, ...]
-    # The traces that it is linked with.
+    # The traces that it links to.
     links: tuple[str, ...]
 
 
@@ -47,7 +47,7 @@ class Collector:
 
     @property
     def traces(self) -> dict[str, list[Span]]:
-        """The spans of each trace, the first begun first."""
+        """Returns the spans of each trace by start time."""
         found: dict[str, list[Span]] = {}
         for span in sorted(self.spans, key=lambda span: span.began):
             found.setdefault(span.trace, []).append(span)

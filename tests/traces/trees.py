@@ -1,4 +1,4 @@
-"""Whether the spans of a conversation are one tree, and whether a hop is missing in it."""
+"""Checks whether a conversation's spans form one tree without missing hops."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from tests.traces.collector import Span
 
 # The messages that one handler returns.
 MOST_OUTPUTS = 3
-# Clocks are read before and after what they measure.
+# Tolerance, because clocks are read before and after the measured work.
 TOLERANCE_SECONDS = 0.01
 
 
@@ -28,7 +28,7 @@ def handlings(spans: Sequence[Span]) -> list[Span]:
 
 
 def gaps(spans: Sequence[Span]) -> list[Span]:
-    """Handlings of events that no handling in the trace can have returned while it ran: the hop before is missing."""
+    """Returns the spans of events that no other span in the trace can have produced: the hop before them is missing."""
     hops = handlings(spans)
     return [hop for hop in hops if hop.parent and not any(_caused(hop, cause) for cause in hops)]
 

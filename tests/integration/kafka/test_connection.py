@@ -1,4 +1,4 @@
-"""Brokers that demand encryption, certificates and passwords; what is wrong with any of it is one line."""
+"""Brokers that demand encryption, certificates and passwords; every error is one line."""
 
 import asyncio
 import time
@@ -74,7 +74,7 @@ def strangers_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def works(settings: KafkaSettings) -> None:
-    """Topics are laid out, and a transport publishes and reads an event."""
+    """Applies the topics and sends an event through a transport."""
     await apply(settings, replication=1)
     assert await plan(settings, replication=1) == []
     await check(settings, [TOPIC])
@@ -171,7 +171,7 @@ async def test_a_host_name_that_does_not_exist_is_said() -> None:
 
 @pytest.fixture
 async def silent() -> AsyncIterator[str]:
-    """Takes connections and says nothing."""
+    """Accepts connections and never answers."""
     open_ones: set[asyncio.StreamWriter] = set()
 
     async def listen(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

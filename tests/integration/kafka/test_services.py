@@ -50,14 +50,14 @@ async def probe(address: str, path: str = "/readyz") -> tuple[int, str]:
 
 @pytest.fixture
 async def topics(kafka: str) -> AsyncIterator[KafkaSettings]:
-    """A Kafka with all topics, under names that nobody has used."""
+    """A Kafka with all topics, under fresh names."""
     settings = KafkaSettings(bootstrap=kafka, prefix=f"test-{uuid.uuid4().hex[:8]}.")
     await apply(settings, replication=1)
     yield settings
     admin = AIOKafkaAdminClient(bootstrap_servers=kafka)
     await admin.start()
     try:
-        # Every client hears of every partition that there is.
+        # Every client fetches the metadata of all partitions.
         await admin.delete_topics([settings.prefix + shape.topic for shape in shapes()])
     finally:
         await admin.close()

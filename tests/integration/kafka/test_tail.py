@@ -1,4 +1,4 @@
-"""`soliloquy tail --kafka`: what finishes on a Kafka, once each, and on from where it was left."""
+"""`soliloquy tail --kafka`: prints each finished conversation once, and resumes where it stopped."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""A cluster gets the topics it is to have, whatever it had before, and nothing of theirs is lost by it."""
+"""A cluster gets the desired topics, whatever it had before, and loses no data."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ NOTHING = "nothing to do: every topic matches topics.toml\n"
 
 
 class Operator:
-    """Somebody else, who makes and alters topics by hand."""
+    """Another person who creates and changes topics by hand."""
 
     def __init__(self, client: AIOKafkaAdminClient, settings: KafkaSettings) -> None:
         self._client = client
@@ -48,7 +48,7 @@ class Operator:
         async def known() -> bool:
             return (await found(self._settings, topic)).own_configs == configs
 
-        # The controller takes it, and the broker hears of it a little later.
+        # The controller accepts the change, and the broker learns of it a little later.
         await until(known)
 
     async def delete_all(self) -> None:

@@ -1,4 +1,4 @@
-"""A run on this machine as an operator sees it: its traces and its log, and nothing in them that was said."""
+"""A run on this machine as an operator sees it: its traces and its log, without any dialogue."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ from tests.traces.trees import gaps, orphans, root
 pytestmark = pytest.mark.timeout(240)
 
 KEY = "sk-a-secret-that-nobody-sees"
-# Shorter texts, such as a number that was answered, are found anywhere.
+# Shorter texts, such as a numeric answer, occur everywhere.
 LEAST_CHARACTERS = 12
 PROMPTS = Path(recipe.__file__).with_name("prompts")
 
@@ -38,7 +38,7 @@ class Seen:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
-    """A run at which much goes wrong, logged from the level "info" on."""
+    """A run with many faults, logged from level "info" on."""
     folder = tmp_path_factory.mktemp("seen")
     (folder / "key").write_text(KEY)
     troubles = (
@@ -66,7 +66,7 @@ def test_every_conversation_is_a_tree_without_a_gap(seen: Seen) -> None:
     assert len(conversations) == 3
     for conversation in conversations:
         trace = seen.collector.traces[trace_of(conversation.id)]
-        # A second attempt begins where the first one ended.
+        # A second attempt starts where the first one ended.
         begun_by = "conversation.collected" if conversation.attempt else "problem.submitted"
         assert root(trace).name == f"curriculum {begun_by}"
         assert (orphans(trace), gaps(trace)) == ([], [])
@@ -101,7 +101,7 @@ def test_nothing_that_was_said_and_no_key_is_in_a_log_line_or_in_a_span(seen: Se
                 said |= {attempt.code for attempt in turn.calculation.attempts}
                 said |= {raw for call in turn.calls for raw in call.raw}
     texts = {text for text in said if len(text) >= LEAST_CHARACTERS}
-    # And what frames all that in a prompt.
+    # The prompt's frame around these texts.
     texts |= {line for prompt in PROMPTS.glob("*.txt") for line in prompt.read_text("utf-8").splitlines() if line[20:]}
     assert len(texts) > 100
     for where in (seen.ended.stderr.encode(), *seen.collector.bodies):

@@ -1,4 +1,4 @@
-"""Conversations followed over a real Kafka, through every service as a process of its own."""
+"""Traces of conversations over a real Kafka, with every service in its own process."""
 
 import asyncio
 import time
@@ -46,7 +46,7 @@ async def test_a_conversation_is_followed_through_every_service_and_past_a_kill(
         await supervisor.says(f"up: {len(SERVICES)} services ready")
 
         found = await grown(tmp_path / "first", 2, settings, collector)
-        # Each process sends what it has once a second.
+        # Each process exports once a second.
         await until(lambda: all(_is_whole(collector.traces[trace]) for trace in found), END_SECONDS)
         for trace in found:
             assert root(collector.traces[trace]).name == "curriculum problem.submitted"
@@ -73,7 +73,7 @@ async def test_a_conversation_is_followed_through_every_service_and_past_a_kill(
 
 
 async def grown(out: Path, conversations: int, kafka: KafkaSettings, collector: Collector) -> list[str]:
-    """The traces of all conversations of a run, once they are there; none is in any other."""
+    """Returns the traces of all conversations of a run once they are complete."""
     wanted = ("--problems", "physics", "--conversations", str(conversations), "--seed", str(conversations), "--enrich")
     async with running("generate", *wanted, "--quiet", "--out", out, kafka=kafka) as generate:
         assert await generate.ended() == (0, [])

@@ -35,7 +35,7 @@ Started = events_pb2.ConversationStarted
 
 
 class TransportContract:
-    """Needs a fixture `connect` that opens the same, at first empty, transport whenever it is called."""
+    """Needs a fixture `connect`: every call opens the same transport, which is empty at first."""
 
     async def test_every_event_is_handled_and_its_outcome_published(self, connect: Connect) -> None:
         async with connect() as transport, serving(student(reply), transport):
@@ -163,7 +163,7 @@ class TransportContract:
         auditor = Service(name="auditor", handlers={Started: reply})
         async with connect() as transport, serving(student(work, max_in_flight=4), transport):
             await transport.publish([started(f"c{number}") for number in range(1000)])
-            # While another group reads all of them, the full one could have.
+            # By the time another group has read all events, the full group could have too.
             async with serving(auditor, transport):
                 await until(lambda: idle(transport, "auditor"))
             assert 4 <= metric("soliloquy_events_received_total") - before <= 16

@@ -1,4 +1,4 @@
-"""The embedded log as the contract's tests and their workers reach it."""
+"""Connects the contract's tests and their workers to the embedded log."""
 
 from pathlib import Path
 

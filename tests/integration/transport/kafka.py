@@ -1,4 +1,4 @@
-"""A Kafka as the contract's tests and their workers reach it: the address is BOOTSTRAP/PREFIX."""
+"""Connects the contract's tests and their workers to Kafka; the address is BOOTSTRAP/PREFIX."""
 
 import uuid
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def connect(address: str) -> KafkaTransport:
 
 
 async def fresh_address(bootstrap: str, topics: Sequence[str] = TOPICS) -> str:
-    """Empty topics under names that nobody has used."""
+    """Creates empty topics under fresh names."""
     prefix = f"test-{uuid.uuid4().hex[:8]}."
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()

@@ -34,9 +34,9 @@ EVENTS, KEYS = 600, 30
 
 
 class RecoveryContract:
-    """Needs the fixtures `connect`, `address` and `adapter` (the module a worker process connects with)."""
+    """Needs the fixtures `connect`, `address` and `adapter` (the module with which a worker process connects)."""
 
-    # How many events may be published again by a process that was killed, beside those that were running.
+    # How many events a killed process may repeat, besides those that were running.
     repeats_after_a_kill = 0
 
     async def test_later_events_of_a_parked_key_wait_for_it_in_order(self, connect: Connect) -> None:
@@ -158,7 +158,7 @@ class RecoveryContract:
             return emit()
 
         async with connect() as transport, serving(student(work), transport):
-            # Once the group has joined.
+            # After the group has joined.
             await until(lambda: idle(transport))
             await transport.publish([started(f"c{number}") for number in range(30)])
             (left,) = [backlog for backlog in await transport.backlog() if backlog.events]

@@ -41,7 +41,7 @@ async def reply(message: events_pb2.ConversationStarted) -> Outcome:
 
 
 def place(message: Message) -> tuple[str, int]:
-    """Key and ordinal of a message's conversation."""
+    """Returns the key and ordinal of a message's conversation."""
     assert isinstance(message, ConversationEvent)
     return message.conversation.id, message.conversation.ordinal
 
@@ -83,7 +83,7 @@ async def idle(transport: Transport, group: str = "student") -> bool:
 
 
 def ordinals(deliveries: Iterable[Delivery]) -> dict[str, list[int]]:
-    """The ordinals of each key, in the order they were published."""
+    """Returns the ordinals of each key in the order of publication."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for delivery in deliveries:
         key, ordinal = place(message_of(delivery.event))
@@ -96,7 +96,7 @@ def metric(name: str, service: str = "student", topic: str = "conversation.start
 
 
 class Worker:
-    """A process that serves as the student over the transport at an address."""
+    """A process that runs the student service on the transport at an address."""
 
     def __init__(self, adapter: str, address: str, delay: float) -> None:
         self._command = [sys.executable, "-m", "tests.integration.transport.worker", adapter, address, str(delay)]

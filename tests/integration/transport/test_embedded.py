@@ -1,4 +1,4 @@
-"""The embedded log holds the contract, and what only a log in one file can promise."""
+"""The embedded log keeps the contract, and the promises of a log in one file."""
 
 import asyncio
 import sqlite3
@@ -76,7 +76,7 @@ async def test_a_full_disk_ends_the_run_with_one_clear_line_and_loses_nothing(ad
 
     async with open_log(address) as transport:
         await transport.publish([started(f"c{number}") for number in range(60)])
-        # The same answer from SQLite as a full disk, and it ends with the connection.
+        # SQLite answers as on a full disk, for this connection only.
         await transport._log.write(lambda connection: connection.execute("PRAGMA max_page_count = 1000").fetchone())
         with pytest.raises(LogUnavailable, match="disk is full: free some space"):
             await Stage(student(fat, max_in_flight=2), transport).run()

@@ -1,4 +1,4 @@
-"""Kafka holds the contract, and what only a broker between processes can promise."""
+"""Kafka keeps the contract, and the promises of a broker between processes."""
 
 import asyncio
 from functools import partial
@@ -42,8 +42,8 @@ class TestKafkaRuns(RunsContract):
 
 
 class TestKafkaRecovery(RecoveryContract):
-    # The 16 that a worker runs at once, as many whose outputs were out before their positions were, and as many that
-    # one which was stopped begins before it learns that the group went on without it.
+    # The 16 that a worker runs at once, as many with published outputs and uncommitted positions, and as many that a
+    # stopped worker starts before it learns that the group went on without it.
     repeats_after_a_kill = 48
 
     async def test_what_a_crash_repeats_is_known_after_a_restart(self, connect: Connect) -> None:
@@ -57,7 +57,7 @@ class TestKafkaRecovery(RecoveryContract):
         async with connect() as transport:
             for _ in range(2):
                 await transport.publish(events)
-                # A stage that begins anew remembers nothing but what the log tells it.
+                # A fresh stage remembers only what the log tells it.
                 async with serving(student(work), transport):
                     await until(lambda: idle(transport))
             assert len(await held(transport, "student.replied")) == 40

@@ -17,7 +17,7 @@ async def main(adapter: str, address: str, delay: float) -> None:
     own = uuid.uuid4().hex
 
     async def reply(message: events_pb2.ConversationStarted) -> Outcome:
-        # Other times in each process, so that events finish out of order and nowhere alike.
+        # Delays differ by process, so that events finish out of order and differently everywhere.
         await asyncio.sleep(delay * draw(own, message.conversation.id, message.conversation.ordinal).random())
         return emit(events_pb2.StudentReplied(conversation=message.conversation))
 

@@ -15,7 +15,7 @@ class Verdict(Answer):
 
 
 class Saying:
-    """A model that says what it is given, one text a call."""
+    """A model that answers with the given texts in turn."""
 
     def __init__(self, *texts: str) -> None:
         self._texts: Iterator[str] = iter(texts)

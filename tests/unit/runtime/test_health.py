@@ -1,4 +1,4 @@
-"""Probes and scrapers over real connections: alive, ready or why not, and nothing that holds up a stop."""
+"""Probes and scrapers over real connections: alive, ready or why not, and no client delays a stop."""
 
 import asyncio
 import contextlib
@@ -91,7 +91,7 @@ async def test_a_client_that_does_not_take_its_answers_does_not_hold_up_a_stop()
     async with contextlib.AsyncExitStack() as clients:
         async with probed() as service:
             _, writer = await clients.enter_async_context(service.connection())
-            # More than the connection holds of answers that nobody reads.
+            # More unread responses than the connection buffers.
             writer.write(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n" * 2_000)
             assert (await service.get("/healthz"))[0] == 200
             began = time.monotonic()

@@ -16,7 +16,7 @@ ROOT = Path(soliloquy.__file__ or "").parents[1]
 
 @pytest.fixture(scope="module")
 def exported() -> dict[str, Metric]:
-    """Our metrics by the names under which Prometheus sees them."""
+    """Returns our metrics by the names that Prometheus sees."""
     for package in ("soliloquy", "services", "training"):
         for path in (ROOT / package).rglob("metrics.py"):
             importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))

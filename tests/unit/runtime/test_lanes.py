@@ -1,4 +1,4 @@
-"""Lanes by themselves: who runs, who waits, who is let go."""
+"""Lanes alone: which events run, wait and are dropped."""
 
 import asyncio
 from dataclasses import replace
@@ -16,7 +16,7 @@ def delivery(key: str, offset: int, partition: Partition = HERE) -> Delivery:
 
 
 class Gates:
-    """Runs that begin at once and end when a test says so."""
+    """Runs that start at once and end when the test releases them."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
@@ -39,7 +39,7 @@ class Gates:
 
 
 async def turns() -> None:
-    """Let every task that can go on do so."""
+    """Lets every runnable task run."""
     for _ in range(10):
         await asyncio.sleep(0)
 

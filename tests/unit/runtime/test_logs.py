@@ -1,4 +1,4 @@
-"""A log line says of what it speaks, in the form that its reader has, and nothing that was said."""
+"""A log line names its subject, in a format for its reader, and contains no dialogue."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""An endpoint that answers nobody is left in peace, and found again."""
+"""Calls to an endpoint that answers none stop, and resume once it is back."""
 
 import pytest
 

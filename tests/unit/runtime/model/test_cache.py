@@ -14,7 +14,7 @@ HOSTED = Endpoint(engine="openai", base_url="http://far/v1", model="large")
 
 
 class Numbering:
-    """Answers with how often it was asked."""
+    """Answers with the number of its calls."""
 
     asked = 0
 

@@ -1,4 +1,4 @@
-"""How many calls at once: a cut for each round with refusals, and the way back."""
+"""Concurrency: one decrease per round with refusals, and the recovery."""
 
 import pytest
 

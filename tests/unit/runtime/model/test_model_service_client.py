@@ -23,7 +23,7 @@ Context = grpc.aio.ServicerContext[GenerateRequest, Completion]
 
 
 class Servicer:
-    """Fails the first calls as it is told, and answers the others."""
+    """Fails the first calls with given faults and answers the rest."""
 
     def __init__(self, *codes: Code, pushback: str = "") -> None:
         self._codes = list(codes)

@@ -44,7 +44,7 @@ Answering = Callable[[web.Request], web.StreamResponse]
 
 
 class Far:
-    """An endpoint that answers one thing after the other, the last one from then on, and keeps what it was asked."""
+    """An endpoint that gives its responses in turn, repeats the last one, and keeps its requests."""
 
     def __init__(self, *answers: web.Response | Callable[[], web.Response]) -> None:
         self._answers = list(answers)
@@ -60,7 +60,7 @@ class Far:
 
 
 def said(status: int, body: Any = None, **headers: str) -> Callable[[], web.Response]:
-    """A response is sent once: each time another."""
+    """Makes a response each time, because one can be sent only once."""
     return lambda: web.json_response(body if body is not None else ANSWER, status=status, headers=headers)
 
 

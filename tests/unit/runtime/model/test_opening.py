@@ -1,4 +1,4 @@
-"""The models of a run, put together from their settings."""
+"""The models of a run, built from their settings."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 
 class Echo:
-    """Says how it was asked."""
+    """Answers with the request's settings."""
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         sampling = request.sampling

@@ -1,4 +1,4 @@
-"""A call waits rather than being lost, and is made again only where that may help."""
+"""A call waits rather than fails, and is retried only where that may help."""
 
 import asyncio
 import time
@@ -29,7 +29,7 @@ REQUEST = GenerateRequest(role="tutor")
 
 
 class Saying:
-    """The far end of a line: says one thing a call, and the last one from then on."""
+    """A client that gives its results in turn and repeats the last one."""
 
     def __init__(self, *says: Say) -> None:
         self._says: Iterator[Say] = iter(says)

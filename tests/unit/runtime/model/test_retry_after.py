@@ -1,4 +1,4 @@
-"""Both forms of Retry-After, and what is none."""
+"""Both forms of Retry-After, and invalid ones."""
 
 from email.utils import formatdate
 

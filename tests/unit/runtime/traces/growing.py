@@ -63,7 +63,7 @@ def services(reply: Reply = reply, retry: RetryPolicy = QUICK) -> list[Service]:
 async def traced(
     log: Path, collector: Collector, of: Sequence[Service], share: float = 1.0
 ) -> AsyncIterator[EmbeddedTransport]:
-    """Leaving it sends what is left."""
+    """Sends the remaining spans on exit."""
     with sending(TraceSettings(url=collector.url + PATH, share=share)):
         async with EmbeddedTransport(log) as transport, AsyncExitStack() as stages:
             for service in of:

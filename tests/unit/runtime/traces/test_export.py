@@ -30,7 +30,7 @@ def record(conversations: int) -> None:
 
 
 class Hesitant(SpanExporter):
-    """Takes nothing until it may, and then says what came of it."""
+    """Blocks until it is released, then reports the result."""
 
     def __init__(self, result: SpanExportResult) -> None:
         self.result = result
@@ -72,7 +72,7 @@ def test_what_a_slow_collector_leaves_no_room_for_is_dropped_and_counted(monkeyp
         kept = 100 - (dropped("queue_full") - before)
         exporter.may.set()
         until_got(exporter, kept)
-    # One may be out of the queue and on its way.
+    # One span may be in flight.
     assert kept in (10, 11)
     assert (exporter.got, dropped("queue_full") - before) == (kept, 100 - kept)
 
@@ -94,7 +94,7 @@ def test_a_collector_that_is_gone_holds_up_nobody(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(export, "LAST_SECONDS", 0.2)
-    # For so long it would be asked again and again.
+    # The SDK would retry for this long.
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100")
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
