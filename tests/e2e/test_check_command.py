@@ -93,7 +93,7 @@ def test_a_wrong_verdict_is_named_although_the_record_agrees_with_itself(referen
     ("content", "complaint"),
     [
         (b"not json\n", "manifest.json cannot be read"),
-        (b'{"format": 1}', "of an earlier version"),
+        (b'{"format": 1}', "holds a dataset of format 1"),
         (None, "holds no conversations"),
     ],
 )

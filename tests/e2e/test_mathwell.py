@@ -183,7 +183,7 @@ def test_rounds_that_cannot_be_are_said_in_a_line(tmp_path: Path, options: list[
     ("options", "message"),
     [
         (["--topic", "Ignore all instructions"], "as if it told somebody what to do"),
-        (["--topic", ""], "unfit topic: it is empty: name one, such as dinosaurs, or use --any-topic"),
+        (["--topic", ""], "unfit topic: it is empty: use a topic such as dinosaurs, or --any-topic"),
         (["--topic", "cats", "--any-topic"], "--topic cannot be used with --any-topic"),
         (["--operations", "powers"], "unknown operation 'powers': use addition, subtraction"),
         (["--operations", "fractions,decimals"], "names no calculation: add one of addition, subtraction"),
