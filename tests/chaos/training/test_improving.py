@@ -66,7 +66,7 @@ def test_rounds_with_real_weights_come_to_the_same_end_however_often_they_are_ki
     # Random weights write nothing that runs, and the table shows it.
     assert (first["figures"]["asked"], first["figures"]["ran"], second["figures"]["fresh"]) == (4, 0.0, 0)
     assert (second["learned"], second["loss"]["last"] < second["loss"]["first"]) == (6, True)
-    assert told["ended"] == "nothing of round 1 added no new problems, so nothing new is to learn"
+    assert told["ended"] == "round 1 added no new problems to learn from"
     adapter = whole / "round-0001" / "training" / "adapter" / ADAPTER_WEIGHTS
     assert second["adapter_digest"] == digest_of([adapter])
     # The adapter answered, not the base model.

@@ -164,7 +164,7 @@ def test_rounds_end_where_nothing_new_is_to_learn_and_say_why(improving: Callabl
     start = written(tmp_path / "start", [("accepted/00000.parquet", accepted_rows(problems()[0][-3:]))])
     report = improving("started", Writer(0, 0), start=str(start)).run(2, {})
     assert [one["learned"] for one in report["rounds"]] == [0, 3]
-    assert report["ended"] == "nothing of round 1 added no new problems, so nothing new is to learn"
+    assert report["ended"] == "round 1 added no new problems to learn from"
     assert (report["best"], report["adapter"]) == (0, "")
 
 

@@ -62,7 +62,7 @@ def test_a_name_with_several_versions_needs_more_of_the_digest(registry: Registr
     assert {version.id for version in registry.versions()} == set(ids)
     assert registry.find(ids[0][:9]).id == ids[0]
     for asked in ("tutor", "nobody"):
-        with pytest.raises(UnknownVersion, match=f"versions in .* are called '{asked}'.*{re.escape(ids[0])}"):
+        with pytest.raises(UnknownVersion, match=f"versions in .* match '{asked}'.*{re.escape(ids[0])}"):
             registry.find(asked)
 
 
