@@ -182,7 +182,7 @@ def test_what_cannot_be_retrained_is_one_line(whole: Any, base: Path, tmp_path: 
     for wrong, line in [
         (replace(whole, source=DatasetSource(data="elsewhere")), "holds another retraining (source: "),
         (replace(whole, settings=full), "tune: full makes no adapter"),
-        (elsewhere, "name the base that is served"),
+        (elsewhere, "use the base that is served"),
     ]:
         with pytest.raises(CannotTrain) as refused:
             wrong.run(5)
