@@ -220,7 +220,7 @@ async def test_a_token_file_is_read_and_an_empty_one_refused(connect: Connect, t
             )
         ]
     assert (opened.exit_code, opened.stdout) == (0, "no runs\n")
-    assert refused.stderr == f"soliloquy: {empty} holds no token: write it on a line of its own\n"
+    assert refused.stderr == f"soliloquy: {empty} holds no token: put it on a line of its own\n"
     assert (denied.exit_code, denied.stderr) == (
         2,
         "soliloquy: PauseRun requires the role operator; rita has the role reader\n",
