@@ -30,7 +30,7 @@ ASKERS = {*_SPEAKERS, "gateway"}
 
 
 def command(args: list[str]) -> tuple[click.Command, list[str]]:
-    """The command that a line names, and its options."""
+    """Returns the command of a line, and its options."""
     found: click.Command = commands
     context = click.Context(commands)
     while isinstance(found, click.Group):
@@ -46,9 +46,9 @@ def test_every_service_has_a_workload_and_nothing_else_has() -> None:
 
 
 def test_the_chart_knows_of_each_service_what_the_code_knows() -> None:
-    # Every service hears of run.cancelled: how much of that waits says nothing of its work.
+    # Every service follows run.cancelled, so a backlog there does not measure its work.
     handled = {each.name: [topic for topic in each.topics if topic != "run.cancelled"] for each in declared()}
-    # The gateway reads along and handles nothing.
+    # The gateway follows topics and handles none.
     assert {name: stage["topics"] for name, stage in STAGES.items()} == handled | {"gateway": []}
     assert {name for name, stage in STAGES.items() if stage["model"]} == ASKERS
 
