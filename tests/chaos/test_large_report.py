@@ -22,10 +22,10 @@ COUNT, DIFFERENT, A_SHARD = 50_000, 250, 5_000
 WRITTEN_WITHIN = 60.0
 PAINTED_WITHIN, USED_WITHIN = 2_000, 500
 ACTIONS = {
-    "ms of a filter": "finding.choose('topic', 1)",
-    "ms of a page": "turned(1)",
-    "ms of a step in the list": "moved(1)",
-    "ms of the last conversation": "shown(finding.index.id.length - 1)",
+    "ms of a filter": "search.choose('topic', 1)",
+    "ms of a page": "turnPage(search, 1)",
+    "ms of a step in the list": "move(search, 1)",
+    "ms of the last conversation": "openConversation(search, search.index.id.length - 1)",
 }
 RARE = "one conversation says this"
 
@@ -72,12 +72,12 @@ async def test_fifty_thousand_conversations_are_written_and_read_in_time(tmp_pat
         for name, action in ACTIONS.items():
             acted = f"const begun = performance.now(); await {action}; return performance.now() - begun;"
             told[name] = await page.evaluate(f"(async () => {{ {acted} }})()")
-        await page.evaluate("finding.choose('topic', null)")
-        searching = f"performance.mark('search'), finding.search({json.dumps(RARE)})"
+        await page.evaluate("search.choose('topic', null)")
+        searching = f"performance.mark('search'), search.search({json.dumps(RARE)})"
         told["ms of a search through every text"] = await page.evaluate(
             f"({searching}).then(() => performance.measure('found', 'search').duration)"
         )
-        assert await page.evaluate("finding.rows") == [COUNT - 1]
+        assert await page.evaluate("search.rows") == [COUNT - 1]
         assert page.complaints == []
     print(json.dumps({name: round(figure, 1) for name, figure in told.items()}, indent=1))
     assert told["seconds of a processor"] < WRITTEN_WITHIN
