@@ -43,4 +43,4 @@ def test_a_store_that_is_not_there_is_one_line(bucket: str, tmp_path: Path) -> N
     result = said(command(f"{bucket}-without/dataset", work=str(tmp_path)))
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    assert f"{bucket}-without/dataset does not answer as it should" in line
+    assert f"{bucket}-without/dataset failed (" in line

@@ -120,7 +120,7 @@ async def test_it_is_an_openapi_document_with_the_words_of_the_contract(open_sit
     document = (await open_site.ask("GET", "/openapi.json")).body
     validate(document)
     status = document["components"]["schemas"]["RunStatus"]["properties"]
-    assert status["id"]["description"] == "What tells it from every other: `run` in all requests."
+    assert status["id"]["description"] == "Identifies the run: `run` in all requests."
     assert "until it is over" in document["paths"]["/v1/runs/{run}/watch"]["get"]["summary"]
 
 
