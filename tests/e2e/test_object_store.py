@@ -26,7 +26,7 @@ def test_a_run_into_an_object_store_is_killed_and_goes_on(bucket: str, reference
     wait_for_end(kill_run(process))
     elsewhere = said(command(out, conversations=12, work=str(tmp_path / "elsewhere")))
     assert (elsewhere.returncode, elsewhere.stdout) == (2, "")
-    assert f"writes {out} since" in elsewhere.stderr
+    assert f"is writing {out} since" in elsewhere.stderr
     grown(out, conversations=12, work=str(work))
     assert dataset(out) == dataset(reference)
     verified = run([SOLILOQUY, "verify", out])

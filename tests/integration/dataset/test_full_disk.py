@@ -59,7 +59,7 @@ async def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(disk: Path
     for event in finished:
         event.conversation.turns[0].calls.add(raw=["a model that goes on and on " * 100])
     async with LiveDatasets(settings) as datasets:
-        with pytest.raises(CannotServe, match=r"cannot be kept: .*No space left on device"):
+        with pytest.raises(CannotServe, match=r"cannot be stored: .*No space left on device"):
             await all_collected(finished, datasets)
     remount(disk, "size=100m")
     async with LiveDatasets(settings) as datasets:

@@ -124,7 +124,7 @@ def test_what_is_not_worse_goes_into_service_and_all_else_is_kept_with_the_reaso
     assert [each.outcome for each in done] == ["activated", "worse", "refused", "diverged"]
     assert whole.served.registry.activated == [first.version]
     assert second.reason.startswith("Python usage accuracy is 0.00, before 1.00; the policy requires 0.96; ")
-    assert third.reason == f"whole@other is in service instead of {first.version} as before"
+    assert third.reason == f"whole@other is in service instead of {first.version}"
     assert fourth.reason.startswith("the loss of step 2 is")
     rounds = {each.outcome: REGISTRY.get_sample_value(*_rounds(each.outcome)) for each in done}
     assert rounds == dict.fromkeys(rounds, 1.0)

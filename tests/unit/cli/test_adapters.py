@@ -34,6 +34,6 @@ def test_what_cannot_be_kept_is_one_line(tmp_path: Path) -> None:
     made = adapter(tmp_path / "made", card="# no card of ours\n")
     refused = command("push", made, "--name", "tutor", "--registry", tmp_path / "registry")
     assert refused.exit_code == 2
-    assert "names no base_model_digest" in refused.stderr
+    assert "has no base_model_digest" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert not (tmp_path / "registry" / "versions").exists()
