@@ -24,7 +24,7 @@ ADAPTER_WEIGHTS = "adapter_model.safetensors"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """What to train, on which data, and in which folder."""
+    """Names what to train, on which data, and in which folder."""
 
     settings: TrainingSettings
     base: Path

@@ -1,4 +1,4 @@
-"""What programs import: runs of a gateway, datasets and the sandbox. soliloquy/README.md lists all of it.
+"""Exports the runs of a gateway, datasets and the sandbox; soliloquy/README.md lists all of it.
 
 Names are imported on first use, so that reading a dataset does not load gRPC.
 """

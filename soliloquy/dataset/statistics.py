@@ -52,7 +52,7 @@ class Statistics:
     # Errors in the solutions that students believe in, and what each message still believes.
     confusions: Counter[str] = field(default_factory=Counter)
     beliefs: Counter[str] = field(default_factory=Counter)
-    # What messages show, and who sent messages back that showed something else.
+    # States that messages show, and the roles that sent unfitting messages back.
     learner_states: Counter[str] = field(default_factory=Counter)
     sent_back: Counter[str] = field(default_factory=Counter)
     # By evaluation and response, which is a numbered action or a move.

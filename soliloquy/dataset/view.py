@@ -1,4 +1,4 @@
-"""What a reader sees of a conversation: the one place that knows, for the report's pages and for the console."""
+"""Converts a conversation to what a reader sees, for the report and the console alike."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
@@ -126,7 +126,7 @@ def _attempts(attempts: pa.Array) -> dict[str, Any]:
 
 
 def _models(calls: pa.Array) -> list[str | None]:
-    """Who answered last in each turn."""
+    """Returns the model that answered last in each turn."""
     named_models = below(calls.flatten(), "model")
     lengths = pc.fill_null(pc.list_value_length(calls), 0)
     last = pc.if_else(pc.greater(lengths, 0), pc.subtract(pc.cumulative_sum(lengths), 1), None)
@@ -135,13 +135,13 @@ def _models(calls: pa.Array) -> list[str | None]:
 
 
 def _if_any(column: pa.Array) -> list[str | None] | None:
-    """What only some recipes have is a column of theirs alone."""
+    """Returns the values, or None for a column without any, as of a field that other recipes use."""
     values: list[str | None] = column.to_pylist()
     return values if column.null_count < len(column) else None
 
 
 def _records(lists: pa.Array, *names: str, **told: Callable[[pa.Array], pa.Array]) -> dict[str, Any] | None:
-    """A list of messages, of which some fields are shown; each may be told in other words."""
+    """Returns some fields of a list of messages, each optionally converted."""
     records = lists.flatten()
     fields = {name: told.get(name, lambda values: values)(below(records, name)) for name in names}
     if not len(records):

@@ -1,4 +1,4 @@
-"""What programs import to use or write a recipe; soliloquy/README.md lists all of it.
+"""Exports what programs need to use or write a recipe; soliloquy/README.md lists all of it.
 
 Names are imported on first use: finding a recipe loads that recipe and no other.
 """

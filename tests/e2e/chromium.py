@@ -122,7 +122,7 @@ class Page:
 
 @asynccontextmanager
 async def chromium(profile: Path, *, offline: bool = True) -> AsyncIterator[Page]:
-    """What is served on this machine is out of reach too, unless it is not to be `offline`."""
+    """Blocks servers on this machine too, unless `offline` is False."""
     assert BROWSER is not None, "no Chromium"
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
     process = await asyncio.create_subprocess_exec(

@@ -21,16 +21,16 @@ from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.unit.collector.collecting import conversations_in, numbered
 
 FINISHED = TOPIC_OF[ConversationFinished].name
-# Of which a collector has its hands full for longer than it lives.
+# Enough conversations to outlast the collector.
 EVENTS_A_KILL = 300
-# Behind its start, and well into its work.
+# Seconds after the start: at once, and well into its work.
 MOMENTS = (0.0, 0.6)
 END_SECONDS = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Harm:
-    """What a collector came through, and what is in its dataset then."""
+    """Describes the kills that a collector survived, and the contents of its dataset."""
 
     kills: int
     published: list[str]

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: a broker, and runs that many of them begin with."""
+"""Shares a broker and the runs that many end-to-end tests begin with."""
 
 import shutil
 from pathlib import Path

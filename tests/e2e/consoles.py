@@ -67,7 +67,7 @@ def _entry(name: str, role: str, token: str) -> str:
 
 
 def _two_free_ports() -> int:
-    """Of which the first is told: gRPC is answered one further."""
+    """Returns the first of two free ports; gRPC uses the next one."""
     while True:
         with listening("127.0.0.1:0") as listener:
             port: int = listener.getsockname()[1]

@@ -151,7 +151,7 @@ def alive(pid: int) -> bool:
 
 
 def measured(arguments: list[str]) -> dict[str, Any]:
-    """What a benchmark tells a program."""
+    """Runs a benchmark and returns its JSON."""
     result = run([*arguments, "--json"])
     assert (result.returncode, result.stderr) == (0, "")
     figures: dict[str, Any] = json.loads(result.stdout)

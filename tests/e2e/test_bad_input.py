@@ -1,4 +1,4 @@
-"""What cannot be done is said in one line, with status 2, and nothing is lost or overwritten."""
+"""Checks that impossible requests end in one line with status 2, and lose or overwrite nothing."""
 
 import json
 import os

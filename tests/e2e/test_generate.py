@@ -117,7 +117,7 @@ def test_noise_costs_attempts_and_never_conversations(noisy: tuple[Path, dict[st
 
 
 def test_a_problem_that_is_given_up_is_replaced_by_another(tmp_path: Path) -> None:
-    """Whoever is faster: the same problems are accepted, and no more than were asked for."""
+    """Whichever worker is faster, the same problems are accepted, and no more than requested."""
     one, two = tmp_path / "one", tmp_path / "two"
     report = grown(one, conversations=30, noise="real", max_attempts=1)
     grown(two, conversations=30, noise="real", max_attempts=1, in_flight=3, workers=2)

@@ -26,7 +26,7 @@ temperature = 0.1
 """
 
 
-# Where nobody listens.
+# An address where nothing listens.
 NOWHERE = "http://127.0.0.1:1/v1"
 
 

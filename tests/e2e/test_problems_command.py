@@ -12,7 +12,7 @@ from tests.e2e.runs import SOLILOQUY, grown, run, said
 
 
 def problems(*arguments: str | Path) -> str:
-    """What a command prints that must succeed."""
+    """Returns the output of a command that must succeed."""
     result = said([SOLILOQUY, "problems", *map(str, arguments)])
     assert result.returncode == 0, result.stderr
     return result.stdout

@@ -26,7 +26,7 @@ Tell = Callable[[int], None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceSpan:
-    """What a round reads: from after the previous round's end up to and including its own, as JSON values."""
+    """Delimits what a round reads: from after the previous round's end up to and including its own, as JSON values."""
 
     conversations: int
     begin: Any

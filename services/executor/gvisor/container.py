@@ -20,7 +20,7 @@ _LOG = "log"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContainerSpec:
-    """What to start, and what to remove afterwards."""
+    """Names what to start, and what to remove afterwards."""
 
     command: list[str]
     # Holds the bundle, runsc's state and its log.

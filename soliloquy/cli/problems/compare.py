@@ -38,7 +38,7 @@ def compare(
     """
     measuring = models(perplexity, bertscore, references)
     with reporting(NoDataset):
-        found = {folder: _told(Dataset(folder), measuring) for folder in folders}
+        found = {folder: _measures_of(Dataset(folder), measuring) for folder in folders}
     for folder, told in found.items():
         if not told["written"]:
             raise Failure(f"{folder} holds no written word problems: use a dataset of the recipe mathwell")
@@ -50,15 +50,15 @@ def compare(
         console.print(beside_published(found, heads))
 
 
-def _told(dataset: Dataset, measuring: MeasuringModels) -> dict[str, Any]:
+def _measures_of(dataset: Dataset, measuring: MeasuringModels) -> dict[str, Any]:
     counted = count_authored(dataset)
     return {
         **counted.as_json(),
         **measuring.measures(counted.measured.sample),
-        "near_duplicates": near_duplicates(_kept(dataset)),
+        "near_duplicates": near_duplicates(_questions(dataset)),
     }
 
 
-def _kept(dataset: Dataset) -> Iterator[str]:
+def _questions(dataset: Dataset) -> Iterator[str]:
     for batch in dataset.batches(["problem.question"]):
         yield from (row["problem"]["question"] for row in batch.to_pylist())

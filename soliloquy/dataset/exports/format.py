@@ -67,7 +67,7 @@ class Format:
     once_a_problem: bool = False
     # Fields that our conversations leave empty.
     empty: Sequence[str] = ()
-    # What a conversation needs in order to have a row.
+    # Fields that a conversation needs to have a row.
     wants: str = "a reply of the tutor"
 
 

@@ -56,7 +56,7 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row:
         "self-correctness": _correctness(dialogue),
         "self-typical-confusion": dialogue.typical_confusion or None,
         "self-typical-interactions": dialogue.typical_interactions or None,
-        "conversation": dialogue.extra.get("end", _END).join(_said(dialogue)),
+        "conversation": dialogue.extra.get("end", _END).join(_transcript_lines(dialogue)),
     }
 
 
@@ -82,7 +82,7 @@ def _correctness(dialogue: Dialogue) -> str | None:
     return _RESOLVED["revealed" if revealed else "solved"]
 
 
-def _said(dialogue: Dialogue) -> Iterator[str]:
+def _transcript_lines(dialogue: Dialogue) -> Iterator[str]:
     for turn in dialogue.turns:
         if turn.student is not None:
             yield f"{dialogue.student_name or _NOBODY}: {turn.student}"

@@ -1,4 +1,4 @@
-"""What a recipe's labels are in words, for whoever shows its conversations."""
+"""Collects the readable names of a recipe's labels, for the report and the console."""
 
 from typing import Any
 

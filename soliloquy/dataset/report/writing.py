@@ -103,6 +103,6 @@ def _page(counted: DatasetSummary, durations: Durations, index: ReportIndex) -> 
 
 
 def _hash(text: str) -> str:
-    """What the page allows to run: this, and nothing that a conversation may bring."""
+    """Returns the hash by which the page allows this script, and nothing that a conversation brings."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -21,7 +21,7 @@ FIELDS = ("question", "solution", "id", "topic", "answer", "unit", "tolerance", 
 
 def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemRow, str]:
     """Returns the row, checked as a run would check it, and its line; raises BadField or ValidationError."""
-    given = _given(cells, source)
+    given = _mapped_cells(cells, source)
     fields: dict[str, Any] = {name: given[name] for name in ("question", "solution") if name in given}
     fields |= {name: given[name] for name in ("tolerance", "steps") if given.get(name) is not None}
     if given.get("id") not in (None, ""):
@@ -48,7 +48,7 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
     return _checked(fields, states_answer=source.solution in ("annotated", "program"))
 
 
-def _given(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
+def _mapped_cells(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
     """Returns the cells by field name, for the fields that the source has a column for."""
     for need in source.needs:
         column = source.columns[need]

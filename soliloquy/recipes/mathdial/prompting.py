@@ -61,7 +61,7 @@ def student(conversation: Conversation, belief: Belief) -> Prompt:
 
 
 def deciding(conversation: Conversation) -> Prompt:
-    return TEMPLATES.prompt("deciding", **_told(conversation, conversation.turns))
+    return TEMPLATES.prompt("deciding", **_transcript_slots(conversation, conversation.turns))
 
 
 def choosing(conversation: Conversation) -> Prompt:
@@ -78,7 +78,7 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
     lines: list[str] = []
     for turn in conversation.turns:
         answers = turn.HasField("student")
-        said = list(_said(turn))
+        said = list(_transcript_lines(turn))
         told = _known(conversation, "\n".join([*lines, said[0]] if answers else lines))
         lines += said
         reply = _replying(conversation, turn, told | grounds)
@@ -187,7 +187,7 @@ def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]
 
 def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
     """Returns the slots of a tutor's prompt that replies to the last of these turns."""
-    return _told(conversation, turns) | _grounds(conversation)
+    return _transcript_slots(conversation, turns) | _grounds(conversation)
 
 
 def _grounds(conversation: Conversation) -> dict[str, str]:
@@ -195,10 +195,12 @@ def _grounds(conversation: Conversation) -> dict[str, str]:
     return {"wrong": _wrong(conversation), "confusion": conversation.problem.enrichment.confusion.description}
 
 
-def _told(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
+def _transcript_slots(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
     *before, last = turns
-    lines = [line for turn in before for line in _said(turn)]
-    return _known(conversation, "\n".join([*lines, next(_said(last))] if last.HasField("student") else lines))
+    lines = [line for turn in before for line in _transcript_lines(turn)]
+    if last.HasField("student"):
+        lines.append(next(_transcript_lines(last)))
+    return _known(conversation, "\n".join(lines))
 
 
 def _known(conversation: Conversation, said: str) -> dict[str, str]:
@@ -207,10 +209,10 @@ def _known(conversation: Conversation, said: str) -> dict[str, str]:
 
 
 def _history(turns: Sequence[Turn]) -> str:
-    return "\n".join(line for turn in turns for line in _said(turn))
+    return "\n".join(line for turn in turns for line in _transcript_lines(turn))
 
 
-def _said(turn: Turn) -> Iterator[str]:
+def _transcript_lines(turn: Turn) -> Iterator[str]:
     if turn.HasField("student"):
         yield f"Student: {one_line(turn.student.text)}"
     if turn.HasField("tutor"):

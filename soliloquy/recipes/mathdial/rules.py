@@ -133,7 +133,7 @@ def _arithmetic(conversation: Conversation) -> Findings:
             yield turn.number, slip
 
 
-def _told(conversation: Conversation) -> Findings:
+def _check_told_answers(conversation: Conversation) -> Findings:
     problem, given = conversation.problem, False
     for turn in conversation.turns:
         given = given or holds_answer(turn.student.text, problem) or intent_name(turn.tutor) == "reveal_answer"
@@ -152,6 +152,6 @@ _RULES: dict[str, Callable[[Conversation], Findings]] = {
     "solved": _solved,
     "belief": _belief,
     "arithmetic": _arithmetic,
-    "told": _told,
+    "told": _check_told_answers,
     "repeated": _of_manners(manners.check_repetition),
 }

@@ -54,15 +54,15 @@ def topics() -> Sequence[str]:
 
 
 def _wishes(commission: Commission) -> Iterator[str]:
-    told = _told()
+    texts = _wish_texts()
     if commission.topic:
-        yield f"{told['topic']}\n<topic>{commission.topic}</topic>"
+        yield f"{texts['topic']}\n<topic>{commission.topic}</topic>"
     else:
-        yield told["anything"]
+        yield texts["anything"]
     if commission.grade:
-        yield fill(told["grade"], grade=str(commission.grade))
+        yield fill(texts["grade"], grade=str(commission.grade))
     if allowed := allowed_operations(commission):
-        wish = fill(told["operations"], operations=join_names(allowed))
+        wish = fill(texts["operations"], operations=join_names(allowed))
         yield f"{wish}\n<operations>{', '.join(allowed)}</operations>"
 
 
@@ -71,5 +71,5 @@ def _example(example: Example) -> str:
 
 
 @functools.cache
-def _told() -> Mapping[str, Any]:
+def _wish_texts() -> Mapping[str, Any]:
     return TEMPLATES.table("wishes")

@@ -59,7 +59,7 @@ class OpenAIClient:
             schema = self._schema if request.schema else "none"
             receive = stream_listener(request) if stream_listener and self._streams else None
             try:
-                return await self._asked(request, schema, self._bound, receive)
+                return await self._post(request, schema, self._bound, receive)
             except _StreamRejected:
                 self._streams = False
             except _SchemaRejected:
@@ -72,7 +72,7 @@ class OpenAIClient:
     async def close(self) -> None:
         await self._session.close()
 
-    async def _asked(
+    async def _post(
         self, request: GenerateRequest, schema: str, bound: str, receive: ChunkReceiver | None
     ) -> Completion:
         body = body_of(request, self._endpoint.model, schema, bound, stream=receive is not None)

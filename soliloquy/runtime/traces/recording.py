@@ -62,11 +62,11 @@ class Recording:
     def continue_trace(
         self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
     ) -> Span:
-        parent = self._kept(traceparent)
+        parent = self._sampled_context(traceparent)
         return _started(self._tracer(service), name, kind, parent, attributes, since) if parent else NOTHING
 
     def record_root(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
-        root = self._kept(traceparent)
+        root = self._sampled_context(traceparent)
         if root is None:
             return
         cause = _context(CURRENT.get().traceparent)
@@ -82,12 +82,12 @@ class Recording:
         span.end()
 
     def record_batch(self, service: str, name: str, ids: Iterable[str], since: float, **attributes: Attribute) -> None:
-        links = [Link(root) for one in ids if (root := self._kept(traceparent_of(one)))]
+        links = [Link(root) for one in ids if (root := self._sampled_context(traceparent_of(one)))]
         if links:
             tracer, start = self._tracer(service), int(since * NANOSECONDS)
             tracer.start_span(name, Context(), attributes=_named(attributes), links=links, start_time=start).end()
 
-    def _kept(self, traceparent: str) -> SpanContext | None:
+    def _sampled_context(self, traceparent: str) -> SpanContext | None:
         context = _context(traceparent)
         return context if context and is_kept(context.trace_id, self._share) else None
 

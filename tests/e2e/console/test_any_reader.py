@@ -8,7 +8,7 @@ from tests.e2e.consoles import TITLE, Site, opened
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 PHONE = 360
-# What a browser waits for before it paints anything.
+# Resources that a browser waits for before it paints.
 BLOCKING = """performance.getEntriesByType('resource')
     .filter(({ renderBlockingStatus }) => renderBlockingStatus === 'blocking').map(({ name }) => name)"""
 

@@ -1,4 +1,4 @@
-"""What operators share, what a reader may, and what is looked at when something is wrong."""
+"""Checks what operators share, what a reader may do, and how failures are shown."""
 
 import json
 import time

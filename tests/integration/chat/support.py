@@ -66,7 +66,7 @@ async def room(
 
 
 def reply_in(pieces: Sequence[ProgressEvent]) -> str:
-    """What stands on the screen at last."""
+    """Returns the final text on the screen."""
     text = ""
     for piece in pieces:
         if piece == REPLY_AGAIN:
@@ -77,9 +77,9 @@ def reply_in(pieces: Sequence[ProgressEvent]) -> str:
 
 
 async def answers(recipe: str, problem: Problem) -> list[str]:
-    """What a good student says, from its first word on."""
+    """Yields a good student's messages, first to last."""
     if recipe == "scaffold":
-        # Whoever plans a problem plans it alike.
+        # Every planner plans a problem alike.
         planned = await EnrichmentCache(scripted_model(MODEL), remembered=1).get(problem, find(recipe))
         return [f"I find {question.answer}." for question in planned.plan.questions]
     return [BEGINNING] * (recipe == "soliloquy") + [_worked(step) for step in problem.steps]

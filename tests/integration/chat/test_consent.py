@@ -1,4 +1,4 @@
-"""What a person agrees to have kept: collected, shown, reported, exported and learned from like any other."""
+"""Checks that a consented chat is collected, shown, reported, exported and learned from like any conversation."""
 
 import json
 from pathlib import Path

@@ -41,7 +41,7 @@ def bearing(token: str) -> tuple[tuple[str, str], ...]:
 
 
 async def status_of(at: Site, name: str, *metadata: tuple[str, str]) -> grpc.StatusCode:
-    """What a call of an rpc comes to, with a request that says nothing."""
+    """Returns the status of a call with an empty request."""
     method = SERVICE.methods_by_name[name]
     async with grpc.aio.insecure_channel(at.grpc) as channel:
         call = getattr(RunServiceStub(channel), name)(GetMessageClass(method.input_type)(), metadata=metadata)

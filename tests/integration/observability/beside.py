@@ -1,4 +1,4 @@
-"""What runs beside the pipeline, in one process: a model service's engine that is asked, and a training.
+"""Runs beside the pipeline in one process: a model service's engine with callers, and a training.
 
 `python -m tests.integration.observability.beside FOLDER ADDRESS STEPS` serves their metrics until it is ended.
 """

@@ -1,4 +1,4 @@
-"""What `export`, `import`, `tail`, `show` and `check` print of small datasets, and in one line what is wrong."""
+"""Checks what `export`, `import`, `tail`, `show` and `check` print of small datasets, and their one-line errors."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What `soliloquy sandbox run` prints of an execution."""
+"""Checks what `soliloquy sandbox run` prints of an execution."""
 
 import json
 

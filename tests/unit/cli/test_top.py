@@ -1,4 +1,4 @@
-"""What `soliloquy top` makes of what services say, in terminals of any width."""
+"""Checks what `soliloquy top` draws, in terminals of any width."""
 
 import json
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ LATER = STUDENT.replace("} 100\n", "} 150\n").replace("} 50\n", "} 52\n")
 
 
 def told(*, wanted: int | None = None) -> Overview:
-    """Of two processes of one service and a collector, ten seconds apart; one of the processes has died between."""
+    """Scrapes two processes of a service and a collector, ten seconds apart; one process has died in between."""
     before = Scrape(
         at=0, samples={"student-0": read(STUDENT), "student-1": read(STUDENT), "collector": read(COLLECTOR)}
     )

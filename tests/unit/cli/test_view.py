@@ -1,4 +1,4 @@
-"""What `soliloquy show` says of a problem's enrichment."""
+"""Checks how `soliloquy show` prints a problem's enrichment."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What left the sandbox comes back as the object it was."""
+"""Checks that values leave the sandbox as the objects they were."""
 
 import math
 

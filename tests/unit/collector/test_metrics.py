@@ -1,4 +1,4 @@
-"""What the collector counts of the conversations that come to it."""
+"""Checks what the collector counts of the conversations that arrive."""
 
 from services.collector.handler import collect
 from services.collector.metrics import VERDICTS
@@ -24,7 +24,7 @@ def verdicts() -> dict[str, float]:
 
 
 async def counted(finished: Conversation) -> dict[str, float]:
-    """What a conversation adds to the verdicts."""
+    """Returns what a conversation adds to the verdicts."""
     before = verdicts()
     event = ConversationFinished(conversation=finished)
     await collect(event, delivered(event), Anywhere())

@@ -1,4 +1,4 @@
-"""What is measured of questions, by hand for small ones, and of sets in whatever order and parts they come."""
+"""Compares measures of questions with values made by hand, for sets in any order and any parts."""
 
 import pytest
 

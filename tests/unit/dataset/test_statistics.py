@@ -1,4 +1,4 @@
-"""What a dataset comes to, counted by hand for small ones."""
+"""Compares the statistics of small datasets with counts made by hand."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What a clock or a machine said of a conversation is apart from what the run made of it."""
+"""Checks that measured times are stored apart from what the run determines."""
 
 from soliloquy.dataset.rows import messages, rows
 from soliloquy.dataset.timings import timings, without_timings

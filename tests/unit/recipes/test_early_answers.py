@@ -1,4 +1,4 @@
-"""What gives a result away, and what only looks like it."""
+"""Checks which replies give a result away, and which only look like it."""
 
 from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Quantity, Step

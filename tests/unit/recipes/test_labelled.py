@@ -13,7 +13,7 @@ from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation, Ending, StudentReply, Turn, TutorReply
 from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Status, Value
 
-# Those that the check was made with, and those that it was held against afterwards.
+# Dialogues that the check was developed with, and those that it was measured on afterwards.
 FOLDERS = [Path(__file__).with_name(name) for name in ("labelled", "held_out")]
 AGREEMENT = 0.98
 # A labelled dialogue may be as short and a message as long as it is.
@@ -55,7 +55,7 @@ def _value(value: bool | float) -> Value:
 
 
 def judged() -> Iterator[tuple[str, dict[str, Any], bool | None, set[str]]]:
-    """Of every turn: where it is, its labels, and what the check finds."""
+    """Yields every turn's place, its labels and the check's findings."""
     for name, dialogue in dialogues():
         built = conversation(dialogue)
         faults = [fault.split(": ") for fault in check(built).faults]

@@ -1,4 +1,4 @@
-"""What a run's content depends on."""
+"""Checks what a run's content depends on."""
 
 from dataclasses import replace
 from pathlib import Path

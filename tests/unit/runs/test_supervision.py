@@ -38,7 +38,7 @@ FICKLE = SERVES.replace("sys.stdin", "print('the broker is silent\\nready', flus
 
 @contextmanager
 def hearing() -> Iterator[list[str]]:
-    """What supervisors log meanwhile."""
+    """Returns what supervisors log inside the block."""
     told: list[str] = []
     handler, log = logging.Handler(), logging.getLogger(supervision.__name__)
     handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
@@ -86,7 +86,7 @@ async def supervising(folder: Path, *, grace: float = 5.0, **scripts: str) -> As
 
 
 async def last_words(folder: Path, script: str) -> str:
-    """Of a supervisor that gives up."""
+    """Returns the failure of a supervisor that gives up."""
     with hearing() as told, pytest.raises(Failure) as failure:
         await Theatre(folder, {"one": script}, 5.0, told).supervisor.run()
     return "\n".join([*told, str(failure.value)])

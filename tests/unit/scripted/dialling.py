@@ -31,7 +31,7 @@ async def dialled(count: int, *, problems: int, seed: int) -> AsyncIterator[Conv
 
 
 def shares(conversations: Sequence[Conversation], turns: slice = slice(None)) -> dict[str, float]:
-    """Of each move, among the tutor's messages of these turns."""
+    """Counts each move among the tutor's messages of these turns."""
     moves = [move_name(turn.tutor) for one in conversations for turn in one.turns[turns]]
     return {move: moves.count(move) / len(moves) for move in MOVES}
 

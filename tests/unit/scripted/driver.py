@@ -100,7 +100,7 @@ class Dialogue:
         return turn
 
     def _output(self, code: dict[str, str], step: int) -> dict[str, Any]:
-        """What the code is bound to give: the step's result, and how the student's value compares."""
+        """Returns the output that the code must have: the step's result, and the verdict on the student's value."""
         value = self.problem.steps[step - 1].result.value
         names = code["Result Variable"].split(", ")
         student = _STUDENT.search(code["Python Code"])

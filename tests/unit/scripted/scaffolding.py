@@ -33,13 +33,13 @@ async def scaffolded(count: int, *, seed: int, engine: Model = ENGINE) -> AsyncI
 
 
 def shares(conversations: Sequence[Conversation], turns: int) -> dict[str, float]:
-    """Of each state, among those drawn up to a turn; the first is never drawn."""
+    """Counts the states drawn up to a turn; the first one is never drawn."""
     drawn = Counter(NAMES[turn.student.learner_state] for one in conversations for turn in one.turns[1:turns])
     return {name: count / drawn.total() for name, count in drawn.items()}
 
 
 def told_early(conversation: Conversation) -> list[str]:
-    """What the tutor tells of answers that are still to be found: by their digits or letters, as they stand."""
+    """Returns the unfound answers that the tutor tells, by their digits or letters."""
     questions = conversation.problem.enrichment.plan.questions
     return [
         one.answer

@@ -1,4 +1,4 @@
-"""What is so in many conversations of the recipe mathdial, and what a single one keeps to."""
+"""Checks many conversations of the recipe mathdial together, and the rules that each one keeps."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ def grown() -> list[Conversation]:
 
 @cache
 def conversations() -> list[Conversation]:
-    """Those about problems that will do."""
+    """Returns the conversations about usable problems."""
     return [one for one in grown() if one.ending != Ending.ENDING_UNFIT]
 
 

@@ -55,7 +55,7 @@ def strict(text: str) -> bool:
 
 
 def parsed(texts: list[str]) -> list[dict[str, Any]]:
-    """Those that are JSON as they stand or Python literals."""
+    """Counts the answers that are strict JSON or Python literals."""
     return [
         json.loads(text) if strict(text) else ast.literal_eval(text)
         for text in texts

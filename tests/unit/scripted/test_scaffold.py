@@ -1,4 +1,4 @@
-"""What is so in many conversations of the recipe scaffold, and what a single one keeps to."""
+"""Checks many conversations of the recipe scaffold together, and the rules that each one keeps."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ def grown() -> list[Conversation]:
 
 @cache
 def conversations() -> list[Conversation]:
-    """Those that are kept."""
+    """Returns the accepted conversations."""
     return [one for one in grown() if not RECIPE.faults(one)]
 
 

@@ -1,4 +1,4 @@
-"""What a reply gives as its answer, and a number as a person writes it down."""
+"""Checks which number a reply gives as its answer, in the forms that people write."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a unit measures is what pint says that it does."""
+"""Compares what our units measure with pint."""
 
 import tomllib
 from collections import defaultdict

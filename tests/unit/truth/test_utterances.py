@@ -1,4 +1,4 @@
-"""What is measured of utterances is worked out by hand here."""
+"""Compares the measures of utterances with values worked out by hand."""
 
 import pytest
 

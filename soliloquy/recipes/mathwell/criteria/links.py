@@ -35,7 +35,7 @@ def link_numbers(question: Question, root: Term) -> Links:
     sources: dict[int, Mention] = {}
     known: list[Term] = []
     left = root.numbers
-    for find in (_said, _derived):
+    for find in (_exact_mention, _derived):
         for term in list(left):
             if (mention := find(term, question, sources)) is not None:
                 sources[id(term)] = mention
@@ -49,7 +49,7 @@ def link_numbers(question: Question, root: Term) -> Links:
     return Links(sources=sources, known=known, invented=left, unused=unused)
 
 
-def _said(term: Term, question: Question, sources: dict[int, Mention]) -> Mention | None:
+def _exact_mention(term: Term, question: Question, sources: dict[int, Mention]) -> Mention | None:
     """Returns an unused mention with the exact value, preferably one that shares words with the variable."""
     taken = {id(mention) for mention in sources.values()}
     same = [one for one in question.mentions if _is(one.value, term.value) and id(one) not in taken]

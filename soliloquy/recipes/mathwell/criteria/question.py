@@ -37,7 +37,7 @@ class Question:
 def parse_question(text: str) -> Question:
     sentences = _SENTENCE_ENDS.split(text.strip())
     asking = _asking(sentences)
-    asked = _asked(sentences[asking]) if asking >= 0 else ""
+    asked = _question_part(sentences[asking]) if asking >= 0 else ""
     mentions = mentions_in(text.strip(), sentences)
     thing = _thing_asked(asked)
     counted = {mention.thing for mention in mentions if not (mention.rate or mention.share)} | {thing}
@@ -66,7 +66,7 @@ def _asking(sentences: Sequence[str]) -> int:
     return (questions or wanted or [-1])[-1]
 
 
-def _asked(sentence: str) -> str:
+def _question_part(sentence: str) -> str:
     """Returns the sentence from its first question word on, in lower case."""
     found = list(_ASKS.finditer(sentence))
     return sentence[found[0].start() :].lower() if found else ""

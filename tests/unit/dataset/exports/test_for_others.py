@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def keeps_openais_rules(row: dict[str, Any]) -> None:
-    """Those of chat fine-tuning: roles, contents, calls that are answered, the assistant last."""
+    """Checks the rules of chat fine-tuning: roles, contents, answered calls, the assistant last."""
     assert {*row} <= {"messages", "tools", "parallel_tool_calls"}
     declared = {tool["function"]["name"] for tool in row.get("tools", []) if tool["type"] == "function"}
     awaited: list[str] = []

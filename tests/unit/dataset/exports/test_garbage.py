@@ -1,4 +1,4 @@
-"""What comes in from elsewhere: written in another way it is the same, and garbage is named and leaves nothing."""
+"""Imports foreign files: other spellings mean the same, and garbage is named and leaves nothing."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an export says, its import knows: exported again it is the same to the byte."""
+"""Exports, imports and exports again: the bytes are the same."""
 
 from collections.abc import Callable
 from typing import Any

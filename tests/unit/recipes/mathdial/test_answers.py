@@ -1,4 +1,4 @@
-"""What is accepted as a move, and what is asked for again."""
+"""Checks which moves are accepted, and which are asked for again."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What numbers alone say of a wrong solution."""
+"""Locates errors of a wrong solution from its numbers alone."""
 
 import pytest
 

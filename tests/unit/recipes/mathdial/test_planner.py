@@ -1,4 +1,4 @@
-"""What the planner makes of the answers that it gets: a confusion, or why there is none."""
+"""Checks what the planner makes of its answers: a confusion, or the reason why there is none."""
 
 import json
 

@@ -29,7 +29,7 @@ def balanced_accuracy(trained: Classifiers, criterion: Criterion) -> float:
     return sum(right / (wrong + right) for wrong, right in said.values()) / 2
 
 
-# What is accurate cannot be learned from words of so few problems; the paper's 2,830 made it 0.54.
+# So few problems are too few to learn accuracy from; the paper's 2,830 reached 0.54.
 @pytest.mark.parametrize("criterion", [Criterion.SOLVABLE, Criterion.APPROPRIATE])
 def test_what_was_learned_holds_for_problems_that_nobody_learned_from(
     trained: tuple[Classifiers, dict[Criterion, Quality]], criterion: Criterion

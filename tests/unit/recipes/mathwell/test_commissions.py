@@ -1,4 +1,4 @@
-"""What may be asked of a problem, and what whoever writes is told of it."""
+"""Checks which commissions are valid, and what a writer learns of them."""
 
 import asyncio
 

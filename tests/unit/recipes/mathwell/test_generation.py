@@ -1,4 +1,4 @@
-"""What is so in many problems of the scripted writer, and what a single one keeps to."""
+"""Checks many problems of the scripted writer together, and the rules that each one keeps."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""What a plan is refused for, and what is no reason to refuse it."""
+"""Checks what a plan is refused for, and what is no reason to refuse it."""
 
 import pytest
 

@@ -48,7 +48,7 @@ class Saying:
 
 
 def conversation(*messages: tuple[str, str]) -> Conversation:
-    """Of what is said, a turn for each message of the student's and the reply to it."""
+    """Makes a turn of each student message and the reply to it."""
     made = Conversation()
     for speaker, text in messages:
         if speaker == "student" or not made.turns or made.turns[-1].HasField("tutor"):

@@ -120,7 +120,7 @@ def test_a_tutor_that_fails_in_one_way_fails_the_metrics_of_that_way(model: Any,
 def test_a_tutor_that_always_calculates_fails_where_nothing_is_to_be_calculated() -> None:
     found = metrics(results(ALWAYS, drawn(4)))
     assert (found["usage"], found["non_usage"]) == (1.0, 0.0)
-    # What it calculated says nothing about the student's number.
+    # Its calculation says nothing about the student's number.
     assert found["verification"] == 0.0
 
 

@@ -169,7 +169,7 @@ def test_a_judge_scores_by_the_rubrics_and_each_row_says_who_judged() -> None:
     made = figures(results)
     assert {rubric(request) for request in judge.requests} == set(SCORES)
     assert made["metrics"]["question"]["share"] == 1.0
-    # What repeats an earlier reply brings nothing new, whatever a judge might say of it.
+    # A repeated reply brings nothing new, whatever a judge says of it.
     assert made["judged_by"]["guidance"]["rule"] > 0
     assert 0.5 < made["metrics"]["guidance"]["share"] < 1.0
     assert {one.by for result in results for one in result.scores} == {"rule", "model"}
