@@ -50,7 +50,9 @@ class KnownRun:
         """Returns the progress at the end of the run, or the current one."""
         counted = RunProgress()
         counted.CopyFrom(self.changed.progress if self.is_over else self.progress)
-        counted.under_way = len(self.under_way)
+        # The curriculum's last count may arrive after the conversation that finished the run.
+        finished = self.changed.state == RunState.RUN_STATE_FINISHED
+        counted.under_way = 0 if finished else len(self.under_way)
         counted.dead_letters = len(self.dead)
         return counted
 
