@@ -166,7 +166,9 @@ class TransportContract:
             # By the time another group has read all events, the full group could have too.
             async with serving(auditor, transport):
                 await until(lambda: idle(transport, "auditor"))
-            assert 4 <= metric("soliloquy_events_received_total") - before <= 16
+            # On a busy machine the full group may join last.
+            await until(lambda: metric("soliloquy_events_received_total") - before >= 4)
+            assert metric("soliloquy_events_received_total") - before <= 16
             admitted.set()
             await until(lambda: idle(transport))
         assert metric("soliloquy_events_received_total") - before == 1000
