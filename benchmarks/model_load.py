@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import grpc
 
 from benchmarks.figures import quantile
+from soliloquy.runtime.model.model_service_client import is_unreachable
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
@@ -53,7 +54,7 @@ def caller(opened: grpc.aio.Channel) -> Call:
             try:
                 return await stub.Generate(request, timeout=_DEADLINE_SECONDS)
             except grpc.aio.AioRpcError as error:
-                if error.code() is not grpc.StatusCode.UNAVAILABLE:
+                if not is_unreachable(error):
                     raise
                 await asyncio.sleep(_PAUSE_SECONDS * 2**attempt)
         return await stub.Generate(request, timeout=_DEADLINE_SECONDS)

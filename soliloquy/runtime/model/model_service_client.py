@@ -29,6 +29,7 @@ _HOPELESS = {
     grpc.StatusCode.NOT_FOUND,
     grpc.StatusCode.FAILED_PRECONDITION,
 }
+_PROXY_ERROR = "Received http2 header with status: 5"
 _REFUSED = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OUT_OF_RANGE}
 
 
@@ -65,15 +66,26 @@ class ModelServiceClient:
             return EndpointRefuses(f"{self._where} cannot be used ({description})")
         if code in _REFUSED:
             return ModelRefused(f"{self._where} refused ({description})")
+        if is_unreachable(error):
+            return Unreachable(description)
         match code:
-            case grpc.StatusCode.UNAVAILABLE:
-                return Unreachable(description)
             case grpc.StatusCode.RESOURCE_EXHAUSTED:
                 return Throttled(description, _pushback(error))
             case grpc.StatusCode.DEADLINE_EXCEEDED:
                 return TimedOut(description)
             case _:
                 return InvalidAnswer(description)
+
+
+def is_unreachable(error: grpc.aio.AioRpcError) -> bool:
+    """Returns whether no replica took the call.
+
+    Ray's proxy turns 502, 503 and 504 into an HTTP 500 without a gRPC status when a replica dies, which gRPC reports
+    as UNKNOWN. Replicas themselves always answer with a gRPC status.
+    """
+    if error.code() is grpc.StatusCode.UNKNOWN:
+        return (error.details() or "").startswith(_PROXY_ERROR)
+    return error.code() is grpc.StatusCode.UNAVAILABLE
 
 
 async def _streamed(deltas: AsyncIterable[Delta], receive: ChunkReceiver) -> Completion:

@@ -1,5 +1,6 @@
 """Our own model service over gRPC, with the scripted engine behind it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -54,6 +55,31 @@ async def line_to(servicer: Servicer, *, most: int = 256) -> AsyncIterator[Model
     finally:
         await line.close()
         await server.stop(None)
+
+
+@asynccontextmanager
+async def proxy_that_answers(status: int) -> AsyncIterator[str]:
+    """Answers a call over HTTP/2 with a status of HTTP alone, as a proxy does that reaches no server."""
+    settings = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+    # HPACK: a literal value of the header `:status`, which is number 8 of the static table.
+    headers = bytes((8, 3)) + str(status).encode()
+    end = bytes((0, 0, len(headers), 1, 5, 0, 0, 0, 1)) + headers
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(settings)
+        await reader.readexactly(len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+        kind = 0
+        while kind != 1:
+            frame = await reader.readexactly(9)
+            kind = frame[3]
+            await reader.readexactly(int.from_bytes(frame[:3], "big"))
+        writer.write(end)
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 class Asking:
@@ -123,6 +149,17 @@ async def test_each_code_is_what_it_means_for_the_call(code: Code, raised: type[
         with pytest.raises(raised, match=f"{code.name}: as told"):
             await line.ask(GenerateRequest(), 5.0)
     assert len(servicer.requests) == 1
+
+
+@pytest.mark.parametrize(("status", "raised"), [(500, Unreachable), (503, Unreachable), (404, EndpointRefuses)])
+async def test_an_http_error_of_a_proxy_says_whether_another_try_may_reach_a_replica(
+    status: int, raised: type[Exception]
+) -> None:
+    async with proxy_that_answers(status) as address:
+        line = ModelServiceClient("tuned", Endpoint(engine="ray", address=address))
+        with pytest.raises(raised):
+            await line.ask(GenerateRequest(), 5.0)
+        await line.close()
 
 
 @pytest.mark.parametrize(("told", "seconds"), [("1500", 1.5), ("", 0.0), ("-1", 0.0)])
