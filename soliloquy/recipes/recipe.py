@@ -5,7 +5,10 @@ import importlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ConfigDict
@@ -132,20 +135,30 @@ class UnknownRecipe(Refused):
 
 @functools.cache
 def known_recipes() -> Mapping[str, str]:
-    """Maps each recipe's name to its module: every folder here that has a `prompts` folder is a recipe."""
+    """Maps each recipe's name to its package: ours are the folders here that have a `prompts` folder."""
     folders = (folder.name for folder in Path(__file__).parent.iterdir() if (folder / "prompts").is_dir())
-    return {name: f"soliloquy.recipes.{name}.recipe" for name in sorted(folders)}
+    ours = {name: f"soliloquy.recipes.{name}" for name in sorted(folders)}
+    return ours | {point.name: point.value for point in entry_points(group="soliloquy.recipes")}
 
 
 @functools.cache
 def find(name: str) -> Recipe:
-    try:
-        module = known_recipes()[name]
-    except KeyError:
-        raise UnknownRecipe(f"there is no recipe {name!r}; known recipes: {', '.join(known_recipes())}") from None
-    recipe = importlib.import_module(module).RECIPE
+    recipe = importlib.import_module(f"{_package(name)}.recipe").RECIPE
     assert isinstance(recipe, Recipe)
     return recipe
+
+
+def part(recipe: str, name: str) -> ModuleType | None:
+    """Imports a part of a recipe that only some commands need, such as `formats`; None if it has no such part."""
+    module = f"{_package(recipe)}.{name}"
+    return importlib.import_module(module) if find_spec(module) else None
+
+
+def _package(name: str) -> str:
+    try:
+        return known_recipes()[name]
+    except KeyError:
+        raise UnknownRecipe(f"there is no recipe {name!r}; known recipes: {', '.join(known_recipes())}") from None
 
 
 def load_judges(classifiers: Path | None) -> Judges:

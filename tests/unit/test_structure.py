@@ -22,6 +22,8 @@ BELOW = {
     "client": {"dataset", "recipes", "runtime", "truth"},
 }
 COMPOSITION_ROOT = {"runs", "cli"}
+# The parts of a recipe that serve a part above, which finds them by name; the recipe itself imports none of them.
+SERVING = {"formats": {"dataset"}, "figures": {"dataset"}, "evaluate": None, "commands": None}
 
 
 @cache
@@ -43,13 +45,31 @@ def modules(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.py") if "_pb2" not in path.name)
 
 
+def above(path: Path) -> set[str] | None:
+    """Returns the parts above the recipes that a part of a recipe may import; None if it may import anything."""
+    place = path.relative_to(LIBRARY).with_suffix("").parts
+    return SERVING[place[2]] if place[0] == "recipes" and len(place) > 2 and place[2] in SERVING else set()
+
+
 def test_each_part_of_the_library_imports_only_what_lies_below_it() -> None:
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"
         for part, below in BELOW.items()
         for path in modules(LIBRARY / part)
+        if (served := above(path)) is not None
         for name in sorted(imports(path))
-        if name.split(".")[0] != "soliloquy" or (name + ".").split(".")[1] not in {part, "v1", *below}
+        if name.split(".")[0] != "soliloquy" or (name + ".").split(".")[1] not in {part, "v1", *below, *served}
+    ]
+    assert not wrong
+
+
+def test_a_recipe_imports_none_of_its_parts_that_serve_a_part_above() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(LIBRARY / "recipes")
+        if above(path) == set()
+        for name in sorted(imports(path))
+        if name.startswith("soliloquy.recipes.") and len(place := name.split(".")) > 3 and place[3] in SERVING
     ]
     assert not wrong
 
