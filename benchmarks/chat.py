@@ -25,10 +25,10 @@ from services.executor.pool import SandboxPool
 from services.executor.server import SandboxServer
 from services.gateway.access.access import Access
 from services.gateway.access.rate import RATE_LIMITS
+from services.gateway.app import serving
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.tutor import person_in
 from services.gateway.http.application import application
-from services.gateway.http.server import serving
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
 from soliloquy.client import Sandbox

@@ -4,16 +4,24 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
+from starlette.types import ASGIApp
+
 from services.gateway.access.access import Access
+from services.gateway.access.certificates import ServerTls
 from services.gateway.access.interceptor import AccessInterceptor
 from services.gateway.access.loopback import check_closed
 from services.gateway.access.tokens import TokenFile
 from services.gateway.grpc_server import server
 from services.gateway.http.application import application
+from services.gateway.http.connection import Protocol
 from services.gateway.http.routes import HttpRoute
-from services.gateway.http.server import serving
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
+from soliloquy.runtime.http_server import http_server
+
+IDLE_SECONDS = 30
+# For answers under way when the server stops.
+GRACE_SECONDS = 3
 
 
 def access(settings: GatewaySettings) -> Access:
@@ -38,3 +46,26 @@ async def answering(
             yield [f"console on {http}", f"grpc on {grpc}"]
         finally:
             await calls.stop()
+
+
+@asynccontextmanager
+async def serving(
+    address: str, app: ASGIApp, stopping: asyncio.Event, tls: ServerTls | None = None
+) -> AsyncIterator[str]:
+    """Serves HTTP on the address that it yields. Sets `stopping` at the end, so that streams end too."""
+    context = tls.for_http() if tls else None
+    async with http_server(
+        address,
+        app,
+        http=Protocol,
+        # A caller could forge its address.
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        ssl_context_factory=(lambda *_: context) if context else None,
+    ) as listening:
+        try:
+            yield listening
+        finally:
+            stopping.set()

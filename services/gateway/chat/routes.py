@@ -4,16 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Any
 
-from pydantic import BaseModel
 from starlette.responses import Response
 
 from services.gateway.chat.chats import Chats
 from services.gateway.chat.completions import Completions, list_models, openai_error, parse_request
 from services.gateway.chat.messages import ChatFinished, ChatState, FinishChat, Say, StartChat, parse_body
-from services.gateway.http.context import RequestContext
 from services.gateway.http.responses import json_response
-from services.gateway.http.routes import HttpRoute
+from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.http.streams import Stream, event
 from services.gateway.refusals import Refusal
 from soliloquy.runtime.completions import CommonChatRequest
@@ -41,7 +40,7 @@ class ChatRoutes:
                 self._start,
                 body=StartChat,
                 answer=ChatState,
-                status=201,
+                statuses=(201,),
             ),
             HttpRoute("GET", chat, "GetChat", "The messages so far.", self._show, answer=ChatState),
             HttpRoute("POST", f"{chat}/messages", "Say", _SAY_SUMMARY, self._say, body=Say, media=events),
@@ -67,13 +66,13 @@ class ChatRoutes:
             ),
         )
 
-    async def _start(self, context: RequestContext) -> Response:
+    async def _start(self, context: RequestContext) -> ChatState:
         request = parse_body(StartChat, await context.body(_MOST_BYTES))
         context.audit.target = request.recipe[:80]
-        return _answer(await self.chats.start(request), 201)
+        return await self.chats.start(request)
 
-    async def _show(self, context: RequestContext) -> Response:
-        return _answer(self.chats.show(context.path_parameter("id")))
+    async def _show(self, context: RequestContext) -> ChatState:
+        return self.chats.show(context.path_parameter("id"))
 
     async def _say(self, context: RequestContext) -> Response:
         message = parse_body(Say, await context.body(_MOST_BYTES))
@@ -84,13 +83,13 @@ class ChatRoutes:
             async for step in progress:
                 yield event(step.event, step.data)
 
-    async def _finish(self, context: RequestContext) -> Response:
+    async def _finish(self, context: RequestContext) -> ChatFinished:
         request = parse_body(FinishChat, await context.body(_MOST_BYTES))
-        return _answer(await self.chats.finish(context.path_parameter("id"), keep=request.keep))
+        return await self.chats.finish(context.path_parameter("id"), keep=request.keep)
 
-    async def _models(self, _: RequestContext) -> Response:
+    async def _models(self, _: RequestContext) -> dict[str, Any]:
         # Some recipes are slow to load.
-        return json_response(await asyncio.to_thread(list_models))
+        return await asyncio.to_thread(list_models)
 
     async def _complete(self, context: RequestContext) -> Response:
         try:
@@ -110,7 +109,3 @@ class ChatRoutes:
         async with aclosing(self.completions.stream(request)) as chunks:
             async for chunk in chunks:
                 yield chunk.encode()
-
-
-def _answer(content: BaseModel, status: int = 200) -> Response:
-    return json_response(content.model_dump(), status)

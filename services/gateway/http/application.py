@@ -1,48 +1,117 @@
-"""Everything that the gateway serves over HTTP, as one application."""
+"""Everything that the gateway serves over HTTP, as one application, with the console's files.
+
+The paths of the files mirror the source tree: imports resolve on disk and in a browser alike.
+"""
 
 import asyncio
+import re
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.access.access import Access
-from services.gateway.http.assets import mounts, page
 from services.gateway.http.choices import choices
-from services.gateway.http.console import conversation_view, watch_pipeline
 from services.gateway.http.dispatcher import RouteDispatcher
 from services.gateway.http.files import files
-from services.gateway.http.headers import SecurityHeaders
-from services.gateway.http.openapi import OpenApiDocument
-from services.gateway.http.routes import RPC_ROUTES, HttpRoute, Route
+from services.gateway.http.openapi import openapi_route
+from services.gateway.http.routes import HttpRoute, RequestContext
+from services.gateway.http.run_routes import RunRoutes
 from services.gateway.http.session import ROUTES as SESSION
 from services.gateway.http.training import training
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
+from soliloquy.web import FOLDER as SHARED
+
+CONSOLE = Path(__file__).parents[1] / "console"
+MOUNTED = {"/assets/services/gateway/console": CONSOLE, "/assets/soliloquy/web": SHARED}
+_NAME = re.compile(r"[\w-]+\.(css|html|js|svg)", re.ASCII)
+# A page loads nothing from other hosts and runs no inline script.
+_SOURCES = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "connect-src": "'self'",
+    "img-src": "'self' data:",
+    "font-src": "'self'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
+}
+HEADERS = {
+    "content-security-policy": "; ".join(f"{what} {where}" for what, where in _SOURCES.items()),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
 
 
 def application(
     gateway: Gateway, settings: GatewaySettings, access: Access, stopping: asyncio.Event, more: Iterable[HttpRoute] = ()
 ) -> Starlette:
     """`more` adds routes; streams end when `stopping` is set."""
-    dispatcher = RouteDispatcher(gateway, access, stopping)
-    offered: tuple[Route, ...] = (
-        *RPC_ROUTES,
-        watch_pipeline(gateway),
-        conversation_view(gateway),
+    dispatcher = RouteDispatcher(access, stopping)
+    offered = (
+        *RunRoutes(gateway).all(),
         *files(gateway, settings.datasets),
         choices(gateway, settings.models),
         training(settings.adapters, settings.evaluations),
         *SESSION,
         *more,
     )
-    routes = (*offered, OpenApiDocument(offered).route(), page())
+    page = HttpRoute("GET", "/", "", "The console.", _show_page, media="text/html")
     served = Starlette(
-        routes=[*dispatcher.starlette_routes(routes), *mounts()],
-        middleware=[Middleware(SecurityHeaders)],
+        routes=[
+            *dispatcher.starlette_routes([*offered, openapi_route(offered), page]),
+            *(Mount(path, _Files(directory=folder)) for path, folder in MOUNTED.items()),
+        ],
+        middleware=[Middleware(_SecurityHeaders)],
         exception_handlers={HTTPException: dispatcher.not_found},
     )
     # A trailing slash makes another path, with no redirect.
     served.router.redirect_slashes = False
     return served
+
+
+class _Files(StaticFiles):
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        # Neither Python nor README files, nor any name that a file system could take for something else.
+        if _NAME.fullmatch(path) is None:
+            raise HTTPException(404)
+        return await super().get_response(path, scope)
+
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        response = super().file_response(*arguments, **options)
+        # A browser revalidates each time: a gateway of another version has other files under the same names.
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
+async def _show_page(context: RequestContext) -> Response:
+    return await _Files(directory=CONSOLE).get_response("index.html", context.request.scope)
+
+
+class _SecurityHeaders:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)

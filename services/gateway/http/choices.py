@@ -2,14 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from starlette.responses import Response
-
-from services.gateway.http.context import RequestContext
-from services.gateway.http.responses import json_response
-from services.gateway.http.routes import HttpRoute
+from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.planning import Offered
 from services.gateway.service import Gateway
 from services.gateway.validation import RUN_LIMITS
@@ -48,8 +44,8 @@ class Choices:
 
 
 def choices(gateway: Gateway, models: Models) -> HttpRoute:
-    async def list_choices(_: RequestContext) -> Response:
-        return json_response(asdict(await asyncio.to_thread(_choices, gateway, models)))
+    async def list_choices(_: RequestContext) -> Choices:
+        return await asyncio.to_thread(_choices, gateway, models)
 
     summary = "What somebody who starts a run or a chat may choose from."
     return HttpRoute("GET", "/v1/choices", "GetChoices", summary, list_choices, answer=Choices)

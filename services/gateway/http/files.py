@@ -4,13 +4,11 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from starlette.responses import Response, StreamingResponse
 
-from services.gateway.http.context import RequestContext
-from services.gateway.http.responses import json_response
-from services.gateway.http.routes import HttpRoute
+from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from soliloquy.dataset.layout import KINDS
@@ -48,9 +46,9 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[HttpRoute, HttpRoute]
         except (OSError, UnreadableManifest) as error:
             raise Refusal(Code.UNAVAILABLE, f"the files of run {run} cannot be read ({error})") from error
 
-    async def list_files(context: RequestContext) -> Response:
+    async def list_files(context: RequestContext) -> Files:
         _, listing = await find(context)
-        return json_response(asdict(Files(files=listing)))
+        return Files(files=listing)
 
     async def download(context: RequestContext) -> Response:
         place, listing = await find(context)

@@ -9,6 +9,7 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
+from pydantic_core import to_jsonable_python
 from starlette.responses import Response
 
 from services.gateway.http.parsing import BodyTooSlow
@@ -20,13 +21,17 @@ _MOST_CACHED = 64
 _log = logging.getLogger(__name__)
 
 
-def to_dict(message: Message) -> dict[str, Any]:
-    """Includes every field that has a value without being set: 0, "", an empty list."""
-    return MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
-
-
 def to_json(content: Any) -> bytes:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    """Writes messages of the contract, dataclasses, pydantic's models, and anything that JSON can hold."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _plain(content: Any) -> Any:
+    if not isinstance(content, Message):
+        return to_jsonable_python(content)
+    # Includes every field that has a value without being set: 0, "", an empty list.
+    return MessageToDict(content, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
 
 
 class CachedEncoder:
@@ -38,16 +43,14 @@ class CachedEncoder:
 
     def __call__(self, message: Message) -> bytes:
         if (cached := self._cached.get(id(message))) is None:
-            cached = self._cached[id(message)] = (message, to_json(to_dict(message)))
+            cached = self._cached[id(message)] = (message, to_json(message))
             if len(self._cached) > _MOST_CACHED:
                 self._cached.popitem(last=False)
         return cached[1]
 
 
 def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Answers with a message of the contract, or with anything that JSON can hold."""
-    plain = to_dict(content) if isinstance(content, Message) else content
-    return Response(to_json(plain), status, {"cache-control": "no-store", **(headers or {})}, "application/json")
+    return Response(to_json(content), status, {"cache-control": "no-store", **(headers or {})}, "application/json")
 
 
 def error_response(error: Exception) -> Response:

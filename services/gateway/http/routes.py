@@ -1,78 +1,65 @@
-"""The routes over HTTP: the RPCs of `RunService` by their paths, and others."""
+"""What a route over HTTP is, and the context in which it handles a request."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import Any, Literal
 
-from google.protobuf.descriptor import Descriptor, MethodDescriptor
+from google.protobuf.descriptor import Descriptor
+from starlette.requests import Request
+from starlette.responses import Response
 
-from soliloquy.v1 import gateway_pb2
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from services.gateway.http.context import RequestContext
+from services.gateway.access.access import Access, Credentials
+from services.gateway.access.audit import AuditRecord
+from services.gateway.http.parsing import MOST_BODY_BYTES, Json, read_body
+from services.gateway.http.streams import GREETING, Stream
 
 Method = Literal["GET", "POST", "DELETE"]
-SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
 
 
-@dataclass(frozen=True, slots=True)
-class RpcRoute:
-    """Takes the fields in braces from the path, the others from the body or, for a GET, from the query."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RequestContext:
+    request: Request
+    access: Access
+    credentials: Credentials
+    audit: AuditRecord
+    # Set when the gateway stops.
+    stopping: asyncio.Event
 
-    method: Method
-    path: str
-    name: str
-    # The event name of a stream's messages.
-    event: str = ""
+    async def body(self, most_bytes: int = MOST_BODY_BYTES) -> Json:
+        return await read_body(self.request, most_bytes)
 
-    @property
-    def descriptor(self) -> MethodDescriptor:
-        return SERVICE.methods_by_name[self.name]
+    def path_parameter(self, name: str) -> str:
+        return str(self.request.path_params[name])
 
-    @property
-    def request_type(self) -> Descriptor:
-        return self.descriptor.input_type
-
-    @property
-    def response_type(self) -> Descriptor:
-        return self.descriptor.output_type
+    async def stream(self, events: AsyncIterator[bytes]) -> Response:
+        """Sends server-sent events while the caller is admitted; raises what is raised before the first event."""
+        self.audit.streamed = True
+        if self.request.method == "HEAD":
+            return Response(media_type=Stream.media_type)
+        # No browser repeats a POST by itself, and OpenAI's clients take a greeting for an answer.
+        greeting = GREETING if self.request.method == "GET" else b""
+        still_admitted = partial(self.access.recheck, self.credentials)
+        return await Stream(events, self.stopping, still_admitted, greeting=greeting).begin()
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRoute:
-    """A route that is no RPC."""
-
     method: Method
     path: str
     # Its name in `roles.toml`; empty for a route that is open to everybody.
     action: str
     summary: str
-    handler: Callable[["RequestContext"], Awaitable["Response"]]
+    # Returns a response, or the content of one in JSON.
+    handler: Callable[[RequestContext], Awaitable[Any]]
     # Types that pydantic makes schemas of, or descriptors; None for no body and for an undescribed answer.
     body: Any = None
     answer: Any = None
+    # The fields of its query, some of which may be in the path instead.
+    query: Descriptor | None = None
     media: str = "application/json"
-    status: int = 200
-
-
-Route = RpcRoute | HttpRoute
-
-RPC_ROUTES: tuple[RpcRoute, ...] = (
-    RpcRoute("GET", "/v1/runs", "ListRuns"),
-    RpcRoute("POST", "/v1/runs", "StartRun"),
-    # Comes before {run}: no run has this id.
-    RpcRoute("GET", "/v1/runs/watch", "WatchRuns", event="runs"),
-    RpcRoute("GET", "/v1/runs/{run}", "GetRun"),
-    RpcRoute("POST", "/v1/runs/{run}/cancel", "CancelRun"),
-    RpcRoute("POST", "/v1/runs/{run}/pause", "PauseRun"),
-    RpcRoute("POST", "/v1/runs/{run}/resume", "ResumeRun"),
-    RpcRoute("GET", "/v1/runs/{run}/watch", "WatchRun", event="run"),
-    RpcRoute("GET", "/v1/runs/{run}/conversations", "ListConversations"),
-    RpcRoute("GET", "/v1/runs/{run}/conversations/tail", "TailConversations", event="conversation"),
-    RpcRoute("GET", "/v1/runs/{run}/conversations/{conversation}", "GetConversation"),
-    RpcRoute("GET", "/v1/dead-letters", "ListDeadLetters"),
-    RpcRoute("POST", "/v1/dead-letters/{id}/replay", "ReplayDeadLetter"),
-    RpcRoute("GET", "/v1/pipeline", "GetPipeline"),
-)
+    # The event name of a stream's messages, if each of them is an `answer`.
+    event: str = ""
+    # The statuses of its answers; content in JSON is sent with the first.
+    statuses: tuple[int, ...] = (200,)

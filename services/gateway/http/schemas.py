@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from pydantic import TypeAdapter
 
 Schema = dict[str, Any]
 
@@ -14,7 +15,6 @@ _OPENS = re.compile(r"(message|enum|service) (\w+) \{")
 _NAMES = re.compile(r"(?:rpc (\w+)|(?:repeated |optional )?(?:map<[^>]*>|[\w.]+) (\w+) = \d+|([A-Z]\w*) = \d+)")
 
 _Field = FieldDescriptor
-_REPEATED = True
 _SCALARS: Mapping[int, Schema] = {
     _Field.TYPE_BOOL: {"type": "boolean"},
     _Field.TYPE_BYTES: {"type": "string", "contentEncoding": "base64"},
@@ -33,6 +33,14 @@ class Schemas:
 
     def __init__(self) -> None:
         self.referenced: dict[str, Schema] = {}
+
+    def of(self, kind: Any) -> Schema:
+        """The schema of a message, or of a type that pydantic reads."""
+        if isinstance(kind, Descriptor):
+            return self.reference(kind)
+        schema = TypeAdapter(kind).json_schema(ref_template="#/components/schemas/{model}")
+        self.referenced.update(schema.pop("$defs", {}))
+        return schema
 
     def reference(self, described: Descriptor | EnumDescriptor) -> Schema:
         if described.name not in self.referenced:

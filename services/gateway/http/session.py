@@ -7,9 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from services.gateway.access.access import Credentials, bearer
-from services.gateway.http.context import RequestContext
 from services.gateway.http.responses import json_response
-from services.gateway.http.routes import HttpRoute
+from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.refusals import Code, Refusal
 
 COOKIE = "soliloquy"
@@ -40,8 +39,8 @@ def token_of(request: Request) -> str:
     return unquote(request.cookies.get(COOKIE, ""))
 
 
-async def show_session(context: RequestContext) -> Response:
-    return json_response(_session(context, context.credentials))
+async def show_session(context: RequestContext) -> Session:
+    return _session(context, context.credentials)
 
 
 async def sign_in(context: RequestContext) -> Response:
@@ -71,13 +70,11 @@ async def sign_out(context: RequestContext) -> Response:
     return response
 
 
-def _session(context: RequestContext, credentials: Credentials) -> dict[str, object]:
+def _session(context: RequestContext, credentials: Credentials) -> Session:
     caller = context.access.caller(credentials)
-    return {
-        "name": caller.name if caller else "",
-        "role": caller.role if caller else "",
-        "needed": context.access.requires_token,
-    }
+    return Session(
+        name=caller.name if caller else "", role=caller.role if caller else "", needed=context.access.requires_token
+    )
 
 
 ROUTES = (

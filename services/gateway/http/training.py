@@ -3,15 +3,11 @@
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starlette.responses import Response
-
-from services.gateway.http.context import RequestContext
-from services.gateway.http.responses import json_response
-from services.gateway.http.routes import HttpRoute
+from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.refusals import Code, Refusal
 from soliloquy.dataset.storage import Storage
 
@@ -59,15 +55,14 @@ class Training:
 def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
     """`adapters` is a registry's folder or store, `evaluations` a folder of evaluations; either may be None."""
 
-    async def show_training(_: RequestContext) -> Response:
+    async def show_training(_: RequestContext) -> Training:
         try:
-            found = await asyncio.to_thread(_training, adapters, evaluations)
+            return await asyncio.to_thread(_training, adapters, evaluations)
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise Refusal(
                 Code.UNAVAILABLE,
                 f"adapters or evaluations cannot be read ({error}): check --adapters and --evaluations",
             ) from error
-        return json_response(asdict(found))
 
     summary = "Trained adapters, and evaluations."
     return HttpRoute("GET", "/v1/training", "GetTraining", summary, show_training, answer=Training)

@@ -11,9 +11,9 @@ import aiohttp
 import pytest
 
 from services.gateway.access.access import Access
+from services.gateway.app import serving
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.http.application import application
-from services.gateway.http.server import serving
 from services.gateway.settings import GatewaySettings
 from soliloquy.runs.chat import chat_routes
 from soliloquy.runtime.transports.embedded import EmbeddedTransport

@@ -1,0 +1,122 @@
+"""The routes of runs: the RPCs of `RunService`, and two for the console alone."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+from google.protobuf.descriptor import MethodDescriptor
+from starlette.responses import Response
+
+from services.gateway.access.audit import target_of
+from services.gateway.grpc_server import SERVICE, method_name
+from services.gateway.http.parsing import parse_message
+from services.gateway.http.responses import CachedEncoder, json_response
+from services.gateway.http.routes import HttpRoute, Method, RequestContext
+from services.gateway.http.schemas import comments
+from services.gateway.http.streams import Stream, encoded_event, event
+from services.gateway.refusals import Code, Refusal
+from services.gateway.service import Gateway
+from services.gateway.watching import Skipped
+from soliloquy.v1.gateway_pb2 import GetConversationRequest, GetConversationResponse, Pipeline, StartRunRequest
+
+# The method, path and name of each RPC, and the event name of a stream's messages. Fields in braces come from the path,
+# the others from the body or, for a GET, from the query.
+_RPCS: tuple[tuple[Method, str, str, str], ...] = (
+    ("GET", "/v1/runs", "ListRuns", ""),
+    ("POST", "/v1/runs", "StartRun", ""),
+    # Comes before {run}: no run has this id.
+    ("GET", "/v1/runs/watch", "WatchRuns", "runs"),
+    ("GET", "/v1/runs/{run}", "GetRun", ""),
+    ("POST", "/v1/runs/{run}/cancel", "CancelRun", ""),
+    ("POST", "/v1/runs/{run}/pause", "PauseRun", ""),
+    ("POST", "/v1/runs/{run}/resume", "ResumeRun", ""),
+    ("GET", "/v1/runs/{run}/watch", "WatchRun", "run"),
+    ("GET", "/v1/runs/{run}/conversations", "ListConversations", ""),
+    ("GET", "/v1/runs/{run}/conversations/tail", "TailConversations", "conversation"),
+    ("GET", "/v1/runs/{run}/conversations/{conversation}", "GetConversation", ""),
+    ("GET", "/v1/dead-letters", "ListDeadLetters", ""),
+    ("POST", "/v1/dead-letters/{id}/replay", "ReplayDeadLetter", ""),
+    ("GET", "/v1/pipeline", "GetPipeline", ""),
+)
+
+
+class RunRoutes:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._encode = CachedEncoder()
+
+    def all(self) -> Iterator[HttpRoute]:
+        for method, path, name, event_name in _RPCS:
+            rpc = SERVICE.methods_by_name[name]
+            yield HttpRoute(
+                method,
+                path,
+                name,
+                comments().get(f"RunService.{name}", ""),
+                partial(self._call, rpc, event_name),
+                body=rpc.input_type if method == "POST" and "{" not in path else None,
+                answer=rpc.output_type,
+                query=rpc.input_type if method == "GET" else None,
+                media=str(Stream.media_type) if event_name else "application/json",
+                event=event_name,
+                statuses=(201, 200) if name == "StartRun" else (200,),
+            )
+        yield HttpRoute(
+            "GET",
+            "/v1/pipeline/watch",
+            "WatchPipeline",
+            "What waits where, once a second.",
+            self._watch_pipeline,
+            answer=Pipeline.DESCRIPTOR,
+            media=str(Stream.media_type),
+        )
+        yield HttpRoute(
+            "GET",
+            "/v1/runs/{run}/conversations/{conversation}/view",
+            "ViewConversation",
+            "A finished conversation as the console draws it.",
+            self._show_view,
+        )
+
+    async def _call(self, rpc: MethodDescriptor, event_name: str, context: RequestContext) -> Response:
+        request, is_post = context.request, context.request.method == "POST"
+        if is_post and request.query_params:
+            raise Refusal(
+                Code.INVALID, f"{next(iter(request.query_params))[:80]!r} is in the query: send it in the body"
+            )
+        body = await context.body() if is_post else {}
+        message = parse_message(rpc.input_type, body, request.path_params, request.query_params)
+        context.audit.target = context.audit.target or target_of(message)
+        call = getattr(self._gateway, method_name(rpc.name))
+        if event_name:
+            return await context.stream(self._events(event_name, call(message)))
+        is_new = isinstance(message, StartRunRequest) and not self._gateway.has_request(message.request_id)
+        return json_response(await call(message), 201 if is_new else 200)
+
+    async def _watch_pipeline(self, context: RequestContext) -> Response:
+        return await context.stream(self._events("pipeline", self._gateway.watch_pipeline()))
+
+    async def _events(self, name: str, messages: Any) -> AsyncIterator[bytes]:
+        async with aclosing(messages):
+            async for message in messages:
+                if isinstance(message, Skipped):
+                    yield event("skipped", {"number": message.number})
+                else:
+                    yield encoded_event(name, self._encode(message))
+        yield event("end", {})
+
+    async def _show_view(self, context: RequestContext) -> dict[str, Any]:
+        run, conversation_id = context.path_parameter("run"), context.path_parameter("conversation")
+        request = GetConversationRequest(run=run, conversation=conversation_id)
+        return await asyncio.to_thread(_view, await self._gateway.get_conversation(request))
+
+
+def _view(found: GetConversationResponse) -> dict[str, Any]:
+    # Imported here because it loads Arrow, which no start should wait for.
+    from soliloquy.dataset.view import conversation_view
+
+    reasons = None if found.accepted else found.reasons
+    view = conversation_view(found.conversation, reasons=reasons, flags=found.flags)
+    return {"recipe": found.conversation.run.recipe, "conversation": view}
