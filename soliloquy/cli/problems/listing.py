@@ -48,7 +48,7 @@ def _of_family(family: Family) -> dict[str, Any]:
     return {
         "topic": family.topic,
         "family": family.name,
-        "difficulty": family.difficulty,
+        "difficulty": family.file.difficulty,
         "steps": [kind_name(step.outline.kind) for step in family.steps],
-        "title": family.title,
+        "title": family.file.title,
     }

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
-from soliloquy.problems.bank.family import Family
+from soliloquy.problems.bank.family import Family, load_family
 from soliloquy.problems.bank.family_file import BadFamily, read_questions
-from soliloquy.problems.bank.loading import load_family
 from soliloquy.problems.bank.wording import longest_piece
 from soliloquy.problems.book import ProblemBook
 from soliloquy.runtime.seeds import seed

@@ -5,9 +5,8 @@ from itertools import product
 from pathlib import Path
 
 from soliloquy.problems.bank import number_checks, physics_checks, text_checks
-from soliloquy.problems.bank.family import Family
+from soliloquy.problems.bank.family import Family, load_family
 from soliloquy.problems.bank.family_file import BadFamily
-from soliloquy.problems.bank.loading import load_family
 from soliloquy.truth.expressions import BadExpression, Unworkable
 from soliloquy.v1.conversation_pb2 import Problem
 
@@ -46,16 +45,12 @@ def faults(path: Path, *, draws: int) -> Iterator[str]:
         yield " ".join(str(error).removeprefix(f"{path.name}: ").split())
         return
     for promise in PROMISES:
-        fault = _fault(promise, family, problems)
+        try:
+            fault = next(promise(family, problems), None)
+        except (BadExpression, Unworkable) as error:
+            fault = str(error)
         if fault:
             yield f"{promise.__name__.replace('_', ' ')}: {fault}".replace("\n", " ")
-
-
-def _fault(promise: Promise, family: Family, problems: Sequence[Problem]) -> str | None:
-    try:
-        return next(promise(family, problems), None)
-    except (BadExpression, Unworkable) as error:
-        return str(error)
 
 
 def draw_problems(family: Family, draws: int) -> Sequence[Problem]:
@@ -65,7 +60,7 @@ def draw_problems(family: Family, draws: int) -> Sequence[Problem]:
 
 
 def _extremes(family: Family) -> Iterator[int]:
-    grids = family.givens.values()
+    grids = family.file.given.values()
     first = family.count
     for grid in grids:
         first //= grid.count

@@ -1,38 +1,16 @@
-"""A family of problems: one question whose words and values vary."""
+"""A family of problems, loaded from its file: one question whose words and values vary."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
+from pathlib import Path
 
-from soliloquy.problems.bank.family_file import GivenTable
-from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep, Worksheet
-from soliloquy.problems.bank.wording import QuestionWording
+from soliloquy.problems.bank.family_file import BadFamily, ConceptTable, FamilyFile, read_family
+from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep, Worksheet, family_step
+from soliloquy.problems.bank.wording import SLOT, QuestionWording, question_wordings
 from soliloquy.runtime.seeds import digest
-from soliloquy.truth.number_format import format_number
+from soliloquy.truth.expressions import BadExpression
 from soliloquy.v1 import conversation_pb2 as pb
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Grid:
-    """The values from `low` on, in steps of `step`; each is computed when drawn."""
-
-    low: float
-    step: float
-    count: int
-
-    def value(self, position: int) -> float:
-        return float(f"{self.low + position * self.step:.10g}")
-
-    def position_of(self, text: str) -> int | None:
-        """Returns the position of a value by its written form; None if it is not on the grid."""
-        try:
-            position = round((float(text) - self.low) / self.step)
-        except (ValueError, OverflowError):
-            return None
-        return position if 0 <= position < self.count and format_number(self.value(position)) == text else None
-
-
-def grid(given: GivenTable) -> Grid:
-    return Grid(low=given.low, step=given.step, count=round((given.high - given.low) / given.step) + 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,16 +18,8 @@ class Family:
     bank: str
     topic: str
     name: str
-    title: str
-    difficulty: int
-    # None if the family calculates nothing.
-    tolerance: float | None
+    file: FamilyFile
     wordings: Sequence[QuestionWording]
-    things: Mapping[str, Sequence[str]]
-    givens: Mapping[str, Grid]
-    constants: Mapping[str, float]
-    # The unit of each given quantity and constant.
-    units: Mapping[str, str]
     steps: Sequence[StatedStep | WorkedStep]
     # A problem without its texts and numbers.
     outline: pb.Problem
@@ -63,15 +33,15 @@ class Family:
             if slots is None:
                 continue
             number, size = which, len(self.wordings)
-            for slot, words in self.things.items():
+            for slot, words in self.file.things.items():
                 number += size * words.index(slots[slot])
                 size *= len(words)
-            for symbol, grid in self.givens.items():
-                position = grid.position_of(slots[symbol])
+            for symbol, given in self.file.given.items():
+                position = given.position_of(slots[symbol])
                 if position is None:
                     break
                 number += size * position
-                size *= grid.count
+                size *= given.count
             else:
                 return number
         return None
@@ -80,21 +50,18 @@ class Family:
         """Decodes a problem's number as a mixed-radix number, one digit per choice; returns wording and worksheet."""
         rest, which = divmod(number, len(self.wordings))
         board = Worksheet()
-        for slot, words in self.things.items():
+        for slot, words in self.file.things.items():
             rest, position = divmod(rest, len(words))
             board.text[slot] = words[position]
-        for symbol, grid in self.givens.items():
-            rest, position = divmod(rest, grid.count)
-            board.write(symbol, grid.value(position), self.units[symbol])
-        for symbol, value in self.constants.items():
-            board.write(symbol, value, self.units[symbol])
+        for symbol, given in self.file.given.items():
+            rest, position = divmod(rest, given.count)
+            board.write(symbol, given.value(position), given.unit)
+        for symbol, row in self.file.constants.items():
+            board.write(symbol, row.value, row.unit)
         for step in self.steps:
             if isinstance(step, WorkedStep):
                 step.work(board, pick=number)
         return self.wordings[which], board
-
-    def source(self, number: int) -> str:
-        return f"{self.bank}/{self.name}#{number}"
 
     def problem(self, number: int) -> pb.Problem:
         """Returns the problem of a number, modulo `count`."""
@@ -104,10 +71,84 @@ class Family:
         problem.CopyFrom(self.outline)
         for step, own in zip(self.steps, problem.steps, strict=True):
             step.fill(own, board)
-        problem.source = self.source(number)
+        problem.source = f"{self.bank}/{self.name}#{number}"
         problem.id = digest(problem.source)
-        problem.question = wording.filled(board.text)
+        problem.question = wording.template.format_map(board.text)
         problem.solution = "\n".join(step.line(board) for step in self.steps)
         if problem.tolerance:
             problem.answer.CopyFrom(problem.steps[-1].result)
         return problem
+
+
+def load_family(path: Path) -> Family:
+    """Loads a family; the folder of its file names the topic, the folder above names the bank."""
+    file = read_family(path)
+    try:
+        steps = list(_steps(file))
+    except BadExpression as error:
+        raise BadFamily(f"{path.name}: {error}") from error
+    complaint = next(_contradictions(file, steps), None)
+    if complaint:
+        raise BadFamily(f"{path.name}: {complaint}")
+    choices = [*map(len, file.things.values()), *(given.count for given in file.given.values())]
+    return Family(
+        bank=path.parent.parent.name,
+        topic=path.parent.name,
+        name=path.stem,
+        file=file,
+        wordings=question_wordings(file),
+        steps=steps,
+        outline=pb.Problem(topic=path.parent.name, tolerance=file.tolerance, steps=[step.outline for step in steps]),
+        count=prod(choices, start=len(file.questions)),
+    )
+
+
+def _steps(file: FamilyFile) -> Iterator[StatedStep | WorkedStep]:
+    known = {
+        symbol: pb.Quantity(symbol=symbol, name=row.name, unit=row.unit)
+        for symbol, row in (file.given | file.constants).items()
+    }
+    converted: dict[str, str] = {}
+    for number, table in enumerate(file.steps, start=1):
+        step = family_step(table, number=number, known=known, converted=converted)
+        if isinstance(step, WorkedStep):
+            known[step.symbol] = step.outline.result
+            if table.kind == "convert" and step.expression.symbols:
+                converted[step.symbol] = step.expression.symbols[0]
+        yield step
+
+
+def _contradictions(file: FamilyFile, steps: Sequence[StatedStep | WorkedStep]) -> Iterator[str]:
+    stated = {*file.things, *file.given}
+    for question in file.questions:
+        if stated - set(SLOT.findall(question)):
+            yield f"the question {question!r} leaves out {sorted(stated - set(SLOT.findall(question)))}"
+    for text in (*file.questions, *_texts(file)):
+        if set(SLOT.findall(text)) - stated - file.constants.keys():
+            yield f"{text!r} has a slot that is neither a thing, a given quantity nor a constant"
+    last = steps[-1]
+    if file.answer and (not isinstance(last, WorkedStep) or last.symbol != file.answer):
+        yield f"the last step does not yield the answer {file.answer}"
+    yield from _unknown_symbols(file, [step for step in steps if isinstance(step, WorkedStep)])
+
+
+def _texts(file: FamilyFile) -> Iterator[str]:
+    for step in file.steps:
+        yield from (step.ask, step.explanation)
+        if isinstance(step, ConceptTable):
+            yield from step.misconceptions
+
+
+def _unknown_symbols(file: FamilyFile, steps: Sequence[WorkedStep]) -> Iterator[str]:
+    known = {*file.given, *file.constants}
+    for step in steps:
+        if not step.expression.symbols:
+            yield f"{step.expression.text!r} calculates with nothing that is given"
+        # A way that the file states comes first. The rules' own ways use the symbols of the right expression.
+        for expression in (step.expression, *(next(iter(candidates)) for candidates in step.wrong_ways)):
+            unknown = sorted(set(expression.symbols) - known)
+            if unknown:
+                yield f"{expression.text!r} uses {unknown}, which no earlier step yields"
+        if step.symbol in known:
+            yield f"{step.symbol} is the result of a step but has a value before it"
+        known.add(step.symbol)

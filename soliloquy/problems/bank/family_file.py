@@ -2,12 +2,14 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from soliloquy.problems.mistakes.wrong_ways import Strategy
+from soliloquy.truth.number_format import format_number
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 # Inserted into texts and lines of JSON without escaping.
@@ -40,6 +42,21 @@ class GivenTable(_FamilyTable):
         if self.high < self.low:
             raise ValueError(f"`high` is {self.high:g}, which is below `low`, {self.low:g}")
         return self
+
+    @cached_property
+    def count(self) -> int:
+        return round((self.high - self.low) / self.step) + 1
+
+    def value(self, position: int) -> float:
+        return float(f"{self.low + position * self.step:.10g}")
+
+    def position_of(self, text: str) -> int | None:
+        """Returns the position of a value by its written form; None if it is not among the values."""
+        try:
+            position = round((float(text) - self.low) / self.step)
+        except (ValueError, OverflowError):
+            return None
+        return position if 0 <= position < self.count and format_number(self.value(position)) == text else None
 
 
 class ConstantTable(_FamilyTable):

@@ -42,20 +42,18 @@ class StatedStep:
 
     # The step without its texts.
     outline: pb.Step
-    ask: str
-    explanation: str
-    formula: str
+    table: StepTable | ConceptTable
     # The wrong answers of students, with slots.
     wrong: Sequence[str]
 
     def line(self, board: Worksheet) -> str:
         """Returns the step's line of the solution."""
-        line = f"Step {self.outline.number}) {self.explanation.format_map(board.text)}"
-        return f"{line} {self.formula}." if self.formula else line
+        line = f"Step {self.outline.number}) {self.table.explanation.format_map(board.text)}"
+        return f"{line} {self.outline.formula}." if self.outline.formula else line
 
     def fill(self, step: pb.Step, board: Worksheet) -> None:
-        step.ask = self.ask.format_map(board.text)
-        step.explanation = self.explanation.format_map(board.text)
+        step.ask = self.table.ask.format_map(board.text)
+        step.explanation = self.table.explanation.format_map(board.text)
         for slip, working in zip(step.slips, self.wrong, strict=True):
             slip.working = working.format_map(board.text)
 
@@ -64,36 +62,34 @@ class StatedStep:
 class WorkedStep:
     # The step without its texts and numbers.
     outline: pb.Step
-    number: int
-    ask: str
-    explanation: str
+    table: StepTable
     expression: Expression
     symbol: str
     unit: str
-    wrong_ways: Sequence[WrongWays]
+    wrong_ways: WrongWays
 
     def work(self, board: Worksheet, *, pick: int) -> None:
         """Writes the result and the mistakes to the worksheet; `pick` chooses among the slips of the pen."""
         value = tidy(self.expression.value(board.values))
         working = self.expression.working.format_map(board.working)
-        board.slips[self.number] = mistakes(
-            self.wrong_ways, board.values, board.working, value=value, working=working, pick=pick + self.number
+        board.slips[self.outline.number] = mistakes(
+            self.wrong_ways, board.values, board.working, value=value, working=working, pick=pick + self.outline.number
         )
         board.write(self.symbol, value, self.unit)
 
     def line(self, board: Worksheet) -> str:
         """Returns the step's line of the solution."""
         working = self.expression.working.format_map(board.working)
-        explanation = self.explanation.format_map(board.text)
-        return f"Step {self.number}) {explanation} {self.symbol} = {working} = {board.text[self.symbol]}."
+        explanation = self.table.explanation.format_map(board.text)
+        return f"Step {self.outline.number}) {explanation} {self.symbol} = {working} = {board.text[self.symbol]}."
 
     def fill(self, step: pb.Step, board: Worksheet) -> None:
-        step.ask = self.ask.format_map(board.text)
-        step.explanation = self.explanation.format_map(board.text)
+        step.ask = self.table.ask.format_map(board.text)
+        step.explanation = self.table.explanation.format_map(board.text)
         for quantity, symbol in zip(step.inputs, self.expression.symbols, strict=True):
             quantity.value = board.values[symbol]
         step.result.value = board.values[self.symbol]
-        for slip, (working, mistaken) in zip(step.slips, board.slips[self.number], strict=True):
+        for slip, (working, mistaken) in zip(step.slips, board.slips[self.outline.number], strict=True):
             slip.working = f"{self.symbol} = {working}"
             slip.value = mistaken
 
@@ -105,20 +101,12 @@ def family_step(
     outline = pb.Step(number=number, kind=f"STEP_KIND_{table.kind.upper()}")
     if isinstance(table, ConceptTable):
         outline.slips.extend(pb.Slip() for _ in table.misconceptions)
-        return StatedStep(
-            outline=outline, ask=table.ask, explanation=table.explanation, formula="", wrong=table.misconceptions
-        )
+        return StatedStep(outline=outline, table=table, wrong=table.misconceptions)
     if table.result is None:
         outline.formula = table.formula
         outline.slips.add(strategy=pb.ERROR_STRATEGY_FORMULA)
         outline.slips.add(strategy=pb.ERROR_STRATEGY_REARRANGEMENT)
-        return StatedStep(
-            outline=outline,
-            ask=table.ask,
-            explanation=table.explanation,
-            formula=table.formula,
-            wrong=[table.wrong["formula"], table.wrong["rearrangement"]],
-        )
+        return StatedStep(outline=outline, table=table, wrong=[table.wrong["formula"], table.wrong["rearrangement"]])
     expression = parse_expression(table.expression)
     outline.MergeFrom(
         pb.Step(
@@ -129,22 +117,18 @@ def family_step(
             slips=[pb.Slip(strategy=strategy, unit=table.result.unit) for strategy in STRATEGIES],
         )
     )
+    ways = wrong_ways(
+        expression,
+        unit=table.result.unit,
+        converts=table.kind == "convert",
+        converted={symbol: converted[symbol] for symbol in expression.symbols if symbol in converted},
+        stated=table.wrong,
+    )
     return WorkedStep(
         outline=outline,
-        number=number,
-        ask=table.ask,
-        explanation=table.explanation,
+        table=table,
         expression=expression,
         symbol=table.result.symbol,
         unit=table.result.unit,
-        wrong_ways=[
-            WrongWays(strategy=way.strategy, candidates=tuple(way.candidates))
-            for way in wrong_ways(
-                expression,
-                unit=table.result.unit,
-                converts=table.kind == "convert",
-                converted={symbol: converted[symbol] for symbol in expression.symbols if symbol in converted},
-                stated=table.wrong,
-            )
-        ],
+        wrong_ways=list(map(tuple, ways)),
     )

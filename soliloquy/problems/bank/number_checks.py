@@ -29,7 +29,7 @@ def expressions_give_their_results(family: Family, problems: Sequence[Problem]) 
 
 def roundings_do_no_harm(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     """Without rounding on the way, the answer changes by less than half its tolerance."""
-    if family.tolerance is None:
+    if family.file.tolerance is None:
         return
     for problem in problems:
         values = {own.symbol: own.value for step in reversed(problem.steps) for own in step.inputs}
@@ -37,7 +37,7 @@ def roundings_do_no_harm(family: Family, problems: Sequence[Problem]) -> Iterato
             if isinstance(known, WorkedStep):
                 values[known.symbol] = known.expression.value(values)
         exact, answer = values[problem.answer.symbol], problem.answer.value
-        if not math.isclose(exact, answer, rel_tol=family.tolerance / 2):
+        if not math.isclose(exact, answer, rel_tol=family.file.tolerance / 2):
             yield f"the answer is {answer:g}, but {exact:g} without rounding on the way: {problem.question}"
 
 
@@ -49,7 +49,7 @@ def results_are_plausible(family: Family, problems: Sequence[Problem]) -> Iterat
 
 
 def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    margin = max(CLOSEST, 2 * (family.tolerance or 0))
+    margin = max(CLOSEST, 2 * (family.file.tolerance or 0))
     for problem in problems:
         for step in numeric(problem):
             begin, right = f"{step.result.symbol} = ", step.result.value

@@ -81,15 +81,15 @@ def _converts_measures(step: Step) -> bool:
 
 def _laws(family: Family) -> Sequence[Law]:
     stated = [step for step in family.steps if isinstance(step, StatedStep)]
-    return [law(step.formula) for step in stated if step.outline.kind == STEP_KIND_EQUATION]
+    return [law(step.outline.formula) for step in stated if step.outline.kind == STEP_KIND_EQUATION]
 
 
 def _quoted(step: WorkedStep, family: Family) -> Iterator[Law]:
     """Yields the laws in a step's texts: "Solve P = U × I for the current"."""
-    symbols = {*family.units, *(own.symbol for own in family.steps if isinstance(own, WorkedStep))}
-    for text in (step.ask, step.explanation):
+    symbols = _units(family).keys()
+    for text in (step.table.ask, step.table.explanation):
         # A single letter is a quantity that cancels out.
-        found = (law_between(*sides, symbols.union(LETTER.findall(text))) for sides in laws_in(text))
+        found = (law_between(*sides, symbols | set(LETTER.findall(text))) for sides in laws_in(text))
         yield from (known for known in found if known is not None)
 
 
@@ -102,6 +102,12 @@ def _holds(known: Law, values: Mapping[str, float]) -> bool:
 
 def _values(family: Family, problem: Problem) -> Mapping[str, float]:
     """Returns the value of every symbol in base units."""
-    units = {**family.units, **{step.symbol: step.unit for step in family.steps if isinstance(step, WorkedStep)}}
+    units = _units(family)
     _, board = family.board(int(problem.source.rpartition("#")[2]))
     return {symbol: unit(units[symbol]).in_base(value) for symbol, value in board.values.items()}
+
+
+def _units(family: Family) -> Mapping[str, str]:
+    """Returns the unit of every symbol."""
+    stated = {symbol: row.unit for symbol, row in (family.file.given | family.file.constants).items()}
+    return stated | {step.symbol: step.unit for step in family.steps if isinstance(step, WorkedStep)}

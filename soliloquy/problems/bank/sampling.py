@@ -57,7 +57,7 @@ def _of_topic(bank: Bank, names: Sequence[str], wanted: SampleRequest) -> Iterat
     orders = [
         (family.name, _order(family.count, seed(wanted.seed, family.name)))
         for family in families
-        if not wanted.difficulties or family.difficulty in wanted.difficulties
+        if not wanted.difficulties or family.file.difficulty in wanted.difficulties
     ]
     left = deque(orders)
     while left:
@@ -81,4 +81,4 @@ def _line(bank: Bank, pick: Pick) -> bytes:
     name, number = pick
     family = bank.family(name)
     problem = family.problem(number)
-    return problem_line(problem, {"source": problem.source, "difficulty": family.difficulty}).encode()
+    return problem_line(problem, {"source": problem.source, "difficulty": family.file.difficulty}).encode()

@@ -40,7 +40,7 @@ def wordings_differ(family: Family, problems: Sequence[Problem]) -> Iterator[str
 
 def questions_differ(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     different = len({problem.question for problem in problems})
-    wanted = DIFFERENT * len(problems) if family.givens else min(family.count, len(problems) // 10)
+    wanted = DIFFERENT * len(problems) if family.file.given else min(family.count, len(problems) // 10)
     if different < wanted:
         yield f"only {different} of {len(problems)} draws ask something else"
 
@@ -98,7 +98,7 @@ def no_step_is_asked_twice(family: Family, problems: Sequence[Problem]) -> Itera
 
 
 def concepts_need_no_number(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    if family.tolerance is not None:
+    if family.file.tolerance is not None:
         return
     for problem in problems:
         told = [slip.working for step in problem.steps for slip in step.slips]
@@ -109,7 +109,7 @@ def concepts_need_no_number(family: Family, problems: Sequence[Problem]) -> Iter
 
 def misconceptions_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     """No idea of a step, right or wrong, contains another one."""
-    for problem in problems if family.tolerance is None else ():
+    for problem in problems if family.file.tolerance is None else ():
         for step in problem.steps:
             right = step.explanation.split(". ")[0]
             ideas = [idea.rstrip(".").casefold() for idea in (right, *(slip.working for slip in step.slips))]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from soliloquy.problems.mistakes.slips import slips
+from soliloquy.problems.mistakes.slips import STRATEGIES, mistakes
 from soliloquy.problems.mistakes.wrong_ways import wrong_ways
 from soliloquy.truth.expressions import Expression, in_working, parse_expression
 from soliloquy.v1 import conversation_pb2 as pb
@@ -27,11 +27,11 @@ def file_step(
     expression: Expression | None = None,
     inputs: Sequence[pb.Quantity] = (),
     result: pb.Quantity | None = None,
-    mistakes: Sequence[pb.Slip] | None = None,
+    wrong: Sequence[pb.Slip] | None = None,
 ) -> pb.Step:
-    """Builds a step, which yields a number if it has a result; without `mistakes`, rules derive them."""
-    if mistakes is None:
-        mistakes = _other_formulas(formula) if result is None else _mistakes(expression, inputs, result, number)
+    """Builds a step, which yields a number if it has a result; without `wrong` slips, rules derive them."""
+    if wrong is None:
+        wrong = _other_formulas(formula) if result is None else _mistakes(expression, inputs, result, number)
     if result is not None and expression is not None:
         formula = formula or f"{result.symbol} = {expression.formula}"
     usual = "equation" if result is None else "compute"
@@ -44,7 +44,7 @@ def file_step(
         expression=expression.text if expression else "",
         inputs=inputs,
         result=result,
-        slips=mistakes,
+        slips=wrong,
     )
 
 
@@ -55,7 +55,13 @@ def _mistakes(
     basis = expression or parse_expression(repr(result.value))
     values = {quantity.symbol: quantity.value for quantity in inputs}
     texts = {symbol: in_working(value) for symbol, value in values.items()}
-    return slips(wrong_ways(basis, unit=result.unit), basis, values, texts, result=result, pick=number)
+    working = basis.working.format_map(texts)
+    ways = wrong_ways(basis, unit=result.unit)
+    found = mistakes(ways, values, texts, value=result.value, working=working, pick=number)
+    return [
+        pb.Slip(strategy=strategy, working=f"{result.symbol} = {working}", value=value, unit=result.unit)
+        for strategy, (working, value) in zip(STRATEGIES, found, strict=True)
+    ]
 
 
 def ask_for(explanation: str, *, number: int, symbol: str) -> str:

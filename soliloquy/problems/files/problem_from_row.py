@@ -79,7 +79,7 @@ def _stated_step(step: _WorkedStep, number: int) -> pb.Step:
         expression=step.expression,
         inputs=step.inputs,
         result=step.result,
-        mistakes=_mistakes(step),
+        wrong=_mistakes(step),
     )
 
 

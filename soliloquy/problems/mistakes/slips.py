@@ -1,7 +1,7 @@
 """Computes the mistakes at a step, one for each error strategy, with the numbers of the problem."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from soliloquy.problems.mistakes.wrong_ways import WrongWays
 from soliloquy.truth.expressions import UNWORKABLE, Expression, Values
@@ -21,32 +21,17 @@ MARGIN = 0.04
 TRANSPOSED, POINT_RIGHT, POINT_LEFT = 0, 2, 3
 
 
-def slips(
-    ways: Sequence[WrongWays],
-    right: Expression,
-    values: Values,
-    texts: Mapping[str, str],
-    *,
-    result: pb.Quantity,
-    pick: int,
-) -> list[pb.Slip]:
-    """Returns the mistakes at a step with this result."""
-    working = right.working.format_map(texts)
-    found = mistakes(ways, values, texts, value=result.value, working=working, pick=pick)
-    return [
-        pb.Slip(strategy=strategy, working=f"{result.symbol} = {working}", value=value, unit=result.unit)
-        for strategy, (working, value) in zip(STRATEGIES, found, strict=True)
-    ]
-
-
 def mistakes(
-    ways: Sequence[WrongWays], values: Values, texts: Mapping[str, str], *, value: float, working: str, pick: int
+    ways: WrongWays, values: Values, texts: Mapping[str, str], *, value: float, working: str, pick: int
 ) -> list[tuple[str, float]]:
     """Returns a working and its wrong value for each of STRATEGIES.
 
     `value` and `working` are the right ones; `pick` chooses among the slips of the pen.
     """
-    found = [_first_apart(way, values, texts, value) for way in ways]
+    found = [
+        _first_apart(candidates, values, texts, value, pick=strategy)
+        for strategy, candidates in zip(STRATEGIES[:-1], ways, strict=True)
+    ]
     mistaken = miscalculated(value, pick=pick)
     found.append((working or format_number(mistaken), mistaken))
     return found
@@ -58,16 +43,18 @@ def clearly_wrong(wrong: float, right: float) -> bool:
     return wrong != 0 and off > MARGIN * abs(wrong) and off > MARGIN * abs(right)
 
 
-def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], right: float) -> tuple[str, float]:
+def _first_apart(
+    candidates: Iterable[Expression], values: Values, texts: Mapping[str, str], right: float, *, pick: int
+) -> tuple[str, float]:
     """Returns the working and the value of the likeliest expression that is clearly wrong."""
-    for candidate in way.candidates:
+    for candidate in candidates:
         try:
             value = tidy(candidate.calculation(values))
         except UNWORKABLE:
             continue
         if clearly_wrong(value, right):
             return candidate.working.format_map(texts) or format_number(value), value
-    value = miscalculated(right, pick=way.strategy)
+    value = miscalculated(right, pick=pick)
     return format_number(value), value
 
 

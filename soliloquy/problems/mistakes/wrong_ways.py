@@ -2,15 +2,13 @@
 
 import ast
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
 from soliloquy.truth.expressions import Expression, parse_expression
-from soliloquy.v1 import conversation_pb2 as pb
 
 UNKNOWN_UNIT = 10.0
 FACTORS: dict[str, float] = tomllib.loads(Path(__file__).with_name("factors.toml").read_text("utf-8"))
@@ -26,12 +24,8 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WrongWays:
-    """The wrong expressions that a strategy may lead to, likeliest first."""
-
-    strategy: pb.ErrorStrategy
-    candidates: Iterable[Expression]
+# The wrong expressions that a wrong formula, rearrangement and conversion may lead to, likeliest first.
+WrongWays = Sequence[Iterable[Expression]]
 
 
 def wrong_ways(
@@ -39,32 +33,24 @@ def wrong_ways(
     *,
     unit: str,
     converts: bool = False,
-    converted: Mapping[str, str] | None = None,
-    stated: Mapping[Strategy, str] | None = None,
-) -> list[WrongWays]:
+    converted: Mapping[str, str] = {},
+    stated: Mapping[Strategy, str] = {},
+) -> WrongWays:
     """Returns the wrong ways for an expression: those that its file states, then those of the rules.
 
     `converts` marks a step that converts units; `converted` maps a symbol that an earlier step converted to the
     symbol that it was converted from.
     """
-    rules: tuple[tuple[Strategy, pb.ErrorStrategy, Iterator[ast.expr]], ...] = (
-        ("formula", pb.ERROR_STRATEGY_FORMULA, _other_formulas(right.tree, converts=converts)),
-        ("rearrangement", pb.ERROR_STRATEGY_REARRANGEMENT, _other_rearrangements(right.tree)),
-        (
-            "conversion",
-            pb.ERROR_STRATEGY_CONVERSION,
-            _other_conversions(right.tree, unit, converts=converts, converted=converted or {}),
-        ),
-    )
+    rules: Mapping[Strategy, Iterator[ast.expr]] = {
+        "formula": _other_formulas(right.tree, converts=converts),
+        "rearrangement": _other_rearrangements(right.tree),
+        "conversion": _other_conversions(right.tree, unit, converts=converts, converted=converted),
+    }
     return [
-        WrongWays(
-            strategy=strategy,
-            candidates=chain(
-                map(parse_expression, [stated[name]] if stated and name in stated else []),
-                (Expression(tree=tree) for tree in trees),
-            ),
+        chain(
+            map(parse_expression, [stated[name]] if name in stated else []), (Expression(tree=tree) for tree in trees)
         )
-        for name, strategy, trees in rules
+        for name, trees in rules.items()
     ]
 
 

@@ -57,7 +57,7 @@ def test_a_line_of_a_file_gives_back_all_of_its_problem(bank: Bank) -> None:
         family = bank.family(name)
         for number in (0, family.count - 1, *(STRIDE * place % family.count for place in (1, 2, 3))):
             problem = family.problem(number)
-            extra = {"source": problem.source, "difficulty": family.difficulty}
+            extra = {"source": problem.source, "difficulty": family.file.difficulty}
             row = ProblemRow.model_validate_json(problem_line(problem, extra))
             assert problem_from_row(row, problem.source) == problem
             assert row.extra == extra
@@ -112,7 +112,7 @@ def test_the_physics_bank_is_broad() -> None:
     assert sum(pb.STEP_KIND_REARRANGE in kind for kind in kinds) >= len(kinds) / 3
     assert sum(pb.STEP_KIND_CONVERT in kind for kind in kinds) >= len(kinds) / 3
     assert sum(pb.STEP_KIND_CONCEPT in kind for kind in kinds) >= 20
-    assert {family.difficulty for family in families} == {1, 2, 3}
+    assert {family.file.difficulty for family in families} == {1, 2, 3}
     topics = ("mechanics", "fluids", "heat", "waves", "optics", "electricity", "magnetism", "modern")
     assert set(BANK.by_topic) == set(topics)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from soliloquy.problems.bank.bank import FAMILIES
+from soliloquy.problems.bank.family import load_family
 from soliloquy.problems.bank.family_file import BadFamily
-from soliloquy.problems.bank.loading import load_family
 from soliloquy.truth.number_format import format_number
 
 RIGHT = (FAMILIES / "physics" / "mechanics" / "pulled_load.toml").read_text("utf-8")
@@ -39,6 +39,6 @@ def test_a_mistake_in_a_family_is_named(tmp_path: Path, old: str, changed: str, 
 def test_every_value_of_a_range_is_clean(tmp_path: Path) -> None:
     path = tmp_path / "pulled.toml"
     path.write_text(RIGHT.replace("low = 8, high = 60, step = 0.5", "low = 0.1, high = 0.9, step = 0.1"), "utf-8")
-    grid = load_family(path).givens["m"]
+    grid = load_family(path).file.given["m"]
     masses = [format_number(grid.value(position)) for position in range(grid.count)]
     assert masses == ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9"]
