@@ -18,8 +18,7 @@ from services.model.handler import ModelHandler
 from services.model.settings import ServingSettings
 from services.model.shared_adapters import CatalogUnavailable, SharedAdapters
 from services.model.shared_metrics import replica_environment
-from soliloquy.runtime.traces.opening import recorded_traces
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
 from soliloquy.v1.model_pb2 import (
     Completion,
     Delta,

@@ -28,7 +28,7 @@ from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset, listed
 from soliloquy.runs.plan import Plan, problems_of
 from soliloquy.runtime.ask import BrokenPrompt
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 INCOMPLETE = 1

@@ -11,7 +11,7 @@ from soliloquy.cli.model_serve import backend
 from soliloquy.cli.observing import endpoint
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.runs.model import ModelSettings
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 
 if TYPE_CHECKING:
     from services.model.settings import ServingSettings

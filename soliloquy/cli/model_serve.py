@@ -20,8 +20,7 @@ from soliloquy.cli.service_options import SCRIPTED, with_options
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import CannotListen, listening
-from soliloquy.runtime.traces.opening import CannotTrace, recorded_traces
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
 from soliloquy.v1.model_pb2 import Adapter
 
 if TYPE_CHECKING:

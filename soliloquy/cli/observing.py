@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from soliloquy.cli.service_options import option, with_options
 from soliloquy.runtime.logs import FORMATS, set_up
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

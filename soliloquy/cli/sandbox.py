@@ -21,8 +21,7 @@ from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.code import names
 from soliloquy.runtime.listening import CannotListen
-from soliloquy.runtime.traces.opening import CannotTrace, recorded_traces
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, Limits
 
 if TYPE_CHECKING:

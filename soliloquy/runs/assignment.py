@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from soliloquy.runs.model import ModelSettings
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 if TYPE_CHECKING:

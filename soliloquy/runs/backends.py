@@ -32,7 +32,7 @@ from soliloquy.runtime.events import (
 from soliloquy.runtime.reading import messages, open_ordinals
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.topics import TOPIC_OF
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered

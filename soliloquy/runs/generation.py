@@ -20,8 +20,7 @@ from soliloquy.runtime.driver import shortfall
 from soliloquy.runtime.events import EventTooLarge
 from soliloquy.runtime.quota import Quota
 from soliloquy.runtime.retry import CannotServe
-from soliloquy.runtime.traces.opening import CannotTrace, recorded_traces
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
 from soliloquy.runtime.transports.embedded import LogUnavailable
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Unanswered

@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError, Message
 
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS, Topic, origin
-from soliloquy.runtime.traces.ids import traceparent_of
+from soliloquy.runtime.traces.spans import traceparent_of
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,

@@ -4,12 +4,17 @@ from collections.abc import Sequence
 
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.topics import origin
+from soliloquy.runtime.traces.spans import traceparent_of
 from tests.traces.collector import Span
 
 # The messages that one handler returns.
 MOST_OUTPUTS = 3
 # Tolerance, because clocks are read before and after the measured work.
 TOLERANCE_SECONDS = 0.01
+
+
+def trace_of(conversation: str) -> str:
+    return traceparent_of(conversation).split("-")[1]
 
 
 def root(spans: Sequence[Span]) -> Span:

@@ -37,7 +37,7 @@ from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 _FOLDER = "The dataset of all written and judged problems.  [default: --out without its suffix]"

@@ -32,7 +32,7 @@ from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import generate_dataset
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.model.settings import Endpoint, Models
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.weights import base_digest, digest_of
 from soliloquy.v1.model_pb2 import Adapter
 

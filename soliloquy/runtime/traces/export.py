@@ -13,8 +13,8 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from soliloquy.runtime.instruments import counter
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.traces.recording import Recording
-from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.runtime.traces.spans import record_with
 
 # Our defaults for what the SDK reads from the environment. A killed process loses the spans of about one second.

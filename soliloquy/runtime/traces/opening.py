@@ -1,8 +1,15 @@
 """Records traces while a process serves."""
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
-from soliloquy.runtime.traces.settings import TraceSettings
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TraceSettings:
+    # URL of an OTLP collector over HTTP; empty records nothing.
+    url: str = ""
+    # The share of conversations, chosen by id.
+    share: float = 1.0
 
 
 class CannotTrace(Exception):

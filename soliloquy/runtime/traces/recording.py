@@ -21,8 +21,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace import Span as OtelSpan
 
-from soliloquy.runtime.traces.ids import SAMPLED, is_kept, traceparent_of
-from soliloquy.runtime.traces.spans import CURRENT, NOTHING, Attribute, Kind, Span
+from soliloquy.runtime.traces.spans import CURRENT, NOTHING, SAMPLED, Attribute, Kind, Span, traceparent_of
 
 NANOSECONDS = 1_000_000_000
 # Attributes with a standard OpenTelemetry name; the others get our prefix.
@@ -105,7 +104,7 @@ class Recording:
         return self._tracers[service]
 
 
-class _LiveSpan:
+class _LiveSpan(Span):
     def __init__(self, tracer: Tracer, span: OtelSpan) -> None:
         self._tracer = tracer
         self._span = span
@@ -166,6 +165,11 @@ def _context(traceparent: str) -> SpanContext | None:
         return None
     context = SpanContext(trace, span, is_remote=True, trace_flags=TraceFlags(flags))
     return context if context.is_valid and context.trace_flags.sampled else None
+
+
+def is_kept(trace: int, share: float) -> bool:
+    """Whether a trace is in the recorded share. Every process decides the same, and as OpenTelemetry does."""
+    return (trace & (2**64 - 1)) < round(share * 2**64)
 
 
 def _named(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:

@@ -4,49 +4,36 @@ A span tells what was done, how long it took and how it ended. It never contains
 and no error message, which may quote them.
 """
 
+import functools
 from collections.abc import Iterable
 from contextvars import ContextVar
-from typing import Literal, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Self
 
+from soliloquy.runtime.seeds import seed
+
+if TYPE_CHECKING:
+    from soliloquy.runtime.traces.recording import Recording
+
+SAMPLED = "01"
 Attribute = str | bool | int | float
 Kind = Literal["internal", "consumer", "client", "server"]
 
 
-class Span(Protocol):
-    """While entered, it is the parent of new spans. It records the type of an error that leaves it."""
+@functools.lru_cache(maxsize=4096)
+def traceparent_of(conversation: str) -> str:
+    """Returns the root of a conversation's trace as a W3C traceparent, sampled so that every reader may record.
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None: ...
-
-    def child(self, name: str, kind: Kind, **attributes: Attribute) -> "Span": ...
-
-    def note(self, **attributes: Attribute) -> None: ...
-
-    def event(self, name: str, **attributes: Attribute) -> None:
-        """Adds an event to the span."""
-
-    @property
-    def traceparent(self) -> str:
-        """The trace context for a callee; empty if nothing is recorded."""
+    It derives from the id, so that all work for a conversation lands in one trace, retries included.
+    """
+    trace = f"{seed('trace', conversation):016x}{seed('sampling', conversation):016x}"
+    return f"00-{trace}-{seed('root', conversation):016x}-{SAMPLED}"
 
 
-class Recorder(Protocol):
-    def continue_trace(
-        self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
-    ) -> Span: ...
+class Span:
+    """While entered, it is the parent of new spans. It records the type of an error that leaves it.
 
-    def record_root(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None: ...
-
-    def record_batch(
-        self, service: str, name: str, ids: Iterable[str], since: float, **attributes: Attribute
-    ) -> None: ...
-
-
-class _NoSpan:
-    """The span while nothing is recorded."""
-
-    traceparent = ""
+    This base records nothing; `recording` has the spans that do.
+    """
 
     def __enter__(self) -> Self:
         return self
@@ -54,20 +41,25 @@ class _NoSpan:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         pass
 
-    def child(self, name: str, kind: Kind, **attributes: Attribute) -> Span:
+    def child(self, name: str, kind: Kind, **attributes: Attribute) -> "Span":
         return self
 
     def note(self, **attributes: Attribute) -> None:
         pass
 
     def event(self, name: str, **attributes: Attribute) -> None:
-        pass
+        """Adds an event to the span."""
+
+    @property
+    def traceparent(self) -> str:
+        """The trace context for a callee; empty if nothing is recorded."""
+        return ""
 
 
-NOTHING = _NoSpan()
+NOTHING = Span()
 CURRENT: ContextVar[Span] = ContextVar("span", default=NOTHING)
 
-_recorder: Recorder | None = None
+_recorder: "Recording | None" = None
 
 
 def recording() -> bool:
@@ -75,7 +67,7 @@ def recording() -> bool:
     return _recorder is not None
 
 
-def record_with(recorder: Recorder | None) -> None:
+def record_with(recorder: "Recording | None") -> None:
     global _recorder
     _recorder = recorder
 

@@ -20,8 +20,7 @@ from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.traces import spans
 from soliloquy.runtime.traces.export import sending
-from soliloquy.runtime.traces.ids import trace_of
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.v1.sandbox_pb2 import (
     STATUS_ERROR,
     STATUS_OK,
@@ -45,6 +44,7 @@ from tests.integration.executor.support import (
 )
 from tests.integration.transport.support import until
 from tests.traces.collector import PATH, collecting
+from tests.traces.trees import trace_of
 
 if TYPE_CHECKING:
     pass

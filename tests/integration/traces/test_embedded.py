@@ -11,11 +11,10 @@ import pytest
 
 from soliloquy.client import Dataset
 from soliloquy.recipes.soliloquy import recipe
-from soliloquy.runtime.traces.ids import trace_of
 from tests.e2e.hosted import fake
 from tests.e2e.runs import command, run
 from tests.traces.collector import Collector, collecting
-from tests.traces.trees import gaps, orphans, root
+from tests.traces.trees import gaps, orphans, root, trace_of
 
 pytestmark = pytest.mark.timeout(240)
 

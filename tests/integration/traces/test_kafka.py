@@ -10,14 +10,13 @@ import pytest
 
 from soliloquy.client import Dataset
 from soliloquy.runs.assignment import SERVICES
-from soliloquy.runtime.traces.ids import trace_of
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
 from tests.e2e.runs import kill, worker_named
 from tests.integration.transport.support import until
 from tests.kafka.commands import running
 from tests.traces.collector import Collector, Span, collecting
-from tests.traces.trees import gaps, orphans, root
+from tests.traces.trees import gaps, orphans, root, trace_of
 
 pytestmark = pytest.mark.timeout(400)
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from services.model.serving import ENVIRONMENT, FAST, SERVICER
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 from tests.chart.render import CHART, Document, Values
 from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, kinds, named, objects, services
 from training.ray import ENVIRONMENT as TRAINING

@@ -21,10 +21,10 @@ from soliloquy.problems.bank.bank import bank_names
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.traces.export import sending
-from soliloquy.runtime.traces.ids import trace_of
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, LoadAdapterRequest
 from tests.traces.collector import PATH, collecting
+from tests.traces.trees import trace_of
 from tests.unit.model.answers import Held
 
 # In CI a missing library is a failure, not a reason to skip.

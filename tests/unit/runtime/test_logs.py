@@ -10,10 +10,10 @@ import pytest
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.logs import JSON, TEXT, relay, set_up
 from soliloquy.runtime.retry import Refused
-from soliloquy.runtime.traces.ids import trace_of
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1 import events_pb2
 from tests.integration.transport.support import idle, serving, student, undecodable, until
+from tests.traces.trees import trace_of
 from tests.unit.runtime.traces.growing import conversation_id, start, submitted
 
 WORDS = "the words of a student"

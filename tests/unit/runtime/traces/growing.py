@@ -10,7 +10,7 @@ from soliloquy.runtime.events import Event, Outcome, emit, first_event
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.retry import RetryPolicy
 from soliloquy.runtime.traces.export import sending
-from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1 import events_pb2
 from soliloquy.v1.conversation_pb2 import Problem

@@ -14,10 +14,9 @@ from prometheus_client import REGISTRY
 
 from soliloquy.runtime.traces import export, opening, spans
 from soliloquy.runtime.traces.export import CountingQueue, WatchedExporter, sending
-from soliloquy.runtime.traces.ids import is_kept, traceparent_of
-from soliloquy.runtime.traces.recording import Recording
-from soliloquy.runtime.traces.settings import TraceSettings
-from soliloquy.runtime.traces.spans import record_with
+from soliloquy.runtime.traces.opening import TraceSettings
+from soliloquy.runtime.traces.recording import Recording, is_kept
+from soliloquy.runtime.traces.spans import record_with, traceparent_of
 
 
 def dropped(reason: str) -> float:
