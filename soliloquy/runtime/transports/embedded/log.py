@@ -36,13 +36,8 @@ class LogUnavailable(Exception):
 class _Request:
     job: Job[Any]
     answer: "asyncio.Future[Any]"
-
-
-@dataclass(kw_only=True, slots=True)
-class _Answer:
-    future: "asyncio.Future[Any]"
     value: Any = None
-    error: BaseException | None = None
+    error: Exception | None = None
 
 
 class Log:
@@ -60,14 +55,17 @@ class Log:
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._failure: LogUnavailable | None = None
+        self._opened = asyncio.Event()
+        # The last offset of the file, and SQLite's version of its data.
+        self._end, self._version = 0, -1
         # The offset up to which each partition is purged.
         self._purged: dict[tuple[str, int], int] = {}
         self._thread = threading.Thread(target=self._serve, name="soliloquy-log", daemon=True)
-        self._opened: asyncio.Future[None] = self._loop.create_future()
 
     async def open(self) -> None:
         self._thread.start()
-        await self._opened
+        await self._opened.wait()
+        self.raise_failure()
         self._reader = _connected(self.path)
 
     async def close(self) -> None:
@@ -96,35 +94,30 @@ class Log:
 
     def _serve(self) -> None:
         try:
-            connection = _connected(self.path)
-        except sqlite3.Error as error:
-            self._post([_Answer(future=self._opened, error=unavailable(self.path, error))])
-            return
-        with closing(connection):
-            try:
+            with closing(_connected(self.path)) as connection:
                 self.partitions = _prepared(connection, self.path)
-                end, version, fresh = self._noticed(connection, 0, -1)
-            except (sqlite3.Error, LogUnavailable) as error:
-                self._post([_Answer(future=self._opened, error=unavailable(self.path, error))])
-                return
-            self._post([_Answer(future=self._opened)], fresh)
-            self._serve_requests(connection, end, version)
+                self._post([], self._appended(connection))
+                self._serve_requests(connection)
+        except (sqlite3.Error, LogUnavailable) as error:
+            self._failure = unavailable(self.path, error)
+            self._post([], {})
 
-    def _serve_requests(self, connection: sqlite3.Connection, end: int, version: int) -> None:
+    def _serve_requests(self, connection: sqlite3.Connection) -> None:
         wait, purge_at, open_for_more = SHORTEST_WAIT_SECONDS, 0.0, True
         while open_for_more:
             requests, open_for_more = self._waiting_requests(wait)
-            answers = self._answers(connection, requests) if requests else []
+            if requests:
+                self._run(connection, requests)
             try:
-                end, version, fresh = self._noticed(connection, end, -1 if requests else version)
+                fresh = self._appended(connection, wrote=bool(requests))
                 if requests and time.monotonic() >= purge_at:
                     self._transact(connection, [partial(records.purge, purged=self._purged)])
                     purge_at = time.monotonic() + PURGE_EVERY_SECONDS
             except sqlite3.Error as error:
                 self._failure, fresh = unavailable(self.path, error), {}
             wait = SHORTEST_WAIT_SECONDS if requests or fresh else min(2 * wait, LONGEST_WAIT_SECONDS)
-            if answers or fresh or self._failure:
-                self._post(answers, fresh)
+            if requests or fresh or self._failure:
+                self._post(requests, fresh)
 
     def _waiting_requests(self, wait: float) -> tuple[list[_Request], bool]:
         """Returns the waiting requests, and whether more may follow."""
@@ -138,15 +131,15 @@ class Log:
             return requests, True
         return requests, False
 
-    def _answers(self, connection: sqlite3.Connection, requests: list[_Request]) -> list[_Answer]:
+    def _run(self, connection: sqlite3.Connection, requests: list[_Request]) -> None:
         try:
             values = self._transact(connection, [request.job for request in requests])
         except Exception as error:
-            return [_Answer(future=request.answer, error=self._explained(error)) for request in requests]
-        return [_Answer(future=request.answer, value=value) for request, value in zip(requests, values, strict=True)]
-
-    def _explained(self, error: Exception) -> Exception:
-        return unavailable(self.path, error) if isinstance(error, sqlite3.Error) else error
+            for request in requests:
+                request.error = unavailable(self.path, error) if isinstance(error, sqlite3.Error) else error
+        else:
+            for request, value in zip(requests, values, strict=True):
+                request.value = value
 
     def _transact(self, connection: sqlite3.Connection, jobs: list[Job[Any]]) -> list[Any]:
         connection.execute("BEGIN IMMEDIATE")
@@ -160,30 +153,31 @@ class Log:
             raise
         return values
 
-    def _noticed(
-        self, connection: sqlite3.Connection, end: int, version: int
-    ) -> tuple[int, int, dict[tuple[str, int], int]]:
-        """Returns what was appended since `end`. `version` changes only with commits of other processes."""
-        (seen,) = connection.execute("PRAGMA data_version").fetchone()
-        if seen == version:
-            return end, version, {}
-        fresh = records.ends_after(connection, end)
-        return max(fresh.values(), default=end), seen, fresh
+    def _appended(self, connection: sqlite3.Connection, *, wrote: bool = False) -> dict[tuple[str, int], int]:
+        """Returns the last offset of each partition that has grown."""
+        # It changes only with commits of other processes.
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        if version == self._version and not wrote:
+            return {}
+        fresh = records.ends_after(connection, self._end)
+        self._end, self._version = max(fresh.values(), default=self._end), version
+        return fresh
 
-    def _post(self, answers: list[_Answer], fresh: dict[tuple[str, int], int] | None = None) -> None:
-        self._loop.call_soon_threadsafe(self._deliver, answers, fresh or {})
+    def _post(self, answered: list[_Request], fresh: dict[tuple[str, int], int]) -> None:
+        self._loop.call_soon_threadsafe(self._deliver, answered, fresh)
 
-    def _deliver(self, answers: list[_Answer], fresh: dict[tuple[str, int], int]) -> None:
+    def _deliver(self, answered: list[_Request], fresh: dict[tuple[str, int], int]) -> None:
         self.ends.update(fresh)
-        for answer in answers:
-            if answer.future.done():
+        for request in answered:
+            if request.answer.done():
                 continue
-            if answer.error:
-                answer.future.set_exception(answer.error)
+            if request.error:
+                request.answer.set_exception(request.error)
             else:
-                answer.future.set_result(answer.value)
+                request.answer.set_result(request.value)
         if fresh or self._failure:
             self._on_append({topic for topic, _ in fresh})
+        self._opened.set()
 
 
 def _connected(path: Path) -> sqlite3.Connection:

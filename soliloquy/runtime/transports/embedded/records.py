@@ -6,7 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.seeds import seed
@@ -17,14 +19,15 @@ SCHEMA = [
     statement for statement in Path(__file__).with_name("schema.sql").read_text("utf-8").split(";\n") if statement
 ]
 
-COLUMNS = "offset, topic, partition, id, key, source, time, traceparent, began, attempt, not_before, error, payload"
+# The columns that hold an attribute of the event as it is.
+_ATTRIBUTES = ("id", "key", "source", "time", "traceparent", "attempt", "not_before", "error", "payload")
+COLUMNS = ", ".join(["offset", "topic", "partition", "began", *_ATTRIBUTES])
 _VALUES = "(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_attributes = attrgetter(*_ATTRIBUTES)
 # Rows per statement: SQLite prepares a statement for every number of rows.
 _MOST_ROWS = 64
 READ_PAGE = 256
 PURGE_LIMIT = 8000
-
-_Row = tuple[int, str, int, str, str, str, float, str, str, int, float, str, bytes]
 
 
 def partition_of(key: str, partitions: int) -> int:
@@ -32,20 +35,7 @@ def partition_of(key: str, partitions: int) -> int:
 
 
 def _row(event: Event, partitions: int) -> tuple[str | int | float | bytes, ...]:
-    return (
-        event.topic,
-        partition_of(event.key, partitions),
-        event.id,
-        event.key,
-        event.source,
-        event.time,
-        event.traceparent,
-        json.dumps(event.began),
-        event.attempt,
-        event.not_before,
-        event.error,
-        event.payload,
-    )
+    return (event.topic, partition_of(event.key, partitions), json.dumps(event.began), *_attributes(event))
 
 
 def append(connection: sqlite3.Connection, events: Sequence[Event], partitions: int) -> None:
@@ -109,21 +99,9 @@ def page(
     return select
 
 
-def delivery(row: _Row, partition: Partition) -> Delivery:
-    offset, topic, _, id_, key, source, time_, traceparent, began, attempt, not_before, error, payload = row
-    event = Event(
-        id=id_,
-        topic=topic,
-        key=key,
-        payload=payload,
-        source=source,
-        time=time_,
-        traceparent=traceparent,
-        began=json.loads(began),
-        attempt=attempt,
-        not_before=not_before,
-        error=error,
-    )
+def delivery(row: tuple[Any, ...], partition: Partition) -> Delivery:
+    offset, topic, _, began, *attributes = row
+    event = Event(topic=topic, began=json.loads(began), **dict(zip(_ATTRIBUTES, attributes, strict=True)))
     return Delivery(event=event, partition=partition, offset=offset)
 
 
