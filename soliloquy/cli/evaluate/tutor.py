@@ -11,8 +11,7 @@ from click.core import ParameterSource
 
 from soliloquy.cli.evaluate.weights import Weights, running_weights
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.model.by_role import ModelByRole
-from soliloquy.runtime.model.opening import open_models
+from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 

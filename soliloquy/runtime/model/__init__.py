@@ -1,12 +1,37 @@
-"""Models: their interface, which one answers each role, and how a call survives faults on its way."""
+"""The interface of every model: scripted, hosted or our own; and how a call survives faults on its way."""
 
-from soliloquy.runtime.model.port import (
-    ChunkReceiver,
-    ListenedModel,
-    Model,
-    ModelRefused,
-    StreamingModel,
-    StreamListener,
-)
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
-__all__ = ["ChunkReceiver", "ListenedModel", "Model", "ModelRefused", "StreamListener", "StreamingModel"]
+from soliloquy.runtime.retry import Refused
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+# Receives the next chunk of an answer's text.
+ChunkReceiver = Callable[[str], None]
+# Receives chunks as the model streams. Called whenever an answer begins, also when a failed call is retried;
+# returns the receiver of that answer's chunks, or None to ignore them.
+StreamListener = Callable[[GenerateRequest], ChunkReceiver | None]
+
+
+class ModelRefused(Refused):
+    """The model rejects this request; retrying would not help."""
+
+
+class Model(Protocol):
+    async def generate(self, request: GenerateRequest) -> Completion: ...
+
+
+class StreamingModel(Protocol):
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ListenedModel:
+    """Streams every answer of a model to one listener."""
+
+    model: StreamingModel
+    stream_listener: StreamListener
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        return await self.model.generate(request, self.stream_listener)

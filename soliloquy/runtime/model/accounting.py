@@ -2,8 +2,7 @@
 
 import time
 
-from soliloquy.runtime.model import metrics
-from soliloquy.runtime.model.port import StreamingModel, StreamListener
+from soliloquy.runtime.model import StreamingModel, StreamListener, metrics
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.traces import spans

@@ -4,8 +4,7 @@ import hashlib
 import sqlite3
 from pathlib import Path
 
-from soliloquy.runtime.model import metrics
-from soliloquy.runtime.model.port import StreamingModel, StreamListener
+from soliloquy.runtime.model import StreamingModel, StreamListener, metrics
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.traces import spans

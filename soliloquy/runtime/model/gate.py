@@ -1,17 +1,102 @@
-"""Limits the concurrent calls to an endpoint and lets them pass in their order of arrival."""
+"""Limits the concurrent calls to an endpoint, and stops them while it answers none."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from soliloquy.runtime.model.breaker import Breaker
 from soliloquy.runtime.model.faults import RetryableFault
-from soliloquy.runtime.model.limit import ConcurrencyLimit
 
 # The width grows with time, so waiting calls are checked this often.
 LOOK_SECONDS = 0.1
+# Consecutive failures that open the circuit breaker, and its pauses.
+FAILURES = 10
+PAUSE_SECONDS = 0.5
+PAUSE_CAP_SECONDS = 30.0
+# Seconds between two decreases of the width.
+ROUND_SECONDS = 1.0
+# Growth of the cubic: 256 concurrent calls are back within six seconds, however low the width fell.
+GROWTH = 4.0
+
+
+@dataclass(slots=True)
+class Breaker:
+    """Stops calls to an endpoint that answers none. Open, it blocks every call until its pause is over. Then one probe
+    may pass: success closes the breaker, failure keeps it open for twice as long."""
+
+    _failures: int = 0
+    _pause: float = PAUSE_SECONDS
+    _opened_at: float | None = None
+    _probing: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._opened_at is not None
+
+    def pause(self, now: float) -> float:
+        """Returns the seconds until a call may pass; infinite while a probe is running."""
+        if self._opened_at is None:
+            return 0.0
+        return float("inf") if self._probing else max(0.0, self._opened_at + self._pause - now)
+
+    def begin(self) -> bool:
+        """Lets a call pass and returns whether it is a probe."""
+        self._probing = self.is_open
+        return self._probing
+
+    def succeeded(self) -> None:
+        """Closes the breaker, even if the call began before it opened."""
+        self._failures = 0
+        self._pause = PAUSE_SECONDS
+        self._opened_at = None
+        self._probing = False
+
+    def failed(self, now: float, *, probe: bool) -> None:
+        self._failures += 1
+        if probe:
+            self._pause = min(PAUSE_CAP_SECONDS, 2 * self._pause)
+            self._probing = False
+        if probe or (self._failures >= FAILURES and not self.is_open):
+            self._opened_at = now
+
+    def abandoned(self, *, probe: bool) -> None:
+        """The call ended without revealing anything about the endpoint."""
+        if probe:
+            self._probing = False
+
+
+@dataclass(slots=True)
+class ConcurrencyLimit:
+    """Decreases by half the share of throttled calls, as DCTCP does, so that an endpoint that throttles one call in
+    twenty stays busy. Increases as CUBIC does: quickly to the last good width, flat around it, then ever faster.
+    Adding one call per round would take minutes after a storm."""
+
+    most: int
+    _answered: int = 0
+    _throttled: int = 0
+    _cut_at: float = float("-inf")
+    _width_at_cut: int = 0
+    _cut_off: float = 0.0
+
+    def width(self, now: float) -> int:
+        if self._cut_at == float("-inf"):
+            return self.most
+        back = math.cbrt(self._cut_off / GROWTH)
+        return max(1, min(self.most, round(self._width_at_cut + GROWTH * (now - self._cut_at - back) ** 3)))
+
+    def answered(self) -> None:
+        self._answered += 1
+
+    def throttled(self, *, in_flight: int, now: float) -> None:
+        self._throttled += 1
+        if now - self._cut_at < ROUND_SECONDS:
+            return
+        self._width_at_cut = min(in_flight, self.width(now))
+        self._cut_off = self._width_at_cut * self._throttled / (self._throttled + self._answered) / 2
+        self._cut_at = now
+        self._answered = self._throttled = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,6 +107,8 @@ class Permit:
 
 
 class Gate:
+    """Lets calls pass in their order of arrival."""
+
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit = ConcurrencyLimit(most)
         self._breaker = Breaker()

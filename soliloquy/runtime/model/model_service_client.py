@@ -6,8 +6,8 @@ from collections.abc import AsyncIterable
 
 import grpc
 
+from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, TimedOut, Unreachable
-from soliloquy.runtime.model.port import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest

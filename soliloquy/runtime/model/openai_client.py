@@ -4,15 +4,15 @@ import functools
 import json
 import re
 import time
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import aiohttp
 
+from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Overloaded, Throttled, TimedOut, Unreachable
 from soliloquy.runtime.model.key import Key
-from soliloquy.runtime.model.port import ChunkReceiver, ModelRefused, StreamListener
-from soliloquy.runtime.model.retry_after import retry_after
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
@@ -25,6 +25,8 @@ MAX_WORDS = 300
 # The weaker way to enforce a schema, for an endpoint that rejects a stronger one.
 _WEAKER = {"json_schema": "json_object", "json_object": "none"}
 _BOUND, _OTHER_BOUND = "max_tokens", "max_completion_tokens"
+# Longer waits that an endpoint asks for are cut to this.
+MOST_SECONDS = 600.0
 _FINISHES = {"stop": Finish.FINISH_STOP, "length": Finish.FINISH_LENGTH}
 
 
@@ -206,6 +208,19 @@ def completion_of(content: bytes, *, asked: str) -> Completion:
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise InvalidAnswer(f"the answer is not a chat completion: {_words(content)!r}") from error
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float:
+    """Returns the seconds to wait, from a number or a date; 0 if the header is missing or unreadable."""
+    value = headers.get("Retry-After", "").strip()
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - now
+        except ValueError:
+            return 0.0
+    return min(max(0.0, seconds), MOST_SECONDS) if seconds == seconds else 0.0
 
 
 @functools.lru_cache

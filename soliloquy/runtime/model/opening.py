@@ -1,16 +1,44 @@
-"""Opens the models that the settings name."""
+"""Opens the models that the settings name, and routes each role's requests to its endpoint."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from soliloquy.runtime.model import ModelRefused, StreamingModel, StreamListener
 from soliloquy.runtime.model.accounting import CountedModel
-from soliloquy.runtime.model.by_role import ModelByRole
 from soliloquy.runtime.model.cache import AnswerCache, CachedModel
 from soliloquy.runtime.model.key import key_of
-from soliloquy.runtime.model.port import StreamingModel
 from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Models
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
+
+
+class ModelByRole:
+    """Answers each role at its endpoint with its adapter and sampling settings."""
+
+    def __init__(self, models: Models, answering: Mapping[str, StreamingModel]) -> None:
+        """`answering` maps the name of each endpoint in use to its model."""
+        self._cast = {
+            name: (
+                answering[role.endpoint],
+                GenerateRequest(
+                    adapter=role.adapter,
+                    sampling=Sampling(temperature=role.temperature, top_p=role.top_p, max_tokens=role.max_tokens),
+                ),
+            )
+            for name, role in models.roles.items()
+        }
+
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
+        try:
+            model, manner = self._cast[request.role]
+        except KeyError:
+            known = ", ".join(self._cast)
+            raise ModelRefused(f"nothing says how the role {request.role!r} is asked; there are: {known}") from None
+        own = request.sampling.temperature
+        request.MergeFrom(manner)
+        request.sampling.temperature = own or manner.sampling.temperature
+        return await model.generate(request, stream_listener)
 
 
 class OpenModels:

@@ -5,10 +5,9 @@ import random
 import time
 from typing import Protocol
 
-from soliloquy.runtime.model import metrics
+from soliloquy.runtime.model import ModelRefused, StreamListener, metrics
 from soliloquy.runtime.model.faults import EndpointRefuses, ModelFailed, RetryableFault, TimedOut
 from soliloquy.runtime.model.gate import Gate
-from soliloquy.runtime.model.port import ModelRefused, StreamListener
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest

@@ -2,7 +2,7 @@
 
 import pytest
 
-from soliloquy.runtime.model.breaker import FAILURES, PAUSE_CAP_SECONDS, PAUSE_SECONDS, Breaker
+from soliloquy.runtime.model.gate import FAILURES, PAUSE_CAP_SECONDS, PAUSE_SECONDS, Breaker
 
 
 def opened(now: float = 0.0) -> Breaker:

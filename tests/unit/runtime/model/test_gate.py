@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from soliloquy.runtime.model.breaker import FAILURES
 from soliloquy.runtime.model.faults import Throttled, Unreachable
-from soliloquy.runtime.model.gate import Gate, Permit
+from soliloquy.runtime.model.gate import FAILURES, Gate, Permit
 
 
 class Clock:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from soliloquy.runtime.model.limit import ROUND_SECONDS, ConcurrencyLimit
+from soliloquy.runtime.model.gate import ROUND_SECONDS, ConcurrencyLimit
 
 
 def refused(limit: ConcurrencyLimit, now: float, *, calls: int = 1, of: int = 1) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.runtime.model import ModelRefused, StreamListener, breaker, remote
+from soliloquy.runtime.model import ModelRefused, StreamListener, gate, remote
 from soliloquy.runtime.model.faults import (
     EndpointRefuses,
     InvalidAnswer,
@@ -110,9 +110,9 @@ async def test_a_call_that_the_endpoint_cannot_stand_is_not_made_for_ever() -> N
 
 
 async def test_while_nobody_is_there_every_call_waits_and_says_why() -> None:
-    line = Saying(*[Unreachable("refused")] * (breaker.FAILURES + 1), "well")
+    line = Saying(*[Unreachable("refused")] * (gate.FAILURES + 1), "well")
     far = model(line)
-    calls = [asyncio.create_task(far.generate(REQUEST)) for _ in range(breaker.FAILURES)]
+    calls = [asyncio.create_task(far.generate(REQUEST)) for _ in range(gate.FAILURES)]
     await until(lambda: bool(far.fault))
     async with asyncio.timeout(5):
         assert far.fault == "waits for the model at far (http://far/v1): refused"
