@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from soliloquy.client.async_runs import AsyncRuns, is_over, state_of
-    from soliloquy.client.gateway import InvalidRequest, NotFound, PermissionDenied, Tls
-    from soliloquy.client.retries import JobRefused, ServiceUnavailable
+    from soliloquy.client.calls import InvalidRequest, JobRefused, NotFound, PermissionDenied, ServiceUnavailable, Tls
     from soliloquy.client.runs import Runs
     from soliloquy.client.sandbox import Execution, Job, Limits, Sandbox
-    from soliloquy.client.values import Unserialisable
     from soliloquy.dataset.reading import Dataset, Filter, NoDataset, place_after
+    from soliloquy.runtime.values import Unserialisable
 
 __all__ = [
     "AsyncRuns",
@@ -37,13 +36,13 @@ __all__ = [
     "state_of",
 ]
 
+_ERRORS = ("InvalidRequest", "JobRefused", "NotFound", "PermissionDenied", "ServiceUnavailable")
 _NAMES = {
     "soliloquy.client.async_runs": ("AsyncRuns", "is_over", "state_of"),
-    "soliloquy.client.gateway": ("InvalidRequest", "NotFound", "PermissionDenied", "Tls"),
-    "soliloquy.client.retries": ("JobRefused", "ServiceUnavailable"),
+    "soliloquy.client.calls": (*_ERRORS, "Tls"),
     "soliloquy.client.runs": ("Runs",),
     "soliloquy.client.sandbox": ("Execution", "Job", "Limits", "Sandbox"),
-    "soliloquy.client.values": ("Unserialisable",),
+    "soliloquy.runtime.values": ("Unserialisable",),
     "soliloquy.dataset.reading": ("Dataset", "Filter", "NoDataset", "place_after"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

@@ -2,40 +2,25 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Self, TypeVar
 
 import grpc
 from google.protobuf.message import Message
 
-from soliloquy.client.gateway import Tls, open_channel, raise_refusal
-from soliloquy.client.retries import RetryBudget
-from soliloquy.client.seen import SeenConversations
-from soliloquy.v1.gateway_pb2 import (
-    CancelRunRequest,
-    DeadLetter,
-    FinishedConversation,
-    GetConversationRequest,
-    GetConversationResponse,
-    GetRunRequest,
-    ListConversationsRequest,
-    ListDeadLettersRequest,
-    ListRunsRequest,
-    PauseRunRequest,
-    ReplayDeadLetterRequest,
-    ResumeRunRequest,
-    RunStatus,
-    StartRunRequest,
-    TailConversationsRequest,
-    WatchRunRequest,
-)
+from soliloquy.client.calls import GatewayClient, RetryBudget, open_channel, raise_refusal
+from soliloquy.v1 import gateway_pb2
+from soliloquy.v1.gateway_pb2 import FinishedConversation, RunStatus
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy.v1.runs_pb2 import RunRequest, RunState
 
 _FINAL_STATES = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 # The pause before a stream is reopened that ended without an error while its run goes on.
 _REOPEN_SECONDS = 0.2
+# Conversations are listed in the order of their arrival, which may differ by this much from the order of finishing.
+_DISORDER_SECONDS = 60.0
+_REMEMBERED = 10_000
 
 T = TypeVar("T")
 
@@ -49,27 +34,11 @@ def is_over(status: RunStatus) -> bool:
     return status.state in _FINAL_STATES
 
 
-class AsyncRuns:
-    """Waits `deadline_seconds` for an answer; while it follows a run, the gateway may be away for `away_seconds`."""
-
-    def __init__(
-        self,
-        address: str,
-        *,
-        token: str = "",
-        tls: Tls | None = None,
-        deadline_seconds: float = 30.0,
-        away_seconds: float = 600.0,
-    ) -> None:
-        self._address = address
-        self._gateway = f"the gateway at {address}"
-        self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
-        self._tls = tls
-        self._deadline_seconds = deadline_seconds
-        self._away_seconds = away_seconds
-
+class AsyncRuns(GatewayClient):
     async def __aenter__(self) -> Self:
-        self._channel = open_channel(self._address, self._tls)
+        self._gateway = f"the gateway at {self.address}"
+        self._metadata = (("authorization", f"Bearer {self.token}"),) if self.token else ()
+        self._channel = open_channel(self.address, self.tls)
         self._stub = RunServiceStub(self._channel)
         return self
 
@@ -101,16 +70,16 @@ class AsyncRuns:
             enrich=enrich,
         )
         # Generated once for each call, so that a retry starts no second run.
-        request = StartRunRequest(request=run, request_id=request_id or uuid.uuid4().hex)
+        request = gateway_pb2.StartRunRequest(request=run, request_id=request_id or uuid.uuid4().hex)
         return await self._ask(self._stub.StartRun, request)
 
     async def get(self, run: str) -> RunStatus:
-        return await self._ask(self._stub.GetRun, GetRunRequest(run=run))
+        return await self._ask(self._stub.GetRun, gateway_pb2.GetRunRequest(run=run))
 
     async def list(self, state: str = "") -> AsyncGenerator[RunStatus, None]:
         """Yields the runs in this state (as state_of names it) or all, latest first, page by page."""
         async for answer in self._pages(
-            self._stub.ListRuns, ListRunsRequest(state=f"RUN_STATE_{state.upper()}" if state else None)
+            self._stub.ListRuns, gateway_pb2.ListRunsRequest(state=f"RUN_STATE_{state.upper()}" if state else None)
         ):
             for status in answer.runs:
                 yield status
@@ -118,7 +87,7 @@ class AsyncRuns:
     async def watch(self, run: str) -> AsyncGenerator[RunStatus, None]:
         """Yields the status at once and after each change, until the run is over; reconnects to a restarted gateway."""
         latest = None
-        request = WatchRunRequest(run=run)
+        request = gateway_pb2.WatchRunRequest(run=run)
         async with aclosing(self._follow(run, self._stub.WatchRun, request)) as statuses:
             async for status in statuses:
                 if status is not None and status != latest:
@@ -128,13 +97,13 @@ class AsyncRuns:
                     return
 
     async def cancel(self, run: str) -> RunStatus:
-        return await self._ask(self._stub.CancelRun, CancelRunRequest(run=run))
+        return await self._ask(self._stub.CancelRun, gateway_pb2.CancelRunRequest(run=run))
 
     async def pause(self, run: str) -> RunStatus:
-        return await self._ask(self._stub.PauseRun, PauseRunRequest(run=run))
+        return await self._ask(self._stub.PauseRun, gateway_pb2.PauseRunRequest(run=run))
 
     async def resume(self, run: str) -> RunStatus:
-        return await self._ask(self._stub.ResumeRun, ResumeRunRequest(run=run))
+        return await self._ask(self._stub.ResumeRun, gateway_pb2.ResumeRunRequest(run=run))
 
     async def conversations(
         self,
@@ -146,19 +115,21 @@ class AsyncRuns:
     ) -> AsyncGenerator[FinishedConversation, None]:
         """Yields the finished conversations, latest first; `verdict` is "accepted", "rejected" or empty for all."""
         wanted = f"VERDICT_{verdict.upper()}" if verdict else None
-        request = ListConversationsRequest(run=run, verdict=wanted, flagged=flagged, text=text)
+        request = gateway_pb2.ListConversationsRequest(run=run, verdict=wanted, flagged=flagged, text=text)
         async for answer in self._pages(self._stub.ListConversations, request):
             for finished in answer.conversations:
                 yield finished
 
-    async def conversation(self, run: str, conversation: str) -> GetConversationResponse:
+    async def conversation(self, run: str, conversation: str) -> gateway_pb2.GetConversationResponse:
         """Returns the whole conversation, and a flag for each statement in it that is untrue."""
-        return await self._ask(self._stub.GetConversation, GetConversationRequest(run=run, conversation=conversation))
+        return await self._ask(
+            self._stub.GetConversation, gateway_pb2.GetConversationRequest(run=run, conversation=conversation)
+        )
 
     async def tail(self, run: str) -> AsyncGenerator[FinishedConversation, None]:
         """Yields conversations as they finish, without end; catches up after the gateway was away."""
         seen = SeenConversations()
-        request = TailConversationsRequest(run=run)
+        request = gateway_pb2.TailConversationsRequest(run=run)
         async with aclosing(self._follow(run, self._stub.TailConversations, request)) as stream:
             async for finished in stream:
                 if finished is not None:
@@ -169,18 +140,18 @@ class AsyncRuns:
                     for missed in await seen.missed(conversations):
                         yield missed
 
-    async def dead_letters(self, run: str = "") -> AsyncGenerator[DeadLetter, None]:
+    async def dead_letters(self, run: str = "") -> AsyncGenerator[gateway_pb2.DeadLetter, None]:
         """Yields the events that no service could handle, of this run or of all runs."""
-        async for answer in self._pages(self._stub.ListDeadLetters, ListDeadLettersRequest(run=run)):
+        async for answer in self._pages(self._stub.ListDeadLetters, gateway_pb2.ListDeadLettersRequest(run=run)):
             for letter in answer.letters:
                 yield letter
 
     async def replay(self, letter: str) -> None:
         """Publishes a dead letter again, by its id."""
-        await self._ask(self._stub.ReplayDeadLetter, ReplayDeadLetterRequest(id=letter))
+        await self._ask(self._stub.ReplayDeadLetter, gateway_pb2.ReplayDeadLetterRequest(id=letter))
 
     async def _ask(self, method: Callable[..., Awaitable[T]], request: Message, seconds: float | None = None) -> T:
-        budget = RetryBudget(self._gateway, seconds or self._deadline_seconds)
+        budget = RetryBudget(self._gateway, seconds or self.deadline_seconds)
         while True:
             try:
                 return await method(request, timeout=budget.seconds_left, metadata=self._metadata)
@@ -198,11 +169,11 @@ class AsyncRuns:
 
     async def _follow(self, run: str, method: Callable[..., Any], request: Message) -> AsyncGenerator[Any, None]:
         """Yields the messages of a stream, and None each time that a stream opens."""
-        seconds = self._deadline_seconds
+        seconds = self.deadline_seconds
         while True:
             # Fails at once for an unknown run or an absent gateway; a stream would say so only with its first message.
-            await self._ask(self._stub.GetRun, GetRunRequest(run=run), seconds)
-            seconds = self._away_seconds
+            await self._ask(self._stub.GetRun, gateway_pb2.GetRunRequest(run=run), seconds)
+            seconds = self.away_seconds
             call = method(request, metadata=self._metadata)
             try:
                 yield None
@@ -214,3 +185,35 @@ class AsyncRuns:
                 await RetryBudget(self._gateway, seconds).wait(error)
             finally:
                 call.cancel()
+
+
+class SeenConversations:
+    """The conversations that a tail has yielded, so that a reconnected tail repeats none and skips none."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, None] = {}
+        # When the latest of them finished; None until the first listing, which only marks where the tail begins.
+        self._latest: float | None = None
+
+    def is_unseen(self, finished: FinishedConversation) -> bool:
+        """Marks the conversation as seen."""
+        if finished.id in self._ids:
+            return False
+        self._ids[finished.id] = None
+        self._latest = max(self._latest or 0.0, finished.finished_at)
+        if len(self._ids) > _REMEMBERED:
+            del self._ids[next(iter(self._ids))]
+        return True
+
+    async def missed(self, listed: AsyncIterator[FinishedConversation]) -> list[FinishedConversation]:
+        """Returns the unseen ones of a list that begins with the latest, oldest first; nothing for the first list."""
+        is_first, since = self._latest is None, self._latest
+        recent = []
+        async for finished in listed:
+            since = finished.finished_at if since is None else since
+            if finished.finished_at < since - _DISORDER_SECONDS:
+                break
+            recent.append(finished)
+        self._latest = self._latest or 0.0
+        unseen = [finished for finished in reversed(recent) if self.is_unseen(finished)]
+        return [] if is_first else unseen

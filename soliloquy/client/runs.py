@@ -20,7 +20,7 @@ from queue import SimpleQueue
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from soliloquy.client.async_runs import AsyncRuns
-from soliloquy.client.gateway import Tls
+from soliloquy.client.calls import GatewayClient
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -46,23 +46,12 @@ def _iterating(
     return call
 
 
-class Runs:
+class Runs(GatewayClient):
     """AsyncRuns for programs without asyncio. Its event loop runs in a thread, so that it works in a notebook too."""
 
-    def __init__(
-        self,
-        address: str,
-        *,
-        token: str = "",
-        tls: Tls | None = None,
-        deadline_seconds: float = 30.0,
-        away_seconds: float = 600.0,
-    ) -> None:
-        self._runs = AsyncRuns(
-            address, token=token, tls=tls, deadline_seconds=deadline_seconds, away_seconds=away_seconds
-        )
-
     def __enter__(self) -> Self:
+        patience = {"deadline_seconds": self.deadline_seconds, "away_seconds": self.away_seconds}
+        self._runs = AsyncRuns(self.address, token=self.token, tls=self.tls, **patience)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="runs", daemon=True)
         self._thread.start()

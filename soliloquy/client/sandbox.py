@@ -8,10 +8,9 @@ from typing import Any, Self
 
 import grpc
 
-from soliloquy.client.retries import RECONNECT_OPTIONS, RetryBudget
-from soliloquy.client.values import python_value
+from soliloquy.client.calls import RECONNECT_OPTIONS, RetryBudget
 from soliloquy.runtime.traces.spans import trace_headers
-from soliloquy.runtime.values import lane_name, status_name
+from soliloquy.runtime.values import lane_name, python_value, status_name
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Job, Limits
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub

@@ -5,7 +5,7 @@ import asyncio
 import grpc
 import pytest
 
-from soliloquy.client.retries import JobRefused, RetryBudget, ServiceUnavailable
+from soliloquy.client.calls import JobRefused, RetryBudget, ServiceUnavailable
 
 
 def failure(code: grpc.StatusCode, details: str = "why", **metadata: str) -> grpc.aio.AioRpcError:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from soliloquy.client.seen import SeenConversations
+from soliloquy.client.async_runs import SeenConversations
 from soliloquy.v1.gateway_pb2 import FinishedConversation
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from soliloquy.client.values import Unserialisable, python_value
+from soliloquy.runtime.values import Unserialisable, python_value
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 
 _ONE = Value(integer="1")

@@ -1,8 +1,11 @@
-"""Decides how long a client waits for a service, and which errors it retries."""
+"""Calls a service: which of its errors a client retries, and for how long, and which it raises."""
 
 import asyncio
 import random
 import time
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
 
 import grpc
 
@@ -17,6 +20,11 @@ RECONNECT_OPTIONS = (
     ("grpc.min_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 1_000),
 )
+_GATEWAY_OPTIONS = (
+    *RECONNECT_OPTIONS,
+    # Detects a cut connection while nothing is sent. Servers close connections that ping more often than every 300 s.
+    ("grpc.keepalive_time_ms", 310_000),
+)
 
 
 class JobRefused(ValueError):
@@ -25,6 +33,41 @@ class JobRefused(ValueError):
 
 class ServiceUnavailable(Exception):
     """No answer came in time; the message is the last error of the service or of the network."""
+
+
+class NotFound(LookupError):
+    """The gateway has no such run, conversation or dead letter."""
+
+
+class PermissionDenied(PermissionError):
+    """The token or the certificate does not permit the request."""
+
+
+class InvalidRequest(ValueError):
+    """The gateway cannot do what was requested; the message says what to change."""
+
+
+_EXCEPTIONS: Mapping[grpc.StatusCode, type[Exception]] = {
+    grpc.StatusCode.NOT_FOUND: NotFound,
+    grpc.StatusCode.UNAUTHENTICATED: PermissionDenied,
+    grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
+    grpc.StatusCode.INVALID_ARGUMENT: InvalidRequest,
+    grpc.StatusCode.ALREADY_EXISTS: InvalidRequest,
+    grpc.StatusCode.FAILED_PRECONDITION: InvalidRequest,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tls:
+    """PEM files: the gateway's certificate authority (None for the system's), and the client's certificate and key."""
+
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+    def credentials(self) -> grpc.ChannelCredentials:
+        files = (self.ca, self.key or self.certificate, self.certificate)
+        return grpc.ssl_channel_credentials(*(file.read_bytes() if file else None for file in files))
 
 
 class RetryBudget:
@@ -64,3 +107,30 @@ def pushback(error: grpc.aio.AioRpcError) -> float:
     """Returns the seconds after which the service asks to be called again, or 0."""
     milliseconds = error.trailing_metadata().get("grpc-retry-pushback-ms", "0")
     return int(milliseconds) / 1_000
+
+
+@dataclass
+class GatewayClient:
+    """Waits `deadline_seconds` for an answer; while it follows a run, the gateway may be away for `away_seconds`."""
+
+    address: str
+    _: KW_ONLY
+    token: str = field(default="", repr=False)
+    tls: Tls | None = None
+    deadline_seconds: float = 30.0
+    away_seconds: float = 600.0
+
+
+def open_channel(address: str, tls: Tls | None) -> grpc.aio.Channel:
+    if tls is None:
+        return grpc.aio.insecure_channel(address, options=_GATEWAY_OPTIONS)
+    return grpc.aio.secure_channel(address, tls.credentials(), options=_GATEWAY_OPTIONS)
+
+
+def raise_refusal(error: grpc.aio.AioRpcError) -> None:
+    """Returns if the call may be retried."""
+    exception = _EXCEPTIONS.get(error.code())
+    if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and not pushback(error):
+        exception = InvalidRequest
+    if exception is not None:
+        raise exception(error.details()) from error
