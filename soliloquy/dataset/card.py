@@ -1,13 +1,13 @@
 """Writes the dataset card: a README.md with the figures of a dataset, as the Hugging Face hub expects it."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from soliloquy.dataset import papers
+from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import counts, share, table
 from soliloquy.recipes.recipe import DEFAULT
@@ -15,7 +15,6 @@ from soliloquy.recipes.recipe import DEFAULT
 CARD = "README.md"
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
 _MODELS = "Student and tutor are both models: real students may have these misconceptions more or less often."
-_JUDGES = "Rules and models judge whether a problem is solvable, accurate and appropriate; no person has checked it."
 _PERSONS = "When a person was the student, no intent, persona or kind of mistake was drawn."
 # Options of `soliloquy generate` that the manifest records under their own names, with their defaults.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
@@ -38,9 +37,7 @@ def card(summary: DatasetSummary) -> str:
         "title": title(kept),
         "story": kept.recipe.story,
         "figures": table(("", ""), figures(kept, dropped)),
-        "mathdial": table(("", "here", "MathDial"), papers.mathdial(kept)),
-        "scaffold": table(("", "here", "ScaffoldLM"), papers.scaffold(kept)),
-        "mathwell": table(("", "here", "MATHWELL"), papers.mathwell(kept.authored + dropped.authored)),
+        "papers": "\n\n".join(_papers(kept, dropped)),
         "endings": counts("ending", kept.endings),
         "resolved": counts("resolved", kept.resolutions),
         "reasons": counts("rejected because of", dropped.reasons),
@@ -74,13 +71,20 @@ def card(summary: DatasetSummary) -> str:
         "again": f"```sh\n{command}\n```\n\n{note}" if command else note,
         "run": table(("", ""), settings(summary)),
         "hashes": table(("file", "sha256"), hashes(summary)),
-        "limits": "\n".join(f"- {limit}" for limit in limits(kept)),
+        "limits": "\n".join(f"- {limit}" for limit in limits(summary)),
     }
     # Leaves out sections without any rows.
     text = "\n## ".join(section.substitute(parts) for section in _SECTIONS if _has_content(section, parts))
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return text
+
+
+def _papers(kept: Statistics, dropped: Statistics) -> Iterator[str]:
+    """Yields the section of each recipe's paper, below the heading of the card's own figures."""
+    for figures in all_figures(kept, dropped):
+        if compared := table(("", "here", figures.paper), figures.beside(kept, dropped)):
+            yield f"## Beside {figures.paper}\n\n{compared}\n\n{figures.note}"
 
 
 def _has_content(section: Template, parts: Mapping[str, str]) -> bool:
@@ -112,7 +116,8 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
             ("turns", f"{kept.turns:,}"),
             ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}"),
             ("problems", f"{len(kept.problems):,}"),
-            *((measure, here) for measure, here, _ in papers.mathdial(kept)),
+            *kept.dialogue_measures(),
+            *kept.resolution_measures(),
             ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
             ("words an utterance, tutor", f"{kept.words_per_utterance('tutor'):.1f}"),
         ]
@@ -173,9 +178,11 @@ def hashes(summary: DatasetSummary) -> list[tuple[str, str]]:
     ]
 
 
-def limits(kept: Statistics) -> list[str]:
+def limits(summary: DatasetSummary) -> list[str]:
+    kept = summary.accepted
+    own = (figures.limit for figures in all_figures(kept, summary.rejected))
     known = [
-        *([_PERSONS if kept.persons else _MODELS] if kept.words else [_JUDGES] if kept.authored.written else []),
+        *([_PERSONS if kept.persons else _MODELS] if kept.words else filter(None, own)),
         "A number that a program checked is only as right as the program; all other statements are unproven.",
     ]
     if is_scripted(kept):

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from soliloquy.dataset.authored import AuthoredProblems
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts, word
+from soliloquy.dataset.figures import figures_of
+from soliloquy.dataset.tables import share
 from soliloquy.recipes.codes import EVALUATIONS, STATES
 from soliloquy.recipes.recipe import DEFAULT, Recipe, find
 from soliloquy.truth.utterances import bigram_entropy, uptake, words
@@ -76,8 +77,8 @@ class Statistics:
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
     # Calls by role, engine, model and adapter's digest.
     models: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    # Problems that were written to order.
-    authored: AuthoredProblems = field(default_factory=AuthoredProblems)
+    # What recipes count on their own, by recipe.
+    own: dict[str, Any] = field(default_factory=dict)
     # Reasons for rejection; a conversation may have several.
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -95,8 +96,7 @@ class Statistics:
         self.lengths += value_counts(pc.list_value_length(batch["turns"]))
         if "reasons" in batch.schema.names:
             self.reasons += value_counts(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
-        to_order = batch.filter(below(batch["problem"], "authorship").is_valid())
-        self.authored.add(to_order.select(["problem", "turns"]).to_pylist())
+        self._add_own(batch)
         turns = pc.list_flatten(batch["turns"])
         self._add_texts(below(turns, "student", "text"), below(turns, "tutor", "text"))
         student, tutor = below(turns, "student"), below(turns, "tutor")
@@ -155,6 +155,31 @@ class Statistics:
     def words_per_utterance(self, *speakers: str) -> float:
         words = sum(number * count for (who, number), count in self.words.items() if who in speakers)
         return words / max(sum(map(self.utterances, speakers)), 1)
+
+    def dialogue_measures(self) -> list[tuple[str, str]]:
+        """Returns measures of what is said; none for a dataset in which nobody speaks."""
+        if not self.words:
+            return []
+        return [
+            ("message-reply pairs", f"{self.pairs:,}"),
+            ("words an utterance", f"{self.words_per_utterance('student', 'tutor'):.1f}"),
+            ("bigram entropy", f"{self.bigram_entropy:.2f}"),
+            ("uptake", f"{self.uptake:.2f}"),
+        ]
+
+    def resolution_measures(self) -> list[tuple[str, str]]:
+        """Returns measures only for conversations that record whether the student reached the answer."""
+        resolved = self.resolutions.total()
+        outcomes = {"solved": "solved by the student alone", "revealed": "solved after the tutor revealed the answer"}
+        return [(words, share(self.resolutions[name], resolved)) for name, words in outcomes.items() if resolved]
+
+    def _add_own(self, batch: pa.RecordBatch) -> None:
+        recipes = below(batch["run"], "recipe")
+        for recipe in recipes.drop_null().unique().to_pylist():
+            figures = figures_of(recipe)
+            if figures and figures.counts:
+                own = self.own.setdefault(recipe, figures.counts())
+                own.add(batch.filter(pc.equal(recipes, recipe)))
 
     def _add_texts(self, student: pa.Array, tutor: pa.Array) -> None:
         for speaker, texts in (("student", student), ("tutor", tutor)):

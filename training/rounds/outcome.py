@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from soliloquy.dataset.authored import count_authored
 from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.mathwell.figures.authored import count_authored
 from training.evaluation.shares import wilson
 
 HEAD = (

@@ -3,22 +3,19 @@
 import click
 
 from soliloquy.cli.lazy import LazyGroup
+from soliloquy.recipes.recipe import known_recipes, part
 
 _MODULES = {
     "list": "soliloquy.cli.problems.listing",
     "show": "soliloquy.cli.problems.show",
     "sample": "soliloquy.cli.problems.sample",
-    "generate": "soliloquy.cli.problems.generating",
-    "improve": "soliloquy.cli.problems.improving",
-    "compare": "soliloquy.cli.problems.compare",
     "check": "soliloquy.cli.problems.check",
     "import": "soliloquy.cli.problems.importing",
-    "score": "soliloquy.cli.problems.score",
-    "learn-criteria": "soliloquy.cli.problems.learning",
     "dedupe": "soliloquy.cli.problems.dedupe",
-    "rate": "soliloquy.cli.problems.rate",
     "split": "soliloquy.cli.problems.split",
 }
+for _recipe in known_recipes():
+    _MODULES |= getattr(part(_recipe, "commands"), "PROBLEMS", {})
 
 
 @click.group(cls=LazyGroup, modules=_MODULES)

@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from soliloquy.dataset.exports import hf
 from soliloquy.dataset.exports.decoding import dialogues
 from soliloquy.dataset.exports.dialect import Dialect
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
 from soliloquy.dataset.exports.files import AlreadyExists, RowWriter, atomic_output, open_rows
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, find
+from soliloquy.dataset.exports.formats import hf
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
 

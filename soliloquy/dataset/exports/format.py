@@ -4,11 +4,12 @@ import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pkgutil import iter_modules
 from typing import Any
 
 from soliloquy.dataset.exports.dialogue import Dialogue
+from soliloquy.recipes.recipe import known_recipes, part
 
-NAMES = ("openai", "sharegpt", "fastchat", "soliloquies", "mathdial", "sgsm", "alpaca", "hf")
 # The parts that an export can leave out, with their descriptions.
 PARTS = {
     "prompts": "the system message with the problem",
@@ -73,8 +74,23 @@ class Format:
 
 @cache
 def find(name: str) -> Format:
-    form: Format = importlib.import_module(f"soliloquy.dataset.exports.{name}").FORMAT
+    form: Format = importlib.import_module(_modules()[name]).FORMAT
     return form
+
+
+@cache
+def _modules() -> Mapping[str, str]:
+    """Maps each format's name to its module, which has that name."""
+    packages = [importlib.import_module(f"{__package__}.formats"), *(part(name, "formats") for name in known_recipes())]
+    return {
+        module.name: f"{package.__name__}.{module.name}"
+        for package in packages
+        if package
+        for module in iter_modules(package.__path__)
+    }
+
+
+NAMES = tuple(_modules())
 
 
 def text_of(row: Mapping[str, Any], field: str) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from soliloquy.dataset.exports import dialect, hf
+from soliloquy.dataset.exports import dialect
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue, Exchange, conversation_of
 from soliloquy.dataset.exports.files import AlreadyExists, atomic_output
 from soliloquy.dataset.exports.format import ExportOptions, Row, find
+from soliloquy.dataset.exports.formats import hf
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import versions, write_manifest
 from soliloquy.dataset.rows import messages

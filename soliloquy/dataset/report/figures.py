@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from html import escape
 
-from soliloquy.dataset.authored import CRITERIA, AuthoredProblems
 from soliloquy.dataset.card import actions_of, thing
 from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, bin_start, quantile
+from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.report.plots import bars, curves, histogram, round_ticks, rows, short
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import share
@@ -22,8 +22,9 @@ def figures(kept: Statistics, dropped: Statistics, durations: Durations) -> Iter
         yield _lengths(kept)
     if kept.conversations:
         yield _outcomes(kept, dropped)
-    if kept.authored.written or dropped.authored.written:
-        yield _criteria(kept.authored + dropped.authored)
+    for own in all_figures(kept, dropped):
+        for plot in own.plots(kept, dropped):
+            yield _card(plot.title, plot.gist, bars(plot.bars, whole=plot.whole))
     if durations.collected:
         yield _throughput(durations, thing(kept))
     if kept.words:
@@ -83,16 +84,6 @@ def _outcomes(kept: Statistics, dropped: Statistics) -> str:
     resolved = bars(found, whole=kept.resolutions.total(), title="Whether the student reached the answer")
     why = bars(_most(dropped.reasons), whole=dropped.reasons.total(), faults=True, title="Rejected because of")
     return _card("Outcome", gist, ended + resolved + why)
-
-
-def _criteria(written: AuthoredProblems) -> str:
-    """Each bar counts part of the bar above it, except the last two, which count part of the solvable problems."""
-    met = {
-        "returned a number": written.ran,
-        **{criterion: written.meets[criterion] for criterion in CRITERIA},
-        "all three": written.meets_all,
-    }
-    return _card("Criteria", f"of {written.written:,} written, kept or not", bars(met, whole=written.written))
 
 
 def _throughput(durations: Durations, things: str) -> str:

@@ -72,7 +72,7 @@ def _grown(summary: DatasetSummary) -> str:
     command, note = again(summary)
     shown = f"<pre>{escape(command)}</pre>" if command else ""
     digests = hashes(summary)
-    items = "".join(f"<li>{escape(limit)}</li>" for limit in limits(summary.accepted))
+    items = "".join(f"<li>{escape(limit)}</li>" for limit in limits(summary))
     return (
         f"<section><h2>Generate it again</h2>{shown}<p>{escape(note)}</p>"
         f"{_folded('Prompts and contract', digests) if digests else ''}</section>"

@@ -62,6 +62,7 @@ def test_a_card_tells_what_its_recipe_has_and_nothing_that_it_has_not() -> None:
     made = counted()
     kept = made.accepted
     assert not [title for title in OF_SOME_RECIPES if title in card(made)]
+    kept.recipes.update(soliloquy=2, mathdial=1, scaffold=1)
     kept.learner_states.update(correct=3, confusion=1)
     kept.beliefs.update(held=2)
     kept.moves.update(focus=1, telling=3)

@@ -9,8 +9,8 @@ import pytest
 
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
-from soliloquy.dataset.authored import AuthoredProblems
 from soliloquy.dataset.rows import rows
+from soliloquy.recipes.mathwell.figures.authored import AuthoredProblems
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Commission, Conversation
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job
@@ -60,7 +60,7 @@ def test_a_function_that_does_not_run_is_never_kept_and_says_why() -> None:
 
 def test_what_noise_makes_unsolvable_or_unfit_is_found() -> None:
     counted = AuthoredProblems()
-    counted.add(rows([one.SerializeToString() for one in written()]).to_pylist())
+    counted.add(rows([one.SerializeToString() for one in written()]))
     shares = counted.shares()
     assert counted.written == sum(len(one.turns[0].calculation.attempts) for one in written())
     assert shares["solvable"] == pytest.approx(89.2, abs=6)

@@ -121,7 +121,7 @@ def test_what_is_left_out_of_the_folder_is_not_there(
 
 
 def test_the_whole_folder_is_the_conversations_as_they_were(folder: Path, tmp_path: Path) -> None:
-    from soliloquy.dataset.exports import hf
+    from soliloquy.dataset.exports.formats import hf
 
     export(Dataset(folder), "hf", tmp_path / "out", choice=ExportOptions())
     back = [message for batch in hf.read(tmp_path / "out") for message in messages(batch)]

@@ -2,8 +2,11 @@
 
 import json
 
-from soliloquy.dataset.exports import fastchat, mathdial, openai, sgsm, sharegpt, soliloquies
 from soliloquy.dataset.exports.format import ExportOptions
+from soliloquy.dataset.exports.formats import openai, sharegpt
+from soliloquy.recipes.mathdial.formats import mathdial
+from soliloquy.recipes.mathwell.formats import sgsm
+from soliloquy.recipes.soliloquy.formats import fastchat, soliloquies
 from tests.unit.dataset.small import small, told
 
 BARE = ExportOptions(leave_out=frozenset({"prompts"}))

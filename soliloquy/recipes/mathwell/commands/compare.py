@@ -10,10 +10,10 @@ from rich.console import Console
 
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.problems.measuring import MeasuringModels, measuring_options, models, near_duplicates
-from soliloquy.cli.problems.published import MEASURES, VERDICTS, beside_published
-from soliloquy.dataset.authored import count_authored
 from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.recipes.mathwell.commands.measuring import MeasuringModels, measuring_options, models, near_duplicates
+from soliloquy.recipes.mathwell.commands.published import MEASURES, VERDICTS, beside_published
+from soliloquy.recipes.mathwell.figures.authored import count_authored
 from soliloquy.runs.failure import Failure
 
 

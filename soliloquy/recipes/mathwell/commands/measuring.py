@@ -11,11 +11,11 @@ import click
 
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import EXISTING_FILE
-from soliloquy.cli.problems.labelled import word_problems
-from soliloquy.dataset.problem_measures import ProblemMeasures, SampledProblem
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
+from soliloquy.recipes.mathwell.commands.labelled import word_problems
+from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures, SampledProblem
 
 if TYPE_CHECKING:
     from training.evaluation.text_models import BertScore, Perplexity

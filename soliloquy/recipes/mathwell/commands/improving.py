@@ -18,7 +18,6 @@ from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON, LATENCY, NOISE, QUIET, SEED, count_option
-from soliloquy.cli.problems.commissioning import commission_options, writing
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.cli.training_view import ObservedTraining
@@ -27,6 +26,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
+from soliloquy.recipes.mathwell.commands.commissioning import commission_options, writing
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import generate_dataset

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.cli.problems.sheet import CannotPrint, write_sheet
+from soliloquy.recipes.mathwell.commands.sheet import CannotPrint, write_sheet
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
 ADDED = Step(explanation="Add both.", expression="a + b")

@@ -8,9 +8,9 @@ import click
 from rich.console import Console
 
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
-from soliloquy.cli.problems.labelled import word_problems
 from soliloquy.cli.tables import table
 from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.runs.failure import Failure
 
 

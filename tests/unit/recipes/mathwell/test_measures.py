@@ -2,7 +2,7 @@
 
 import pytest
 
-from soliloquy.dataset.problem_measures import SAMPLE_SIZE, ProblemMeasures
+from soliloquy.recipes.mathwell.figures.problem_measures import SAMPLE_SIZE, ProblemMeasures
 from soliloquy.truth import readability
 from soliloquy.truth.readability import dale_chall
 from tests.unit.recipes.mathwell.labelled import labelled

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
 from soliloquy.client import Dataset
-from soliloquy.dataset.exports import mathdial
 from soliloquy.dataset.exports.format import ExportOptions
+from soliloquy.recipes.mathdial.formats import mathdial
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Move, Resolution
 from tests.unit.dataset.small import small, told
 

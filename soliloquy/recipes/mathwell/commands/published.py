@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from soliloquy.dataset.authored import PUBLISHED
+from soliloquy.recipes.mathwell.figures import PUBLISHED
 
 # Short heads, so that the table fits a terminal.
 VERDICTS = {

@@ -9,7 +9,7 @@ from pydantic_core import from_json
 
 from soliloquy.dataset.exports.dialogue import Attempt, CannotConvert, Dialogue, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
-from soliloquy.dataset.exports.openai import columns
+from soliloquy.dataset.exports.formats.openai import columns
 from soliloquy.dataset.exports.prompt import prompt, read_prompt, split_prompt
 from soliloquy.dataset.exports.replies import json_text, program, read_program, read_reply, reply_text
 from soliloquy.dataset.exports.transcript import Transcript

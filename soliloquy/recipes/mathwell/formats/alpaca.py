@@ -2,9 +2,9 @@
 
 import re
 
-from soliloquy.dataset.exports import sgsm
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
+from soliloquy.recipes.mathwell.formats import sgsm
 
 _ABOUT = "Write a word problem for school children on the topic below, and a commented Python function that solves it."
 _ANY = "Write a word problem for school children, and a commented Python function that solves it."

@@ -1,20 +1,17 @@
 """Counts the word problems that were written to order, as table 2 of the MATHWELL paper does."""
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
-from soliloquy.dataset.problem_measures import ProblemMeasures
+import pyarrow as pa
+
+from soliloquy.dataset.columns import below
 from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures
 
 CRITERIA = ("solvable", "accurate", "appropriate")
-# The figures that the paper published, by model.
-PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
-    Path(__file__).with_name("published.toml").read_text("utf-8")
-)
 _COLUMNS = [
     *(f"problem.{name}" for name in ("question", "solution", "answer", "authorship")),
     "turns.calculation.attempts.execution.status",
@@ -36,8 +33,9 @@ class AuthoredProblems:
     named: int = 0
     measured: ProblemMeasures = field(default_factory=ProblemMeasures)
 
-    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        for row in rows:
+    def add(self, batch: pa.RecordBatch) -> None:
+        to_order = batch.filter(below(batch["problem"], "authorship").is_valid())
+        for row in to_order.select(["problem", "turns"]).to_pylist():
             if not any(turn["calculation"] and turn["calculation"]["attempts"] for turn in row["turns"]):
                 continue
             self.written += 1
@@ -95,7 +93,7 @@ def count_authored(dataset: Dataset) -> AuthoredProblems:
     for rejected in (False, True):
         if dataset.count(rejected=rejected):
             for batch in dataset.batches(_COLUMNS, rejected=rejected):
-                counted.add(batch.to_pylist())
+                counted.add(batch)
     return counted
 
 

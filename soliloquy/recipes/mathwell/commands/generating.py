@@ -17,8 +17,6 @@ from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON, LATENCY, NEW_FILE, NEW_FOLDER, NOISE, QUIET, SEED, count_option
-from soliloquy.cli.problems.commissioning import commission_options, writing
-from soliloquy.cli.problems.sheet import CannotPrint, write_sheet
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.dataset.columns import value_counts
@@ -34,6 +32,8 @@ from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import load_format
 from soliloquy.problems.sifting.dedupe import DedupeCounts, dedupe
 from soliloquy.problems.sifting.policy import DUPLICATES
+from soliloquy.recipes.mathwell.commands.commissioning import commission_options, writing
+from soliloquy.recipes.mathwell.commands.sheet import CannotPrint, write_sheet
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset

@@ -11,16 +11,16 @@ from rich.console import Console
 
 from soliloquy.cli.errors import reporting, writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
-from soliloquy.cli.problems.labelled import word_problems
-from soliloquy.cli.problems.measuring import measuring_options, models, near_duplicates
-from soliloquy.cli.problems.published import MEASURES, beside_published
 from soliloquy.cli.tables import table
-from soliloquy.dataset.problem_measures import ProblemMeasures
 from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.recipes.judges import BadClassifiers
+from soliloquy.recipes.mathwell.commands.labelled import word_problems
+from soliloquy.recipes.mathwell.commands.measuring import measuring_options, models, near_duplicates
+from soliloquy.recipes.mathwell.commands.published import MEASURES, beside_published
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
+from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures
 from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
 
 _TOLD = {True: "yes", False: "no", None: "undecided"}

@@ -1,0 +1,1 @@
+"""MathDial's format."""

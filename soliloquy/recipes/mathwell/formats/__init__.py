@@ -1,0 +1,1 @@
+"""Formats of word problems with programs, as MATHWELL has them."""

@@ -1,0 +1,1 @@
+"""Formats of Code Soliloquies: its own data, and what its model was tuned with."""
