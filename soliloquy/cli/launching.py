@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from soliloquy.cli.addresses import ADDRESS
+from soliloquy.recipes.recipe import folder, known_recipes
 from soliloquy.runs.failure import Failure
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ CONFIG = click.option(
     "--config",
     required=True,
     metavar="FILE|NAME",
-    help="The settings as YAML, or a shipped configuration: higgs, scaffold, smoke.",
+    help="The settings as YAML, or a shipped configuration: smoke, or the name of a recipe that has one.",
 )
 METRICS = click.option("--metrics", metavar="HOST:PORT", type=ADDRESS, help="Serve Prometheus metrics there.")
 _NEEDED = ("torch", "transformers", "peft", "yaml", "matplotlib", "tensorboard")
@@ -93,8 +94,8 @@ def configuration(named: str) -> Path:
         return Path(named)
     import training
 
-    shipped = Path(training.__file__).with_name("configs")
-    if (shipped / f"{named}.yaml").is_file():
-        return shipped / f"{named}.yaml"
-    there = ", ".join(sorted(path.stem for path in shipped.glob("*.yaml")))
-    raise Failure(f"unknown configuration {named!r}: use a YAML file, or one of {there}")
+    folders = [Path(training.__file__).parent, *map(folder, known_recipes())]
+    shipped = {path.stem: path for each in reversed(folders) for path in (each / "configs").glob("*.yaml")}
+    if named in shipped:
+        return shipped[named]
+    raise Failure(f"unknown configuration {named!r}: use a YAML file, or one of {', '.join(sorted(shipped))}")

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, canary_prompts, reporting_adapter_errors
 from soliloquy.cli.errors import reporting
-from soliloquy.cli.evaluate.higgs_run import HiggsEvaluation
 from soliloquy.cli.evaluate.tutor import Tutor, at_most
 from soliloquy.cli.evaluate.weights import Weights
 from soliloquy.cli.kafka_options import kafka_options
@@ -20,6 +19,7 @@ from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, QUIET, count_option
 from soliloquy.cli.training_view import ObservedTraining, serving_metrics
 from soliloquy.dataset.storage import Storage
+from soliloquy.recipes.soliloquy.evaluate.evaluation import HiggsEvaluation
 from soliloquy.runtime.model.settings import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Unanswered
@@ -132,14 +132,14 @@ def retrain(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _VersionEvaluation:
-    """Evaluates versions in this process, like `soliloquy evaluate higgs --weights`."""
+    """Evaluates versions in this process, like `soliloquy evaluate soliloquy --weights`."""
 
     base: Path
     evaluation: "EvaluationPolicy"
     quiet: bool
 
     def evaluate(self, adapter: Path | None, out: Path) -> Mapping[str, Any]:
-        from training.evaluation.higgs.page import page
+        from soliloquy.recipes.soliloquy.evaluate.page import page
         from training.evaluation.report import write_report
 
         weights = Weights(folder=self.base, adapter=adapter, free=False)

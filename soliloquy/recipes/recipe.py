@@ -154,6 +154,14 @@ def part(recipe: str, name: str) -> ModuleType | None:
     return importlib.import_module(module) if find_spec(module) else None
 
 
+def folder(recipe: str) -> Path:
+    """Returns the folder of a recipe's package without importing the recipe."""
+    found = find_spec(_package(recipe))
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
 def _package(name: str) -> str:
     try:
         return known_recipes()[name]

@@ -13,12 +13,13 @@ from soliloquy.runtime.ask import BrokenPrompt, Prompt
 
 
 class Templates:
-    """The files of `<recipe>/prompts`; a slot is written $question, a literal dollar $$."""
+    """The files of a folder of prompts; a slot is written $question, a literal dollar $$."""
 
-    def __init__(self, folder: Path, slots: Mapping[str, Collection[str]]) -> None:
+    def __init__(self, folder: Path, slots: Mapping[str, Collection[str]], *, recipe: str = "") -> None:
+        """Unless the recipe is named, it is the folder's parent."""
         self.folder = folder
         self._slots = slots
-        self._recipe = folder.parent.name
+        self._recipe = recipe or folder.parent.name
         # Each process reads its prompts once; edits apply to the next one.
         self._text = functools.cache(self._read)
         self._sections = functools.cache(self._split)

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.unit.training.evaluation.dialogues import drawn, results, tutoring
-from training.evaluation.mathdial.baseline import next_step
-from training.evaluation.mathdial.figures import CURVES, figures
+from soliloquy.recipes.mathdial.evaluate.baseline import next_step
+from soliloquy.recipes.mathdial.evaluate.figures import CURVES, figures
+from tests.unit.recipes.mathdial.evaluate.dialogues import drawn, results, tutoring
 
 COUNT = 200
 

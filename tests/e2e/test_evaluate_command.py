@@ -12,7 +12,7 @@ FILES = ("report.json", "report.md", "report.svg", "cases.jsonl")
 
 
 def evaluate(out: Path, *options: str) -> list[str]:
-    return [SOLILOQUY, "evaluate", "higgs", "--questions", "3", "--seed", "9", "--out", str(out), *options]
+    return [SOLILOQUY, "evaluate", "soliloquy", "--questions", "3", "--seed", "9", "--out", str(out), *options]
 
 
 @pytest.fixture(scope="module")

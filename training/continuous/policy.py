@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from training.evaluation.higgs.judging import METRICS
+from soliloquy.recipes.soliloquy.evaluate.judging import METRICS
 from training.settings import CannotTrain
 
 SHIPPED = Path(__file__).with_name("policy.toml")

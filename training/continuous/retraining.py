@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from soliloquy.recipes.soliloquy.evaluate.judging import METRICS
 from soliloquy.runtime.weights import base_digest
 from training.adapters.activation import Activation, NotActivated
 from training.adapters.canary import Canary
@@ -19,7 +20,6 @@ from training.adapters.version import Version, read_version
 from training.continuous.folder import RetrainingFolder, RoundFolder, RoundOutcome, RoundPlan
 from training.continuous.policy import Figures, Policy
 from training.continuous.sources import Source
-from training.evaluation.higgs.judging import METRICS
 from training.evaluation.report import read_report
 from training.folder import Job, TrainingFolder
 from training.freeze import LeaveOut

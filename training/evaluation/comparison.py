@@ -28,17 +28,18 @@ def read(folders: Sequence[Path]) -> dict[str, SavedEvaluation]:
     found = [_read(folder) for folder in folders]
     first = found[0]
     for other in found[1:]:
+        if other.cases == first.cases:
+            continue
         protocols = [one.report["protocol"] for one in (other, first)]
         if protocols[0] != protocols[1]:
             raise Incomparable(
                 f"{other.folder} is an evaluation by {protocols[0]} and {first.folder} one by {protocols[1]}: "
                 "compare evaluations of one protocol"
             )
-        if other.cases != first.cases:
-            raise Incomparable(
-                f"{other.folder} and {first.folder} have different cases: evaluate both with the same --questions or "
-                "--dialogues, --seed, --problems and --trained"
-            )
+        raise Incomparable(
+            f"{other.folder} and {first.folder} have different cases: evaluate both with the same --questions or "
+            "--dialogues, --seed, --problems and --trained"
+        )
     names = [evaluation.report["name"] for evaluation in found]
     return {
         name if names.count(name) == 1 else f"{name} ({evaluation.folder})": evaluation

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from soliloquy.recipes.recipe import DEFAULT, folder
 from training.small.commands import soliloquy
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))
@@ -45,7 +46,7 @@ class SmallModel:
         self._evaluate("untrained", self.out / "untrained")
         self._evaluate("pretrained", pretrained)
         self._evaluate("tuned", pretrained, "--adapter", str(self.out / "tuned" / "adapter"))
-        judged = [str(self.out / f"higgs-{name}") for name in ("untrained", "pretrained", "tuned")]
+        judged = [str(self.out / f"evaluation-{name}") for name in ("untrained", "pretrained", "tuned")]
         soliloquy("evaluate", "compare", *judged, "--out", str(self.out))
 
     def _problems(self, name: str) -> Path:
@@ -63,17 +64,16 @@ class SmallModel:
         soliloquy("generate", *wanted, "--out", str(self.out / name))
 
     def _begin(self) -> None:
-        folder = self.out / "untrained"
-        if (folder / "config.json").is_file():
+        begun = self.out / "untrained"
+        if (begun / "config.json").is_file():
             return
         # These imports take seconds.
-        from soliloquy.recipes.soliloquy.prompting import FOLDER
         from training.small.base import make_base
         from training.source import conversations
 
         read = conversations(str(self.out / "pretraining"))
-        parameters = make_base(folder, read, FOLDER, _SETTINGS["shape"], seed=self.seed)
-        print(f"{folder}: {parameters:,} parameters with random values")
+        parameters = make_base(begun, read, folder(DEFAULT) / "prompts", _SETTINGS["shape"], seed=self.seed)
+        print(f"{begun}: {parameters:,} parameters with random values")
 
     def _train(self, name: str, settings: str, base: Path, data: Path, steps: int) -> None:
         if (self.out / name / "report.json").is_file():
@@ -86,7 +86,7 @@ class SmallModel:
 
     def _evaluate(self, name: str, weights: Path, *adapter: str) -> None:
         """Evaluates free output, without a grammar."""
-        out = self.out / f"higgs-{name}"
+        out = self.out / f"evaluation-{name}"
         if (out / "report.json").is_file():
             return
         learned = [part for data in ("pretraining", "stream") for part in ("--trained", str(self.out / data))]
@@ -99,7 +99,7 @@ class SmallModel:
             str(self.seed),
         ]
         put += ["--weights", str(weights), *adapter, "--free", "--max-tokens", _MAX_TOKENS, "--name", name]
-        soliloquy("evaluate", "higgs", *put, *learned, "--out", str(out))
+        soliloquy("evaluate", DEFAULT, *put, *learned, "--out", str(out))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,12 +1,17 @@
 """`soliloquy evaluate`."""
 
+from importlib.util import find_spec
+
 import click
 
 from soliloquy.cli.lazy import LazyGroup
+from soliloquy.recipes.recipe import known_recipes
 
-_MODULES = {name: f"soliloquy.cli.evaluate.{name}" for name in ("higgs", "mathdial", "scaffold", "compare")}
+_OF_RECIPES = {
+    name: f"{package}.evaluate.command" for name, package in known_recipes().items() if find_spec(f"{package}.evaluate")
+}
 
 
-@click.group(cls=LazyGroup, modules=_MODULES)
+@click.group(cls=LazyGroup, modules=_OF_RECIPES | {"compare": "soliloquy.cli.evaluate.compare"})
 def evaluate() -> None:
     """Evaluate models as tutors, and compare the results."""

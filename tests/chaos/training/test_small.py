@@ -28,7 +28,7 @@ def _make(folder: Path) -> None:
 
 
 def _report(folder: Path, name: str) -> Any:
-    return json.loads((folder / f"higgs-{name}" / "report.json").read_text("utf-8"))
+    return json.loads((folder / f"evaluation-{name}" / "report.json").read_text("utf-8"))
 
 
 @pytest.mark.timeout(1800)
@@ -45,7 +45,7 @@ def test_no_question_that_is_put_was_learned(made: Path) -> None:
     from training.source import conversations
 
     learned = {each.problem.question for data in ("pretraining", "stream") for each in conversations(str(made / data))}
-    put = [json.loads(line) for line in (made / "higgs-tuned" / "cases.jsonl").read_text("utf-8").splitlines()]
+    put = [json.loads(line) for line in (made / "evaluation-tuned" / "cases.jsonl").read_text("utf-8").splitlines()]
     assert put
     assert learned.isdisjoint(case["question"] for case in put)
 
@@ -53,11 +53,11 @@ def test_no_question_that_is_put_was_learned(made: Path) -> None:
 @pytest.mark.timeout(1800)
 def test_a_stage_that_is_done_is_passed_over_and_one_that_is_lost_comes_out_the_same(made: Path) -> None:
     kept = (made / "pretrained" / "model" / "model.safetensors").stat().st_mtime_ns
-    judged = (made / "higgs-tuned" / "cases.jsonl").read_bytes()
-    (made / "higgs-tuned" / "report.json").unlink()
+    judged = (made / "evaluation-tuned" / "cases.jsonl").read_bytes()
+    (made / "evaluation-tuned" / "report.json").unlink()
     _make(made)
     assert (made / "pretrained" / "model" / "model.safetensors").stat().st_mtime_ns == kept
-    assert (made / "higgs-tuned" / "cases.jsonl").read_bytes() == judged
+    assert (made / "evaluation-tuned" / "cases.jsonl").read_bytes() == judged
 
 
 @pytest.mark.timeout(1800)

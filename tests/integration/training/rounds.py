@@ -10,13 +10,13 @@ from soliloquy.dataset.manifest import read_manifest, shards_of, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
+from soliloquy.recipes.soliloquy.evaluate.figures import figures
+from soliloquy.recipes.soliloquy.evaluate.page import page
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
-from tests.unit.training.evaluation.higgs_cases import drawn, results
+from tests.unit.recipes.soliloquy.evaluate.cases import drawn, results
 from training.continuous.folder import RoundOutcome
-from training.evaluation.higgs.figures import figures
-from training.evaluation.higgs.page import page
 from training.evaluation.report import write_report
 
 

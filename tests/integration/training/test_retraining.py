@@ -15,8 +15,8 @@ from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Evaluating, Killed, Noted, grow, until_done
-from tests.unit.training.evaluation.higgs_cases import SCRIPTED
-from tests.unit.training.evaluation.test_higgs import NEVER
+from tests.unit.recipes.soliloquy.evaluate.cases import SCRIPTED
+from tests.unit.recipes.soliloquy.evaluate.test_evaluation import NEVER
 from tests.unit.training.growing import conversations
 from training.adapters.registry import Active, Registry
 from training.adapters.version import Version

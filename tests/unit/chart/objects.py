@@ -16,7 +16,7 @@ SERVED: Values = {
 }
 TRAINED: Values = {
     "training": {
-        "args": ["--config", "higgs", "--base", "/models/base", "--data", "s3://bucket/run", "--name", "it's"],
+        "args": ["--config", "soliloquy", "--base", "/models/base", "--data", "s3://bucket/run", "--name", "it's"],
         "freeze": ["--out", "/trained/frozen"],
         "rayJob": {"enabled": True},
         "cronJob": {"enabled": True},
@@ -36,7 +36,7 @@ RETRAINED: Values = {
     "training": {
         "retraining": {
             "enabled": True,
-            "args": ["--config", "higgs", "--base", "/models/base", "--name", "tutor", "--registry", "/adapters"],
+            "args": ["--config", "soliloquy", "--base", "/models/base", "--name", "tutor", "--registry", "/adapters"],
         }
     },
 }

@@ -177,7 +177,7 @@ def of(path: str, value: object) -> dict[str, Any]:
         ([KAFKA, of("training.cronJob.enabled", True)], "training.args is empty"),
         ([KAFKA, of("training.retraining.enabled", True)], "training.retraining.args is empty"),
         (
-            [KAFKA, of("training.retraining", {"enabled": True, "args": ["--config", "higgs"]})],
+            [KAFKA, of("training.retraining", {"enabled": True, "args": ["--config", "soliloquy"]})],
             "training.retraining.enabled requires model.engine ray",
         ),
         (

@@ -58,7 +58,7 @@ def test_what_cannot_be_evaluated_is_one_line(
     options: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(commands, ["evaluate", "higgs", "--out", "out", *options])
+    result = CliRunner().invoke(commands, ["evaluate", "soliloquy", "--out", "out", *options])
     assert result.exit_code == 2
     assert line in result.stderr
     assert not (tmp_path / "out").exists()
@@ -129,12 +129,15 @@ def test_dialogues_that_cannot_be_evaluated_are_one_line(
     assert not (tmp_path / "out").exists()
 
 
-def test_evaluations_by_two_protocols_are_not_compared(tmp_path: Path) -> None:
+def test_evaluations_by_two_protocols_are_compared_only_if_their_cases_are_the_same(tmp_path: Path) -> None:
     data = grow(tmp_path / "data", recipe="mathdial")
     for name in ("one", "two"):
         evaluate("mathdial", "--tutor", str(data), "--quiet", "--out", str(tmp_path / name))
-    report = tmp_path / "two" / "report.json"
-    report.write_text(report.read_text("utf-8").replace('"protocol": "mathdial"', '"protocol": "higgs"'), "utf-8")
+    path = tmp_path / "two" / "report.json"
+    report = json.loads(path.read_bytes()) | {"protocol": "another"}
+    path.write_text(json.dumps(report), "utf-8")
+    assert evaluate("compare", str(tmp_path / "one"), str(tmp_path / "two")).exit_code == 0
+    path.write_text(json.dumps(report | {"cases": report["cases"] | {"sha256": "others"}}), "utf-8")
     result = evaluate("compare", str(tmp_path / "one"), str(tmp_path / "two"))
     assert result.exit_code == 2
-    assert "two is an evaluation by higgs and" in result.stderr
+    assert "two is an evaluation by another and" in result.stderr

@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 
 import training
-from soliloquy.recipes.recipe import ReplyContext
+from soliloquy.recipes.recipe import ReplyContext, folder, known_recipes
 from training.settings import CannotTrain, read_settings
 
-CONFIGS = Path(training.__file__).with_name("configs")
+CONFIGS = {
+    path.stem: path
+    for place in (Path(training.__file__).parent, *map(folder, known_recipes()))
+    for path in sorted((place / "configs").glob("*.yaml"))
+}
 
 
 @pytest.mark.parametrize(
@@ -33,25 +37,25 @@ def test_what_is_wrong_with_a_configuration_is_one_line(tmp_path: Path, text: st
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("file", sorted(CONFIGS.glob("*.yaml")), ids=lambda file: str(file.stem))
+@pytest.mark.parametrize("file", CONFIGS.values(), ids=CONFIGS.keys())
 def test_every_configuration_that_comes_along_is_one(file: Path) -> None:
     assert read_settings(file).sequence_length > 2000
 
 
-def test_higgs_is_trained_as_the_paper_says() -> None:
-    settings = read_settings(CONFIGS / "higgs.yaml")
+def test_soliloquy_is_trained_as_the_paper_says() -> None:
+    settings = read_settings(CONFIGS["soliloquy"])
     assert settings.lora.targets == ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
     assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-4, 25, 48)
 
 
 def test_scaffold_is_trained_as_the_paper_says() -> None:
-    settings = read_settings(CONFIGS / "scaffold.yaml")
+    settings = read_settings(CONFIGS["scaffold"])
     assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-5, 2, 64)
     assert (settings.sequence_length, settings.validation_share, settings.precision) == (12_288, 0.01, "bf16")
 
 
 def test_mathdial_is_trained_as_the_paper_says_and_its_ablation_is_a_setting(tmp_path: Path) -> None:
-    settings = read_settings(CONFIGS / "mathdial.yaml")
+    settings = read_settings(CONFIGS["mathdial"])
     assert (settings.learning_rate, settings.epochs, settings.decay, settings.warmup_share) == (
         6.25e-5,
         10,
@@ -64,7 +68,7 @@ def test_mathdial_is_trained_as_the_paper_says_and_its_ablation_is_a_setting(tmp
         ReplyContext(move=True, grounding=True),
     )
     variant = tmp_path / "without.yaml"
-    text = (CONFIGS / "mathdial.yaml").read_text("utf-8")
+    text = CONFIGS["mathdial"].read_text("utf-8")
     variant.write_text(text.replace("given: {move: true, grounding: true}", "given: {move: false, grounding: false}"))
     assert read_settings(variant).given == ReplyContext(move=False, grounding=False)
     assert read_settings(variant).digest != settings.digest

@@ -165,10 +165,10 @@
 {{- $model := .Values.model -}}
 {{- with .Values.training -}}
 {{- if and (or .rayJob.enabled .cronJob.enabled) (not .args) -}}
-{{- fail "training.args is empty: set the arguments of `soliloquy train`, e.g. [--config, higgs, --base, /models/base, --data, s3://bucket/run, --name, tutor, --out, /trained]" -}}
+{{- fail "training.args is empty: set the arguments of `soliloquy train`, e.g. [--config, soliloquy, --base, /models/base, --data, s3://bucket/run, --name, tutor, --out, /trained]" -}}
 {{- end -}}
 {{- if and .retraining.enabled (not .retraining.args) -}}
-{{- fail "training.retraining.args is empty: set the arguments of `soliloquy retrain`, e.g. [--config, higgs, --base, /models/base, --name, tutor, --registry, s3://bucket/adapters, --cache, /adapters]" -}}
+{{- fail "training.retraining.args is empty: set the arguments of `soliloquy retrain`, e.g. [--config, soliloquy, --base, /models/base, --name, tutor, --registry, s3://bucket/adapters, --cache, /adapters]" -}}
 {{- end -}}
 {{- if and .retraining.enabled (ne $model.engine "ray") -}}
 {{- fail "training.retraining.enabled requires model.engine ray: the model service that serves the trained adapters" -}}

@@ -72,9 +72,7 @@ _COLUMNS = {
     type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
     help="The weights that write and are trained.  [default: no training]",
 )
-@click.option(
-    "--config", metavar="FILE|NAME", help="Training settings: a YAML file, or a shipped one such as higgs or smoke."
-)
+@click.option("--config", metavar="FILE|NAME", help="Training settings: a YAML file, or a shipped one such as smoke.")
 @click.option("--start", metavar="DIR|URL", help="A dataset of problems to learn from as well.")
 @SEED
 @click.option(

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.training.evaluation.higgs_cases import NOISY, SCRIPTED, drawn, results, shared_cases
+from soliloquy.recipes.soliloquy.evaluate.figures import figures
+from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase
+from soliloquy.recipes.soliloquy.evaluate.page import page
+from soliloquy.recipes.soliloquy.evaluate.protocol import DrawnCases
+from tests.unit.recipes.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
 from training.evaluation.comparison import Incomparable, read
 from training.evaluation.comparison import page as comparison
-from training.evaluation.higgs.figures import figures
-from training.evaluation.higgs.judging import METRICS, JudgedCase
-from training.evaluation.higgs.page import page
-from training.evaluation.higgs.protocol import DrawnCases
 from training.evaluation.report import format_share, write_report
 from training.evaluation.shares import Proportion, wilson
 
 
 def written(folder: Path, name: str, cases: DrawnCases, found: list[JudgedCase]) -> Path:
     report = {
-        "protocol": "higgs",
+        "protocol": "soliloquy",
         "name": name,
         "cases": {"put": "3 questions of `physics`, seed 5", "sha256": cases.digest},
         "titles": METRICS,

@@ -1,0 +1,93 @@
+"""Holds dialogues with students who believe in a wrong solution; every tutor meets the same students."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, reaches
+from soliloquy.recipes.mathdial.evaluate.judging import MOST, JudgedDialogue, judge
+from soliloquy.recipes.recipe import Recipe
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.model import Model, ModelRefused
+from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.runtime.seeds import digest
+from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem
+from soliloquy.v1.runs_pb2 import Run
+from training.evaluation.recipe_loop import RecipeLoop, TooFewCases, run_bounded
+
+RECIPE = "mathdial"
+# The number of problems to try per dialogue: most have a confusion if the student's model errs at all.
+_LOOKED_AT = 20
+# The opening turn, and one for each of the student's messages.
+_MAX_TURNS = MOST + 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DrawnDialogues:
+    # Their problems have a confusion; none has started.
+    conversations: Sequence[Conversation]
+    # Problems without a confusion.
+    passed_over: int
+
+    @property
+    def digest(self) -> str:
+        put = [[one.id, one.problem.question, one.problem.enrichment.confusion.solution] for one in self.conversations]
+        return hashlib.sha256(json.dumps(put).encode()).hexdigest()
+
+
+async def draw_dialogues(
+    problems: Iterable[Problem], recipe: Recipe, model: Model, *, seed: int, dialogues: int, at_once: int
+) -> DrawnDialogues:
+    """Draws a dialogue about each of the first problems with a numeric answer and a confusion of `model`."""
+    run = Run(id=f"{RECIPE}-{seed}", recipe=RECIPE, seed=seed, max_turns=_MAX_TURNS, max_attempts=1, enrich=True)
+
+    async def enriched(problem: Problem) -> Enrichment:
+        return await recipe.planner(problem, Ask(model=model, role="planner", origin=(run.id, problem.id)))
+
+    found: list[Conversation] = []
+    passed_over = 0
+    asked = islice(problems, _LOOKED_AT * dialogues)
+    while len(found) < dialogues and (batch := list(islice(asked, min(at_once, dialogues - len(found))))):
+        for problem, enrichment in zip(batch, await run_bounded(batch, enriched, at_once=at_once), strict=True):
+            if not enrichment.confusion.solution:
+                passed_over += 1
+                continue
+            one = Conversation(id=digest(run.id, problem.id), run=run, ordinal=len(found), problem=problem)
+            one.problem.enrichment.confusion.CopyFrom(enrichment.confusion)
+            found.append(one)
+    if len(found) < dialogues:
+        raise TooFewCases(
+            f"only {len(found)} of {dialogues} dialogues are possible, {passed_over} problems have no confusion: "
+            "ask for fewer, or use other --problems"
+        )
+    return DrawnDialogues(conversations=found, passed_over=passed_over)
+
+
+async def hold_dialogues(
+    conversations: Sequence[Conversation],
+    loop: RecipeLoop,
+    *,
+    at_once: int,
+    on_result: Callable[[JudgedDialogue], None],
+) -> list[JudgedDialogue]:
+    """Holds each dialogue until the student reaches the answer, has answered ten times, or the tutor ends it."""
+
+    async def hold(conversation: Conversation) -> JudgedDialogue:
+        wanted = ExpectedAnswer.from_problem(conversation.problem)
+        assert wanted is not None
+
+        latest = conversation
+
+        def enough(so_far: Conversation) -> bool:
+            nonlocal latest
+            latest = so_far
+            return len(so_far.turns) > MOST or reaches(so_far.turns[-1].student.text, wanted)
+
+        try:
+            return judge(await loop.hold(conversation, enough=enough), wanted)
+        except (ModelRefused, ModelFailed) as error:
+            return judge(latest, wanted, ended=str(error))
+
+    return await run_bounded(conversations, hold, at_once=at_once, on_result=on_result)

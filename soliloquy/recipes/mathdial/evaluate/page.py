@@ -1,0 +1,103 @@
+"""Writes the report of the MathDial evaluation: success and telling by length, and replies beside the paper's."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS
+from soliloquy.recipes.mathdial.evaluate.judging import MOST, JudgedDialogue
+from training.evaluation.report import format_figure, format_published, format_share, is_measured, table
+
+_PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
+_REPLIES = ("bleu", "bertscore", "kf1", "bertscore_problem")
+PAPER: Mapping[str, float] = _PUBLISHED["people"] | {
+    f"reply_{name}": _PUBLISHED["models"][0][name] for name in _REPLIES
+}
+WHOSE = "the paper's people; replies: its Flan-T5 780M"
+_COLUMNS = {
+    "bleu": "sBLEU",
+    "bertscore": "BERTScore",
+    "kf1": "KF1",
+    "bertscore_problem": "BERTScore, problem",
+    "seen_bleu": "sBLEU, seen",
+    "unseen_bleu": "unseen",
+    "seen_kf1": "KF1, seen",
+    "unseen_kf1": "unseen",
+}
+
+
+def page(report: Mapping[str, Any], results: Sequence[JudgedDialogue]) -> Iterator[str]:
+    made = report["figures"]
+    yield f"# MathDial evaluation of {report['name']}"
+    yield ""
+    yield f"{report['cases']['put']}. A dialogue counts for Success@k where its student gives the"
+    yield "right answer within k exchanges, for Telling@k where the tutor says it within k before that; 95 % intervals"
+    yield "after Wilson."
+    yield "Published: people's dialogues by the teachers' own word, however many exchanges they took."
+    yield ""
+    rows = [[title, format_figure(report, name), format_published(report, name)] for name, title in METRICS.items()]
+    rows += [
+        [title, format_figure(report, name), format_published(report, name)]
+        for name, title in MEASURES.items()
+        if is_measured(report, name)
+    ]
+    yield from table(["metric", "share of dialogues, or mean", report["whose"]], rows)
+    yield ""
+    yield f"Answers that could be read at the first try: {format_share(made['read_at_first'])}."
+    yield f"Dialogues broken off: {made['broken_off']} of {len(results)}."
+    yield ""
+    yield "## By the steps of the problem"
+    yield ""
+    for title, metrics in CURVES.items():
+        by_steps = made["by_steps"].items()
+        rows = [[steps, str(of["dialogues"]), *shares(of["metrics"], metrics)] for steps, of in by_steps]
+        head = [title.replace("k", str(k)) for k in range(1, MOST + 1)]
+        yield from table(["steps", "dialogues", *head], rows)
+        yield ""
+    yield from _replies(report)
+    missed = [result for result in results if result.reached is None or result.told is not None]
+    yield f"## Told or not reached: {len(missed)} of {len(results)} dialogues"
+    yield ""
+    yield from map(_miss, missed)
+
+
+def shares(metrics: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Formats shares without their intervals."""
+    return [f"{metrics[name]['share']:.2f}" for name in names]
+
+
+def _replies(report: Mapping[str, Any]) -> Iterator[str]:
+    """Writes our row and the published ones; nothing if no references were given."""
+    replies = report["figures"]["replies"]
+    if not replies:
+        return
+    counts = {part: of["replies"] for part, of in replies.items()}
+    yield "## Replies to recorded histories"
+    yield ""
+    yield f"{counts['all']} replies of `{report['cases']['references']}`, {counts['seen']} about seen problems and"
+    yield f"{counts['unseen']} about others; {replies['all']['unanswered']} histories were left without a reply."
+    yield ""
+    ours = [_number(_of(replies, column)) for column in _COLUMNS]
+    rows = [[row["name"], *(_number(row[column]) for column in _COLUMNS)] for row in _PUBLISHED["models"]]
+    yield from table(["tutor", *_COLUMNS.values()], [[report["name"], *ours], *rows])
+    yield ""
+
+
+def _of(replies: Mapping[str, Any], column: str) -> float | None:
+    part, _, measure = column.partition("_")
+    value = replies[part][measure] if part in replies else replies["all"][column]
+    return None if value is None else float(value)
+
+
+def _number(value: float | None) -> str:
+    return "not measured" if value is None else f"{value:.1f}"
+
+
+def _miss(result: JudgedDialogue) -> str:
+    conversation = result.conversation
+    about = f"{conversation.problem.source or conversation.problem.id}, {result.steps} steps"
+    told_at = f"told in exchange {result.told}" if result.told else "not told"
+    reached = f"reached in exchange {result.reached}" if result.reached else "not reached"
+    ended = f": {result.ended}" if result.ended else ""
+    return f"- `{conversation.id}` ({about}): {told_at}, {reached}{ended}"

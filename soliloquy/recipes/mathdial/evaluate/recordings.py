@@ -1,0 +1,59 @@
+"""Evaluates existing dialogues, by people or of a generated dataset."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer
+from soliloquy.recipes.mathdial.evaluate.dialogues import RECIPE
+from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue, judge, messages_of
+from soliloquy.v1.conversation_pb2 import Conversation
+
+
+class UnsuitableDataset(Exception):
+    """The dialogues of a dataset cannot be evaluated; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedDialogues:
+    results: Sequence[JudgedDialogue]
+    # Dialogues about problems without a numeric answer, and dialogues in which fewer than two speak.
+    unanswerable: int
+    one_sided: int
+
+    @property
+    def digest(self) -> str:
+        told = [[result.conversation.id, *messages_of(result.conversation)] for result in self.results]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def judge_recorded(conversations: Iterable[Conversation], name: str) -> RecordedDialogues:
+    """Judges each dialogue; raises UnsuitableDataset if none can be measured."""
+    results: list[JudgedDialogue] = []
+    unanswerable = one_sided = 0
+    for conversation in require_recipe(conversations, name):
+        wanted = ExpectedAnswer.from_problem(conversation.problem)
+        if wanted is None:
+            unanswerable += 1
+        elif len({speaker for speaker, _ in messages_of(conversation)}) < 2:
+            one_sided += 1
+        else:
+            results.append(judge(conversation, wanted))
+    if not results:
+        raise UnsuitableDataset(
+            f"{name} has no dialogue to measure: {unanswerable} are about a problem without a numeric answer, "
+            f"in {one_sided} only one side speaks"
+        )
+    return RecordedDialogues(results=results, unanswerable=unanswerable, one_sided=one_sided)
+
+
+def require_recipe(conversations: Iterable[Conversation], name: str) -> Iterable[Conversation]:
+    """Passes conversations of this recipe and imported ones on; raises UnsuitableDataset for any other."""
+    for conversation in conversations:
+        if conversation.run.recipe not in ("", RECIPE):
+            raise UnsuitableDataset(
+                f"{name} holds conversations of the recipe {conversation.run.recipe}: use a dataset of {RECIPE}, "
+                "or imported dialogues"
+            )
+        yield conversation

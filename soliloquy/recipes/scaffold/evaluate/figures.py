@@ -1,0 +1,85 @@
+"""Computes the figures of the judged cases: six dimensions, who judged them, and what the student gained."""
+
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from soliloquy.recipes.scaffold.evaluate.dialogues import SEGMENT
+from soliloquy.recipes.scaffold.evaluate.dimensions import DIMENSIONS, Score
+from soliloquy.recipes.scaffold.evaluate.evaluator import ScoredDialogue, SolveGain
+from training.evaluation.recipe_loop import parse_outcomes
+from training.evaluation.shares import Proportion, first_read
+
+LEAKED, GAINED = "leaked", "delta_solve_rate"
+ENDED = "ended"
+TITLES = {
+    **DIMENSIONS,
+    LEAKED: "leaked solutions",
+    GAINED: "delta solve rate",
+    ENDED: "dialogues that the tutor ends",
+}
+PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
+    Path(__file__).with_name("published.toml").read_text("utf-8")
+)
+PAPER = PUBLISHED["ScaffoldLM-7B"]
+WHOSE = "the paper's ScaffoldLM-7B"
+
+
+def figures(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
+    by_dimension: dict[str, list[Score]] = {name: [] for name in DIMENSIONS}
+    for result in results:
+        for one in result.scores:
+            by_dimension[one.dimension].append(one)
+    # A dimension with an unjudged part is not measured: the rest would be another figure.
+    measured = {name: _scores(scores) for name, scores in by_dimension.items()}
+    metrics = {name: asdict(Proportion.of_scores(scores)) for name, scores in measured.items() if scores is not None}
+    gained = [result.gained for result in results if result.gained]
+    if gained:
+        metrics[LEAKED] = asdict(Proportion.of_outcomes(one.leaked for one in gained))
+    dialogues = [result.dialogue for result in results if result.dialogue.case.kind != SEGMENT]
+    metrics[ENDED] = asdict(Proportion.of_outcomes(dialogue.ended for dialogue in dialogues))
+    outcomes = parse_outcomes(call for result in results for call in result.calls)
+    return {
+        "metrics": metrics,
+        "measures": {
+            **{name: None for name in [*DIMENSIONS, LEAKED] if name not in metrics},
+            GAINED: _delta(gained),
+        },
+        "solve_rate": _solve_rates(gained),
+        "adaptive_by_state": _by_state(results),
+        "judged_by": {name: dict(Counter(one.by for one in scores)) for name, scores in by_dimension.items()},
+        "rounds": sum(len(dialogue.rounds) for dialogue in dialogues) / max(len(dialogues), 1),
+        "broken": sum(bool(result.dialogue.broken) for result in results),
+        "read_at_first": asdict(first_read(outcomes)),
+        "parsed": dict(sorted(outcomes.items())),
+    }
+
+
+def _scores(scores: Sequence[Score]) -> list[float] | None:
+    given = [one.score for one in scores if one.score is not None]
+    return given if given and len(given) == len(scores) else None
+
+
+def _by_state(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
+    by_state: defaultdict[str, list[Score]] = defaultdict(list)
+    for result in results:
+        if result.dialogue.case.kind == SEGMENT:
+            [state] = result.dialogue.case.states
+            by_state[state] += result.scores
+    shares = {state: _scores(scores) for state, scores in by_state.items()}
+    return {state: None if scores is None else asdict(Proportion.of_scores(scores)) for state, scores in shares.items()}
+
+
+def _solve_rates(gained: Sequence[SolveGain]) -> dict[str, float] | None:
+    tries = sum(one.tries for one in gained)
+    if not tries:
+        return None
+    return {"before": sum(one.before for one in gained) / tries, "after": sum(one.after for one in gained) / tries}
+
+
+def _delta(gained: Sequence[SolveGain]) -> float | None:
+    rates = _solve_rates(gained)
+    return rates["after"] - rates["before"] if rates else None

@@ -1,0 +1,115 @@
+"""The tutors that can be evaluated: one that plans and tracks as the recipe does, and one that only talks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from soliloquy.recipes.answers import TutorMessage
+from soliloquy.recipes.scaffold import plan_prompting, prompting
+from soliloquy.recipes.scaffold.answers import CalculationRequest, Tutored, UnaidedPlan
+from soliloquy.recipes.scaffold.evaluate.dialogues import DialogueCase, DialogueRound
+from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_number
+from soliloquy.recipes.scaffold.memory import closing_state, current_question, next_turn, solved_after
+from soliloquy.recipes.scaffold.states import STATES
+from soliloquy.runtime.ask import Ask, Prompt
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, StudentReply, Turn
+from soliloquy.v1.runs_pb2 import Run
+from training.evaluation.recipe_loop import RecipeLoop
+
+_PLAIN = Path(__file__).with_name("plain.txt")
+
+
+class EvaluatedTutor(Protocol):
+    async def reply(self, before: Sequence[DialogueRound], message: str) -> tuple[str, bool]:
+        """Replies to a message, and says whether the tutor has finished."""
+
+    @property
+    def calls(self) -> list[ModelCall]: ...
+
+
+class PlanningTutor:
+    """Plans from the problem alone, then assesses, replies and tracks; a program checks the student's numbers."""
+
+    def __init__(self, case: DialogueCase, loop: RecipeLoop) -> None:
+        self._loop = loop
+        self._conversation = Conversation(id=case.id, problem=case.problem, run=Run(recipe="scaffold", seed=case.seed))
+        roles = ("planner", "tutor", "composer")
+        self._asks = {role: Ask(model=loop.model, role=role, origin=(case.seed, case.id, role)) for role in roles}
+
+    @property
+    def calls(self) -> list[ModelCall]:
+        return [call for ask in self._asks.values() for call in ask.calls]
+
+    async def reply(self, before: Sequence[DialogueRound], message: str) -> tuple[str, bool]:
+        if not self._conversation.turns:
+            problem = self._conversation.problem
+            own = await self._asks["planner"](plan_prompting.lesson(problem), UnaidedPlan)
+            problem.enrichment.plan.CopyFrom(own.plan)
+            for one in before:
+                self._record(one.student, one.state, one.tutor)
+        turn = self._turn(message)
+        await self._calculate(turn)
+        turn = self._conversation.turns[-1]
+        tutored = await self._asks["composer"](prompting.tutoring(self._conversation, turn), Tutored)
+        self._track(turn, tutored.state, tutored.reply)
+        turn.tutor.thoughts = tutored.analysis
+        return tutored.reply, all(turn.solved)
+
+    def _record(self, message: str, state: str, reply: str) -> None:
+        """Adds an earlier exchange; the last sub-question of a short plan stays unsolved."""
+        turns = self._conversation.turns
+        if not turns or list(turns[-1].solved).count(False) > 1:
+            self._track(self._turn(message), state, reply)
+
+    def _turn(self, message: str) -> Turn:
+        turn = next_turn(self._conversation)
+        turn.student.CopyFrom(StudentReply(text=message))
+        self._conversation.turns.append(turn)
+        return self._conversation.turns[-1]
+
+    def _track(self, turn: Turn, named: str, reply: str) -> None:
+        state = closing_state(self._conversation, turn, STATES[named])
+        turn.tutor.text, turn.tutor.learner_state, turn.student.learner_state = reply, state, state
+        turn.solved[:] = solved_after(self._conversation, turn, state)
+
+    async def _calculate(self, turn: Turn) -> None:
+        """Checks every number that may be an answer, since the message's state is unknown."""
+        conversation = self._conversation
+        if (
+            turn.number == 1
+            or not gives_number(turn.student.text)
+            or not expects_number(current_question(conversation, turn))
+        ):
+            return
+        described = await self._asks["tutor"](prompting.describing(conversation, turn), CalculationRequest)
+        turn.calculation.CopyFrom(Calculation(description=described.description))
+        ran = await self._loop.calculate(conversation)
+        if ran.ending == Ending.ENDING_UNSPECIFIED:
+            self._conversation = ran
+        else:
+            turn.ClearField("calculation")
+
+
+class PlainTutor:
+    """Follows a single instruction; for models that have not learned plans and states."""
+
+    def __init__(self, case: DialogueCase, loop: RecipeLoop) -> None:
+        self._ask = Ask(model=loop.model, role="composer", origin=(case.seed, case.id))
+        self._told = ("system", _PLAIN.read_text("utf-8").strip())
+
+    @property
+    def calls(self) -> list[ModelCall]:
+        return self._ask.calls
+
+    async def reply(self, before: Sequence[DialogueRound], message: str) -> tuple[str, bool]:
+        said = [self._told]
+        for one in before:
+            said += [("user", one.student), ("assistant", one.tutor)]
+        said.append(("user", message))
+        return (await self._ask(Prompt(name="scaffold/plain", said=said), TutorMessage)).text, False
+
+
+TUTORS: Mapping[str, Callable[[DialogueCase, RecipeLoop], EvaluatedTutor]] = {
+    "planned": PlanningTutor,
+    "plain": PlainTutor,
+}

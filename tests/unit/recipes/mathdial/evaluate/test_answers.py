@@ -1,0 +1,123 @@
+"""Which messages give an answer, and which merely hold its number."""
+
+import pytest
+
+from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, mentions, reaches, tells
+from soliloquy.v1.conversation_pb2 import Confusion, Enrichment, Problem, Quantity, Step
+
+
+def wanted(value: float, unit: str = "", *, shared: bool = False, name: str = "") -> ExpectedAnswer:
+    return ExpectedAnswer(value=value, unit=unit, name=name, tolerance=1e-6, wrong=None, shared=shared)
+
+
+@pytest.mark.parametrize(
+    ("message", "value", "unit"),
+    [
+        ("So Sam knows 10 digits of pi (4 + 6 = 10).", 10, ""),
+        ("I said 24, but it should be 10.", 10, ""),
+        ("The answer is 10, not 24.", 10, ""),
+        ("First I thought it was 24 but now I get 10.", 10, ""),
+        ("The answer is 10. Is that right?", 10, ""),
+        ("You told me to divide, so I get 10.", 10, ""),
+        ("The answer is ten apples.", 10, "apples"),
+        ("There are 10 apples in 2 baskets.", 10, "apples"),
+        ("She has $5 left after paying $3.", 5, "dollars"),
+        ("It comes to 57,500 dollars.", 57500, "dollars"),
+        ("That makes $57,500.", 57500, ""),
+        ("It is -5.", -5, ""),
+        ("I get minus 5 degrees.", -5, ""),
+        ("He ate 1/2 of it.", 0.5, ""),
+        ("That is 2 1/2 hours.", 2.5, "h"),
+        ("It is three quarters.", 0.75, ""),
+        ("So 40 % of them.", 0.4, ""),
+        ("It takes 2.5 hours.", 150, "min"),
+        ("It takes 2 h 30 min.", 150, "min"),
+        ("I get 3.33.", 10 / 3, ""),
+    ],
+)
+def test_a_student_reaches_an_answer_however_it_writes_it(message: str, value: float, unit: str) -> None:
+    assert reaches(message, wanted(value, unit))
+
+
+@pytest.mark.parametrize(
+    ("message", "value", "unit"),
+    [
+        ("Is it 10?", 10, ""),
+        ("You said it is 10.", 10, ""),
+        ("The question says 10.", 10, ""),
+        ("I don't think it is 10.", 10, ""),
+        ("10 is wrong, I see that.", 10, ""),
+        ("I thought it was 10.", 10, ""),
+        ("What if it were 10.", 10, ""),
+        ("I get 10 first, and then 15 in total.", 10, ""),
+        ("I take 10 * 3 and get 30.", 10, ""),
+        ("Step 10 is the one.", 10, ""),
+        ("I got 10 boxes.", 10, "apples"),
+        ("It weighs 10 kg.", 10, "dollars"),
+        ("It is 5.", -5, ""),
+        ("10 minus 5.", -5, ""),
+        ("So 57,000 dollars.", 57500, "dollars"),
+        ("I get 3.", 10 / 3, ""),
+        ("I have no idea.", 10, ""),
+    ],
+)
+def test_a_number_that_is_asked_about_quoted_denied_or_on_the_way_is_no_answer(
+    message: str, value: float, unit: str
+) -> None:
+    assert not reaches(message, wanted(value, unit))
+
+
+def test_a_number_that_another_quantity_has_too_must_be_named_as_the_answer() -> None:
+    """Twelve boxes of apples at a dollar each: the boxes are no answer."""
+    steps = [Step(result=Quantity(name="boxes", value=12)), Step(result=Quantity(name="price paid", value=12))]
+    answer = Quantity(name="price paid", value=12)
+    problem = Problem(question="Every box is a dollar.", steps=steps, answer=answer)
+    both = ExpectedAnswer.from_problem(problem)
+    assert both is not None
+    assert both.shared
+    assert not reaches("I have 12.", both)
+    assert reaches("So the answer is 12.", both)
+    assert reaches("The price paid is 12.", both)
+    assert not tells("There are 12 of them.", both)
+    assert tells("They cost 12 altogether.", both)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_telling"),
+    [
+        ("No, he had 10 dollars.", True),
+        ("4 + 6 = 10, right?", True),
+        ("Could it be ten dollars?", True),
+        ("What is 4 + 6?", False),
+        ("It is not 10.", False),
+        ("What if he had 10 dollars to begin with?", False),
+        ("How many of the 10 boxes are left?", False),
+    ],
+)
+def test_a_tutor_tells_an_answer_in_a_question_too(message: str, is_telling: bool) -> None:
+    assert tells(message, wanted(10, "dollars")) is is_telling
+
+
+def test_an_answer_is_mentioned_in_whatever_way() -> None:
+    assert all(mentions(text, wanted(10)) for text in ("Is it 10?", "It is not 10.", "Take 10 * 3."))
+    assert not mentions("Is it 11?", wanted(10))
+
+
+def test_the_answer_of_an_imported_problem_stands_at_the_end_of_its_solution() -> None:
+    marked = ExpectedAnswer.from_problem(Problem(solution="4 + 6 = <<4+6=10>>10 in all\n#### 1,010"))
+    plain = ExpectedAnswer.from_problem(Problem(solution="He has 4 + 6 = 10 of them.\n 10"))
+    assert marked is not None
+    assert plain is not None
+    assert (marked.value, plain.value) == (1010, 10)
+    assert ExpectedAnswer.from_problem(Problem(question="Why is the sky blue?", solution="Because it is.")) is None
+
+
+def test_what_is_nearer_to_the_answer_of_the_confusion_is_not_right() -> None:
+    confusion = Confusion(solution="..", answer=104.8, samples=50)
+    near = Problem(
+        answer=Quantity(value=105), tolerance=0.01, enrichment=Enrichment(confusion=confusion), solution="105"
+    )
+    held = ExpectedAnswer.from_problem(near)
+    assert held is not None
+    assert reaches("I get 105.", held)
+    assert not reaches("I get 104.8.", held)
