@@ -46,7 +46,7 @@ def test_unknown_problems_are_refused_with_the_banks_there_are(tmp_path: Path) -
         (b'{"question": "Why?", "solution": "So."}\n{"question": 7, "solution": "x"}\n', ":2: question: "),
         (b'{"question": "Why?"}\n', ":1: solution: "),
         (b"question,solution\n", ":1: "),
-        (b"\xff\xfe\x00", "UTF-8"),
+        (b"\xff\n", "UTF-8"),
         (b"", "no problem"),
     ],
     ids=["wrong type", "missing field", "not JSON", "not UTF-8", "empty"],

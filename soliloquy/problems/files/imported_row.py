@@ -26,8 +26,9 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
     fields |= {name: given[name] for name in ("tolerance", "steps") if given.get(name) is not None}
     if given.get("id") not in (None, ""):
         fields["id"] = str(given["id"])
-    if given.get("topic"):
-        fields["topic"] = _topic(given["topic"])
+    if topic := given.get("topic"):
+        # The first of several topics.
+        fields["topic"] = str(topic[0] if isinstance(topic, list) else topic)
     answer, worded = _answer(given.get("answer"), given.get("unit"))
     match source.solution:
         case "annotated" if isinstance(given["solution"], str):
@@ -62,11 +63,6 @@ def _mapped_cells(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, A
         for name, column in source.columns.items()
         if column in cells
     }
-
-
-def _topic(topic: Any) -> str:
-    """Returns the first of several topics."""
-    return str(topic[0] if isinstance(topic, list) else topic)
 
 
 def _answer(answer: Any, unit: Any) -> tuple[dict[str, Any] | None, str | None]:

@@ -2,9 +2,9 @@
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from pydantic import ValidationError
 
@@ -40,29 +40,22 @@ class NothingUsable(ValueError):
         self.counts = counts
 
 
-class SeenValues:
-    """Remembers values in a temporary database on disk: a hundred million rows would not fit into memory."""
+def _seen_values() -> sqlite3.Connection:
+    """Opens a temporary database on disk for values: a hundred million rows would not fit into memory."""
+    seen = sqlite3.connect("", isolation_level=None)
+    # Durability is useless: the database goes away with the process.
+    seen.execute("PRAGMA journal_mode = OFF")
+    seen.execute("PRAGMA synchronous = OFF")
+    seen.execute("CREATE TABLE seen (hash TEXT PRIMARY KEY, place TEXT) WITHOUT ROWID")
+    return seen
 
-    def __init__(self) -> None:
-        self._database = sqlite3.connect("", isolation_level=None)
-        # Durability is useless: the database goes away with the process.
-        self._database.execute("PRAGMA journal_mode = OFF")
-        self._database.execute("PRAGMA synchronous = OFF")
-        self._database.execute("CREATE TABLE seen (hash TEXT PRIMARY KEY, place TEXT) WITHOUT ROWID")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._database.close()
-
-    def first(self, field: str, value: str, place: str) -> str | None:
-        """Returns the first other place with this value; None if there is none."""
-        key = digest(field, value)
-        if self._database.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, place)).rowcount:
-            return None
-        found = self._database.execute("SELECT place FROM seen WHERE hash = ?", (key,)).fetchone()
-        return str(found[0])
+def _first_place(seen: sqlite3.Connection, field: str, value: str, place: str) -> str | None:
+    """Returns the first other place with this value; None if there is none."""
+    key = digest(field, value)
+    if seen.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, place)).rowcount:
+        return None
+    return str(seen.execute("SELECT place FROM seen WHERE hash = ?", (key,)).fetchone()[0])
 
 
 def import_problems(
@@ -82,7 +75,7 @@ def import_problems(
             raise ImportRefused(str(refusal))
         report(refusal)
 
-    with SeenValues() as seen, atomic_file(target) as file:
+    with closing(_seen_values()) as seen, atomic_file(target) as file:
         for source_row in source_format.rows(source):
             counts.read += 1
             outcome = _outcome(source_row, source_format)
@@ -115,10 +108,10 @@ def _outcome(row: SourceRow | RefusedRow, source_format: SourceFormat) -> tuple[
         return RefusedRow(place=row.place, field=bad.field, reason=" ".join(bad.reason.split()))
 
 
-def _repeat(row: ProblemRow, place: str, seen: SeenValues) -> RefusedRow | None:
+def _repeat(row: ProblemRow, place: str, seen: sqlite3.Connection) -> RefusedRow | None:
     """Reports a row with the question or the id of an earlier row; always records both."""
     values = {"question": as_one_line(row.question), "id": problem_id(row)}
-    firsts = {field: first for field, value in values.items() if (first := seen.first(field, value, place))}
+    firsts = {field: first for field, value in values.items() if (first := _first_place(seen, field, value, place))}
     for field, first in firsts.items():
         return RefusedRow(place=place, field=field, reason=f"the same as at {first}")
     return None

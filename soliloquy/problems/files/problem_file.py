@@ -12,6 +12,8 @@ from pydantic import ValidationError
 from soliloquy.problems.book import ProblemBook, as_one_line
 from soliloquy.problems.files.problem_from_row import BadField, check_row, problem_from_row, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.problems.files.reading.lines import TextLine, lines
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.v1.conversation_pb2 import Problem
 
 Made = TypeVar("Made")
@@ -63,11 +65,12 @@ def check_problems(path: Path) -> None:
 
 
 def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
-    """Yields `use(row, place)` for each row; raises for a file without rows."""
+    """Yields `use(row, place)` for each row."""
     line_of: dict[str, int] = {}
-    for number, line in _lines(path):
+    for line in text_lines(path):
+        number = line.number
         try:
-            row = ProblemRow.model_validate_json(line)
+            row = ProblemRow.model_validate_json(line.text)
             made = use(row, f"{path.name}:{number}")
         except ValidationError as error:
             raise BadProblemFile(f"{path}:{number}: {first_complaint(error)}") from error
@@ -78,22 +81,22 @@ def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
             if first != number:
                 raise BadProblemFile(f"{path}:{number}: {field}: the same as on line {first}")
         yield made
-    if not line_of:
-        raise BadProblemFile(f"{path}:1: question: the file contains no problem")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def text_lines(path: Path) -> Iterator[TextLine]:
+    """Yields the lines of a problem file that contain text; raises BadProblemFile if one is invalid or none does."""
+    empty = True
     try:
-        with path.open("rb") as file:
-            # Split at line feeds only: JSON strings may contain the other line separators of Unicode.
-            for number, line in enumerate(file, start=1):
-                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if text.strip():
-                    yield number, text.decode("utf-8")
-    except OSError as error:
-        raise BadProblemFile(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise BadProblemFile(f"{path}:{number}: text: not UTF-8 at byte {error.start + 1}") from error
+        for line in lines(path):
+            if line.flaw:
+                raise BadProblemFile(f"{path}:{line.number}: text: {line.flaw}")
+            if line.text.strip():
+                empty = False
+                yield line
+    except UnreadableSource as error:
+        raise BadProblemFile(str(error)) from error
+    if empty:
+        raise BadProblemFile(f"{path}:1: question: the file contains no problem")
 
 
 def first_complaint(error: ValidationError) -> str:

@@ -1,11 +1,10 @@
 """Builds a problem from a row of a problem file: works out its steps and checks that its numbers agree."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from soliloquy.problems.files.file_steps import file_step
-from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow, ResultRow, StepRow
+from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow, ResultRow, SlipRow, StepRow
 from soliloquy.problems.files.prose_solution import steps_from_prose
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
@@ -24,17 +23,6 @@ class BadField(ValueError):
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(f"{field}: {reason}")
         self.field, self.reason = field, reason
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _WorkedStep:
-    """A step of the row whose numbers agree."""
-
-    row: StepRow
-    expression: Expression | None
-    inputs: Sequence[pb.Quantity]
-    # None if the step yields no number.
-    result: pb.Quantity | None
 
 
 def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
@@ -58,72 +46,60 @@ def problem_id(row: ProblemRow) -> str:
 
 
 def check_row(row: ProblemRow) -> None:
-    """Raises the errors of `problem_from_row` without searching for slips."""
-    results = [step.result for step in _worked_steps(row) if step.result is not None]
+    """Raises the errors of `problem_from_row` without deriving slips."""
+    results = [step.result for step in _stated_steps(row, derive_slips=False) if step.HasField("result")]
     if results:
         _check_answer(row, results[-1])
 
 
-def _stated_steps(row: ProblemRow) -> list[pb.Step]:
-    return [_stated_step(step, number) for number, step in enumerate(_worked_steps(row), start=1)]
+def _stated_steps(row: ProblemRow, *, derive_slips: bool = True) -> list[pb.Step]:
+    steps: list[pb.Step] = []
+    known: dict[str, pb.Quantity] = {}
+    for number, stated in enumerate(row.steps or [], start=1):
+        step = _stated_step(stated, number, known, row.tolerance, derive_slips=derive_slips)
+        if step.HasField("result"):
+            known[step.result.symbol] = step.result
+        steps.append(step)
+    return steps
 
 
-def _stated_step(step: _WorkedStep, number: int) -> pb.Step:
-    row = step.row
+def _stated_step(
+    row: StepRow, number: int, known: Mapping[str, pb.Quantity], tolerance: float, *, derive_slips: bool
+) -> pb.Step:
+    field = f"steps.{number - 1}"
+    expression = result = None
+    own = {i.symbol: pb.Quantity(symbol=i.symbol, name=i.name, value=i.value, unit=i.unit) for i in row.inputs}
+    inputs = list(own.values())
+    if row.result is not None:
+        given = {**known, **own}
+        expression, value = _worked(row, row.result, given, field, tolerance)
+        _check_slips(row, value, field, tolerance)
+        inputs = [given[symbol] for symbol in (expression.symbols if expression else (i.symbol for i in row.inputs))]
+        result = pb.Quantity(symbol=row.result.symbol, name=row.result.name, value=value, unit=row.result.unit)
+    elif row.expression:
+        raise BadField(f"{field}.result", "is required if the step has an expression")
+    slips: list[pb.Slip] | None = None if derive_slips else []
+    if row.slips is not None:
+        slips = [_slip(slip, row.result.unit if row.result else "") for slip in row.slips]
     return file_step(
         number=number,
         kind=row.kind,
         ask=row.ask,
         explanation=row.explanation,
         formula=row.formula,
-        expression=step.expression,
-        inputs=step.inputs,
-        result=step.result,
-        wrong=_mistakes(step),
+        expression=expression,
+        inputs=inputs,
+        result=result,
+        wrong=slips,
     )
 
 
-def _mistakes(step: _WorkedStep) -> list[pb.Slip] | None:
-    if step.row.slips is None:
-        return None
-    own_unit = step.result.unit if step.result is not None else ""
-    return [
-        pb.Slip(
-            strategy=f"ERROR_STRATEGY_{row.strategy.upper()}" if row.strategy else None,
-            working=row.working,
-            value=row.value,
-            unit=own_unit if row.unit is None else row.unit,
-        )
-        for row in step.row.slips
-    ]
-
-
-def _worked_steps(row: ProblemRow) -> list[_WorkedStep]:
-    steps: list[_WorkedStep] = []
-    known: dict[str, pb.Quantity] = {}
-    for number, stated in enumerate(row.steps or []):
-        step = _worked_step(stated, f"steps.{number}", known, row.tolerance)
-        if step.result is not None:
-            known[step.result.symbol] = step.result
-        steps.append(step)
-    return steps
-
-
-def _worked_step(row: StepRow, field: str, known: Mapping[str, pb.Quantity], tolerance: float) -> _WorkedStep:
-    own = {i.symbol: pb.Quantity(symbol=i.symbol, name=i.name, value=i.value, unit=i.unit) for i in row.inputs}
-    if row.result is None:
-        if row.expression:
-            raise BadField(f"{field}.result", "is required if the step has an expression")
-        return _WorkedStep(row=row, expression=None, inputs=list(own.values()), result=None)
-    given = {**known, **own}
-    expression, value = _worked(row, row.result, given, field, tolerance)
-    _check_slips(row, value, field, tolerance)
-    symbols = expression.symbols if expression else [i.symbol for i in row.inputs]
-    return _WorkedStep(
-        row=row,
-        expression=expression,
-        inputs=[given[symbol] for symbol in symbols],
-        result=pb.Quantity(symbol=row.result.symbol, name=row.result.name, value=value, unit=row.result.unit),
+def _slip(row: SlipRow, own_unit: str) -> pb.Slip:
+    return pb.Slip(
+        strategy=f"ERROR_STRATEGY_{row.strategy.upper()}" if row.strategy else None,
+        working=row.working,
+        value=row.value,
+        unit=own_unit if row.unit is None else row.unit,
     )
 
 

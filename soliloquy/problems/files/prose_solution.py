@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from keyword import iskeyword
+from typing import NamedTuple
 
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.mistakes.wrong_ways import FACTORS
-from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
+from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.number_format import is_workable
 from soliloquy.v1 import conversation_pb2 as pb
 
@@ -34,60 +34,54 @@ SYMBOL = re.compile(r"(?:^|[^\W\d_]\s|[,:;(.])\s*(?P<symbol>[^\W\d]\w*)\s*$")
 RAISED = {"²": "** 2", "³": "** 3"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProseCalculation:
-    """A calculation in prose; `expression` is empty if the text only states a value."""
+class Stated(NamedTuple):
+    """A number in prose."""
 
-    symbol: str
-    expression: str
     value: float
     unit: str
 
 
-def find_calculation(text: str) -> ProseCalculation | None:
-    """Returns the last correct calculation of a text, else the last number that it states."""
+def _find_calculation(text: str) -> tuple[str, Expression | None, Stated] | None:
+    """Returns the symbol, expression and result of the last correct calculation, else the last number of a text."""
     parts = LETTER_X.sub(" * ", text.translate(SAME_SIGN)).split("=")
     symbol = ""
     found = None
     for left, right in pairwise(parts):
         match = SYMBOL.search(left)
         symbol = match["symbol"] if match and not iskeyword(match["symbol"]) else symbol
-        found = _checked(left, right, symbol) or found
-    return found or _stated(parts, symbol)
+        stated = _stated_number(right)
+        expression = stated and _expression_of(left, stated.value)
+        found = (symbol, expression, stated) if stated and expression else found
+    last = _last_stated(parts)
+    return found or (last and (symbol, None, last))
 
 
-def _checked(left: str, right: str, symbol: str) -> ProseCalculation | None:
-    stated = _stated_number(right, 0)
-    if stated is None:
-        return None
-    value = number(stated["value"])
-    for candidate in _arithmetic_at_end(left):
+def _expression_of(text: str, value: float) -> Expression | None:
+    """Returns the longest calculation at the end of a text that has this value."""
+    for candidate in _arithmetic_at_end(text):
         try:
             expression = parse_expression(candidate)
             calculated = expression.value({})
         except (BadExpression, Unworkable):
             continue
         if abs(calculated - value) <= ROUNDING * abs(calculated):
-            return ProseCalculation(symbol=symbol, expression=expression.text, value=value, unit=_unit(stated))
+            return expression
     return None
 
 
-def _stated(parts: list[str], symbol: str) -> ProseCalculation | None:
-    for part in reversed(parts[1:]):
-        stated = _stated_number(part, 0)
-        if stated:
-            return ProseCalculation(symbol=symbol, expression="", value=number(stated["value"]), unit=_unit(stated))
+def _last_stated(parts: list[str]) -> Stated | None:
+    """Returns the number behind the last equals sign, else the last number of the text."""
+    found = next(filter(None, map(_stated_number, reversed(parts[1:]))), None)
     numbers = list(LOOSE_NUMBER.finditer(parts[-1]))
-    stated = _stated_number(parts[-1], numbers[-1].start()) if numbers else None
-    if stated is None:
+    return found or (_stated_number(parts[-1], numbers[-1].start()) if numbers else None)
+
+
+def _stated_number(text: str, position: int = 0) -> Stated | None:
+    """Parses the number at a position and its unit, if it is within the range of calculations."""
+    match = STATED.match(text, position)
+    if match is None or not is_workable(value := number(match["value"])):
         return None
-    return ProseCalculation(symbol=symbol, expression="", value=number(stated["value"]), unit=_unit(stated))
-
-
-def _stated_number(text: str, position: int) -> re.Match[str] | None:
-    """Matches the number at a position, if it is within the range of calculations."""
-    stated = STATED.match(text, position)
-    return stated if stated and is_workable(number(stated["value"])) else None
+    return Stated(value, _unit(match))
 
 
 def _arithmetic_at_end(text: str) -> Iterator[str]:
@@ -112,7 +106,7 @@ def _arithmetic_at_end(text: str) -> Iterator[str]:
 def unit_at(text: str, position: int) -> str:
     """Returns the unit of the number at a position; empty if there is no number or no unit."""
     stated = _stated_number(text, position)
-    return _unit(stated) if stated else ""
+    return stated.unit if stated else ""
 
 
 def _unit(stated: re.Match[str]) -> str:
@@ -159,14 +153,14 @@ def _numbered(solution: str) -> list[str]:
 
 
 def _step(number: int, text: str) -> pb.Step:
-    calculated = find_calculation(text)
-    if calculated is None:
+    found = _find_calculation(text)
+    if found is None:
         return file_step(number=number, explanation=text)
-    symbol = calculated.symbol or f"x{number}"
+    symbol, expression, (value, unit) = found
     name = f"result of step {number}"
     return file_step(
         number=number,
         explanation=text,
-        expression=parse_expression(calculated.expression) if calculated.expression else None,
-        result=pb.Quantity(symbol=symbol, name=name, value=calculated.value, unit=calculated.unit),
+        expression=expression,
+        result=pb.Quantity(symbol=symbol or f"x{number}", name=name, value=value, unit=unit),
     )

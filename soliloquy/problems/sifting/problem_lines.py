@@ -8,9 +8,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from soliloquy.problems.book import as_one_line
-from soliloquy.problems.files.problem_file import BadProblemFile
-from soliloquy.problems.files.reading.lines import lines
-from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.problems.files.problem_file import BadProblemFile, text_lines
 from soliloquy.runtime.seeds import digest
 
 
@@ -48,23 +46,9 @@ class ProblemLine:
 
 def problem_lines(path: Path) -> Iterator[ProblemLine]:
     """Raises BadProblemFile at the first invalid line."""
-    empty = True
-    try:
-        for line in lines(path):
-            if line.flaw:
-                raise BadProblemFile(f"{path}:{line.number}: text: {line.flaw}")
-            if not line.text.strip():
-                continue
-            empty = False
-            yield ProblemLine(
-                number=line.number,
-                text=line.text if line.text.endswith("\n") else f"{line.text}\n",
-                row=_row(f"{path}:{line.number}", line.text),
-            )
-    except UnreadableSource as error:
-        raise BadProblemFile(str(error)) from error
-    if empty:
-        raise BadProblemFile(f"{path}:1: question: the file contains no problem")
+    for line in text_lines(path):
+        text = line.text if line.text.endswith("\n") else f"{line.text}\n"
+        yield ProblemLine(number=line.number, text=text, row=_row(f"{path}:{line.number}", line.text))
 
 
 def _row(place: str, text: str) -> dict[str, Any]:

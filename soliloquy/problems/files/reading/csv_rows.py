@@ -3,7 +3,6 @@
 import csv
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, TextLine, lines
@@ -12,12 +11,8 @@ from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, Unreada
 DELIMITERS = ",;\t"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Record:
-    # The number of its first line.
-    number: int
-    cells: list[str]
-    flaw: str
+# The number of a record's first line, its cells, and its flaw, if it has one.
+_Record = tuple[int, list[str], str]
 
 
 def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
@@ -27,22 +22,21 @@ def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refused
     if first is None:
         raise UnreadableSource(f"{path}: is empty: the first line must name the columns")
     records = _records(deque([first]), rest, max(DELIMITERS, key=first.text.count))
-    header = next(records)
-    if header.flaw:
-        raise UnreadableSource(f"{path}:{header.number}: the names of the columns: {header.flaw}")
-    names = [name.strip() for name in header.cells]
+    number, header, flaw = next(records)
+    if flaw:
+        raise UnreadableSource(f"{path}:{number}: the names of the columns: {flaw}")
+    names = [name.strip() for name in header]
     require_columns(path, columns, names)
     for twice in {name for name in names if names.count(name) > 1}:
         raise UnreadableSource(f"{path}: duplicate column {twice!r}: rename one of them")
-    for record in records:
-        place = f"{path.name}:{record.number}"
-        if record.flaw:
-            yield RefusedRow(place=place, field="text", reason=record.flaw)
-        elif len(record.cells) != len(names):
-            reason = f"{len(record.cells)} cells, but there are {len(names)} columns"
-            yield RefusedRow(place=place, field="text", reason=reason)
+    for number, cells, flaw in records:
+        place = f"{path.name}:{number}"
+        if not flaw and len(cells) != len(names):
+            flaw = f"{len(cells)} cells, but there are {len(names)} columns"
+        if flaw:
+            yield RefusedRow(place=place, field="text", reason=flaw)
         else:
-            yield SourceRow(place=place, cells=dict(zip(names, record.cells, strict=True)))
+            yield SourceRow(place=place, cells=dict(zip(names, cells, strict=True)))
 
 
 def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str) -> Iterator[_Record]:
@@ -66,13 +60,13 @@ def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str) 
         except csv.Error as error:
             # Continue behind the line where the record began.
             source.extendleft(reversed(taken[1:]))
-            yield _Record(number=taken[0].number, cells=[], flaw=taken[0].flaw or f"not CSV: {_in_words(error)}")
+            yield taken[0].number, [], taken[0].flaw or f"not CSV: {_in_words(error)}"
             continue
         if cells is None:
             return
         flaw = next((line.flaw for line in taken if line.flaw), "")
         if cells or flaw:
-            yield _Record(number=taken[0].number, cells=cells, flaw=flaw)
+            yield taken[0].number, cells, flaw
 
 
 def _in_words(error: csv.Error) -> str:

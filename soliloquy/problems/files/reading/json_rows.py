@@ -37,31 +37,27 @@ def jsonl_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
 def array_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
     """Reads item by item, so that the array may be larger than memory."""
     decoder = json.JSONDecoder()
-    number = 0
+    number = 1
     with open_text(path) as file:
         buffer = file.read(CHUNK).lstrip()[1:]
         while True:
             buffer = buffer.lstrip(", \t\r\n")
-            number += 1
+            value, end, fault = None, len(buffer), None
             try:
                 value, end = decoder.raw_decode(buffer)
             except (ValueError, RecursionError) as error:
                 if buffer.startswith("]"):
                     return
-                # The item may continue. Doubling the buffer bounds how often a character is decoded.
-                more = file.read(max(CHUNK, len(buffer))) if len(buffer) <= LONGEST_LINE else ""
-                if not more:
-                    raise UnreadableSource(f"{path}: item {number}: not JSON, cut off, or too long") from error
+                fault = error
+            # The item may continue behind the buffer. Doubling the buffer bounds how often a character is decoded.
+            if end == len(buffer) <= LONGEST_LINE and (more := file.read(max(CHUNK, end))):
                 buffer += more
-                number -= 1
                 continue
-            if len(buffer) == end and (more := file.read(CHUNK)):
-                # A number or a word may continue behind the end of the buffer.
-                buffer += more
-                number -= 1
-                continue
-            buffer = buffer[end:]
+            if fault:
+                raise UnreadableSource(f"{path}: item {number}: not JSON, cut off, or too long") from fault
             yield _row(f"{path.name} item {number}", value)
+            buffer = buffer[end:]
+            number += 1
 
 
 def _row(place: str, value: Any) -> SourceRow | RefusedRow:
