@@ -7,7 +7,7 @@ import ast
 import functools
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -104,7 +104,8 @@ def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
     if found["symbols"]:
         symbols = found["symbols"]
         if found["per"] and (below := unit_after(found["per"].split(maxsplit=1)[1], 0)[0]):
-            return _quotient(_parse_symbols(symbols), below), found.end()
+            above = _parse_symbols(symbols)
+            return above and measure(f"({above.measure}) / ({below.measure})"), found.end()
         return _parse_symbols(symbols), found.end("symbols")
     return _parse_words(" ".join(found["words"].lower().split())), found.end()
 
@@ -128,11 +129,7 @@ def _parse_symbols(text: str) -> Unit | None:
     plain = re.sub(r"(?<=m)([23])", r"**\1", plain)
     plain = re.sub(rf"({_SYMBOL})-(\d)", r"\1**-\2", plain)
     plain = re.sub(r"\s?[·⋅]\s?|(?<=[^\s*/]) (?=[^\s*/])", "*", plain)
-    return _unit_of(re.sub(rf"{_SYMBOL}", named, plain))
-
-
-def _quotient(above: Unit | None, below: Unit) -> Unit | None:
-    return above and _unit_of(f"({above.measure}) / ({below.measure})")
+    return measure(re.sub(rf"{_SYMBOL}", named, plain))
 
 
 @functools.lru_cache(4096)
@@ -150,47 +147,26 @@ def _parse_words(text: str) -> Unit | None:
             sign = "/" if divided else "*"
             factors.append(f"{sign if factors else ''}({word['prefix'] or ''}{_WORDS[word['unit']]}){power}")
             divided, power = False, ""
-    return _unit_of("".join(factors))
+    return measure("".join(factors))
+
+
+# A factor, the zero of the scale in base units, and the power of each base unit.
+_Measure = tuple[float, float, Mapping[str, float]]
+_NOTHING: _Measure = (1.0, 0.0, {})
 
 
 @functools.lru_cache(4096)
-def _unit_of(expression: str) -> Unit | None:
+def measure(expression: str) -> Unit | None:
+    """Evaluates names, products, quotients and integer powers: "(kilometer)/(hour)**2"; None for anything else."""
     try:
-        found = measure(expression)
-    except NoMeasure:
+        factor, zero, powers = _evaluate(ast.parse(expression, mode="eval").body)
+    except (SyntaxError, RecursionError, ArithmeticError, ValueError):
         return None
-    return Unit(found.kind, found.factor, found.zero, expression)
+    kind = " ".join(f"{unit}^{power:g}" for unit, power in sorted(powers.items()) if power)
+    return Unit(kind or "dimensionless", factor, zero, expression)
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    factor: float
-    # The zero of the scale in base units.
-    zero: float
-    # The power of each base unit, sorted by name.
-    powers: tuple[tuple[str, float], ...]
-
-    @property
-    def kind(self) -> str:
-        return " ".join(f"{unit}^{power:g}" for unit, power in self.powers) or "dimensionless"
-
-
-_NOTHING = Measure(1.0, 0.0, ())
-
-
-class NoMeasure(ValueError):
-    """The letters look like a unit but are none."""
-
-
-def measure(expression: str) -> Measure:
-    """Evaluates names, products, quotients and integer powers: "(kilometer)/(hour)**2"."""
-    try:
-        return _evaluate(ast.parse(expression, mode="eval").body)
-    except (SyntaxError, RecursionError, ArithmeticError) as error:
-        raise NoMeasure(expression) from error
-
-
-def _evaluate(node: ast.expr) -> Measure:
+def _evaluate(node: ast.expr) -> _Measure:
     match node:
         case ast.Constant(value=1):
             return _NOTHING
@@ -204,23 +180,23 @@ def _evaluate(node: ast.expr) -> Measure:
             return _product(_NOTHING, _evaluate(left), power)
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.UnaryOp(ast.USub(), ast.Constant(value=int(power)))):
             return _product(_NOTHING, _evaluate(left), -power)
-    raise NoMeasure(ast.unparse(node))
+    raise ValueError("the letters look like a unit but are none")
 
 
-def _named_measure(name: str) -> Measure:
+def _named_measure(name: str) -> _Measure:
     prefix = "" if name in _MEASURES else next(filter(name.startswith, _FACTORS), "")
     told = _MEASURES.get(name.removeprefix(prefix))
     if told is None or (prefix and "zero" in told):
-        raise NoMeasure(name)
+        raise ValueError(name)
     factor = _FACTORS[prefix] if prefix else 1.0
-    powers = sorted((unit, power) for unit, power in told.items() if unit not in ("factor", "zero"))
-    return Measure(factor * told.get("factor", 1.0), told.get("zero", 0.0), tuple(powers))
+    powers = {unit: power for unit, power in told.items() if unit not in ("factor", "zero")}
+    return factor * told.get("factor", 1.0), told.get("zero", 0.0), powers
 
 
-def _product(left: Measure, right: Measure, power: int) -> Measure:
-    powers = dict(left.powers)
-    for unit, own in right.powers:
-        powers[unit] = powers.get(unit, 0) + own * power
-    return Measure(
-        left.factor * right.factor**power, 0.0, tuple(sorted((unit, power) for unit, power in powers.items() if power))
+def _product(left: _Measure, right: _Measure, power: int) -> _Measure:
+    (factor, _, powers), (other, _, others) = left, right
+    return (
+        factor * other**power,
+        0.0,
+        {unit: powers.get(unit, 0) + others.get(unit, 0) * power for unit in {**powers, **others}},
     )

@@ -24,9 +24,8 @@ class DedupeCounts:
 def dedupe(source: Path, target: Path, report: Path | None, *, threshold: float, ignore_numbers: bool) -> DedupeCounts:
     """Keeps the first of similar problems; the report has a line for each dropped problem."""
     counts = DedupeCounts()
-    # The kept problems, by ordinal.
-    ids: list[str] = []
-    numbers: list[int] = []
+    # The id and the line of the kept problems, by ordinal.
+    kept: list[tuple[str, int]] = []
     with ExitStack() as files:
         file = files.enter_context(atomic_file(target))
         dropped = files.enter_context(atomic_file(report)) if report else None
@@ -34,17 +33,17 @@ def dedupe(source: Path, target: Path, report: Path | None, *, threshold: float,
             counts.read += 1
             if match is None:
                 counts.kept += 1
-                ids.append(line.problem)
-                numbers.append(line.number)
+                kept.append((line.problem, line.number))
                 file.write(line.text.encode())
                 continue
             counts.dropped += 1
             if dropped:
+                first, first_line = kept[match.kept]
                 entry = {
                     "dropped": line.problem,
                     "line": line.number,
-                    "kept": ids[match.kept],
-                    "kept_line": numbers[match.kept],
+                    "kept": first,
+                    "kept_line": first_line,
                     "similarity": round(match.similarity, 4),
                 }
                 dropped.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")

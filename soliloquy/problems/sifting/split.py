@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -37,41 +36,6 @@ class SplitShares:
         return (1 - self.train) * (1 - self.unseen) / others if others else 0.0
 
 
-def held_out(shares: SplitShares, problems: Iterable[str]) -> set[str]:
-    """Selects problems by their own hashes, so that adding problems moves no other."""
-    return {problem for problem in problems if _place(shares.seed, "problem", problem) < shares.held_out}
-
-
-def held_out_by_stratum(shares: SplitShares, strata: Mapping[str, str]) -> set[str]:
-    """Selects the share of each stratum, to one problem; adding problems moves only those at the edge."""
-    problems: defaultdict[str, list[str]] = defaultdict(list)
-    for problem, stratum in strata.items():
-        problems[stratum].append(problem)
-    return {
-        problem
-        for inside in problems.values()
-        for problem in sorted(inside, key=lambda each: _place(shares.seed, "problem", each))[
-            : round(len(inside) * shares.held_out)
-        ]
-    }
-
-
-def drawn_for_test(shares: SplitShares, row: str) -> bool:
-    """Whether the hash of a row assigns it to the test, if its problem is not held out."""
-    return _place(shares.seed, "row", row) < shares.seen
-
-
-def part(problem: str, draw_sample: bool, *, unseen: Container[str], learned: Container[str]) -> str:
-    """`learned` are the problems with a row in train; only they can be in test-seen."""
-    if problem in unseen:
-        return UNSEEN
-    return SEEN if draw_sample and problem in learned else TRAIN
-
-
-def _place(run_seed: int, *parts: str) -> float:
-    return seed("split", run_seed, *parts) / _RANGE
-
-
 class CannotSplit(ValueError):
     """The file lacks the fields or rows that the split requires."""
 
@@ -103,10 +67,9 @@ def split(source: Path, folder: Path, plan: SplitPlan) -> dict[str, object]:
     chosen = _chosen(plan, overview)
     if plan.shares.unseen < 1 and overview.rows == len(overview.strata):
         raise CannotSplit(f"{source}: --unseen requires several rows per problem: omit it for this file")
-    strata = {problem: stratum for problem, stratum in overview.strata.items() if problem in chosen}
-    unseen = held_out_by_stratum(plan.shares, strata) if plan.stratify else held_out(plan.shares, strata)
+    unseen = _held_out(plan, {problem: stratum for problem, stratum in overview.strata.items() if problem in chosen})
     names = [TRAIN, UNSEEN] if plan.shares.unseen == 1 else [*PARTS]
-    counts = {name: {"rows": 0, "problems": 0} for name in names}
+    rows = dict.fromkeys(names, 0)
     problems: dict[str, set[str]] = {name: set() for name in names}
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as files:
@@ -115,20 +78,23 @@ def split(source: Path, folder: Path, plan: SplitPlan) -> dict[str, object]:
         for line in problem_lines(source):
             if line.problem not in chosen:
                 continue
-            name = part(line.problem, _drawn(plan, line), unseen=unseen, learned=overview.learned)
+            name = TRAIN
+            if line.problem in unseen:
+                name = UNSEEN
+            elif line.problem in overview.learned and _drawn(plan, line):
+                name = SEEN
             parts[name].write(line.text.encode())
-            counts[name]["rows"] += 1
+            rows[name] += 1
             problems[name].add(line.problem)
-        for name in names:
-            counts[name]["problems"] = len(problems[name])
-        made = {
+        made: dict[str, object] = {
             "source_sha256": overview.digest,
             **asdict(plan),
             "problems": len(overview.strata),
             "sampled": len(chosen),
-            **_short(plan, chosen, overview),
-            "parts": counts,
         }
+        if plan.sample is not None and plan.by_solve_rate:
+            made["short_bins"] = short_bins(chosen, overview.rates, plan.sample)
+        made["parts"] = {name: {"rows": rows[name], "problems": len(problems[name])} for name in names}
         manifest.write(json.dumps(made, indent=2).encode() + b"\n")
     # Remove the other parts of an earlier split.
     for name in set(PARTS).difference(names):
@@ -152,30 +118,41 @@ def _overview(source: Path, plan: SplitPlan) -> _Overview:
 
 
 def _drawn(plan: SplitPlan, line: ProblemLine) -> bool:
-    return plan.shares.unseen < 1 and drawn_for_test(plan.shares, line.text.strip())
+    """Whether the hash of a row assigns it to the test, if its problem is not held out."""
+    shares = plan.shares
+    return shares.unseen < 1 and _place(shares.seed, "row", line.text.strip()) < shares.seen
+
+
+def _held_out(plan: SplitPlan, strata: Mapping[str, str]) -> set[str]:
+    """Selects problems by their own hashes: adding problems moves no other, or only those at the edge of a stratum."""
+    share = plan.shares.held_out
+    places = {problem: _place(plan.shares.seed, "problem", problem) for problem in strata}
+    if not plan.stratify:
+        return {problem for problem, place in places.items() if place < share}
+    found: set[str] = set()
+    for inside in _by_stratum(strata).values():
+        found.update(sorted(inside, key=places.__getitem__)[: round(len(inside) * share)])
+    return found
+
+
+def _place(run_seed: int, *parts: str) -> float:
+    return seed("split", run_seed, *parts) / _RANGE
 
 
 def _chosen(plan: SplitPlan, overview: _Overview) -> set[str]:
     if plan.sample is None:
         return set(overview.strata)
-    seed = plan.shares.seed
     if plan.by_solve_rate:
         if not overview.rates:
             raise CannotSplit("--by-solve-rate requires extra.solve_rate, from 0 to 1, which no problem has")
-        return by_solve_rate(seed, overview.rates, plan.sample)
+        return by_solve_rate(plan.shares.seed, overview.rates, plan.sample)
     if plan.stratify is None:
-        return set(draw_sample(seed, overview.strata, plan.sample))
-    return even_sample(seed, _by_stratum(overview), plan.sample)
+        return set(draw_sample(plan.shares.seed, overview.strata, plan.sample))
+    return even_sample(plan.shares.seed, _by_stratum(overview.strata), plan.sample)
 
 
-def _short(plan: SplitPlan, chosen: set[str], overview: _Overview) -> dict[str, object]:
-    if plan.sample is None or not plan.by_solve_rate:
-        return {}
-    return {"short_bins": short_bins(chosen, overview.rates, plan.sample)}
-
-
-def _by_stratum(overview: _Overview) -> dict[str, list[str]]:
+def _by_stratum(strata: Mapping[str, str]) -> dict[str, list[str]]:
     problems: dict[str, list[str]] = {}
-    for problem, stratum in overview.strata.items():
+    for problem, stratum in strata.items():
         problems.setdefault(stratum, []).append(problem)
     return problems
