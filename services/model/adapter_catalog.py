@@ -6,18 +6,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from soliloquy.v1.model_pb2 import Adapter
+
 # An idle replica asks again after this long; one that has been silent for much longer counts as gone.
 LOOK_SECONDS = 2.0
 GONE_SECONDS = 10.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CatalogEntry:
-    """An adapter of the catalog; an empty digest accepts whatever weights the path holds."""
-
-    name: str
-    path: str
-    digest: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +19,8 @@ class ReplicaStatus:
 
     replica: str
     version: int
-    adapters: Sequence[CatalogEntry] = ()
+    # An empty digest accepts whatever weights the path holds.
+    adapters: Sequence[Adapter] = ()
     # Adapter name to error message.
     failed: Mapping[str, str] = field(default_factory=dict)
 
@@ -34,14 +28,14 @@ class ReplicaStatus:
 class AdapterCatalog:
     """Runs as its own actor: a call to any replica changes it, and all replicas then load or unload accordingly."""
 
-    def __init__(self, adapters: Sequence[CatalogEntry], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, adapters: Sequence[Adapter], clock: Callable[[], float] = time.monotonic) -> None:
         self._version = 1
         self._adapters = {adapter.name: adapter for adapter in adapters}
         self._clock = clock
         self._statuses: dict[str, tuple[float, ReplicaStatus]] = {}
         self._changed = asyncio.Condition()
 
-    async def follow(self, status: ReplicaStatus, patience: float = LOOK_SECONDS) -> tuple[int, list[CatalogEntry]]:
+    async def follow(self, status: ReplicaStatus, patience: float = LOOK_SECONDS) -> tuple[int, list[Adapter]]:
         """Returns version and adapters: at once if the replica is behind, otherwise on a change or after `patience`."""
         async with self._changed:
             if status.version > self._version:
@@ -52,7 +46,7 @@ class AdapterCatalog:
             await self._wait(lambda: self._version > status.version, patience)
             return self._version, list(self._adapters.values())
 
-    async def put(self, adapter: CatalogEntry) -> str:
+    async def put(self, adapter: Adapter) -> str:
         """Returns "" once every replica has the adapter, or an error after all have reverted."""
         before = self._adapters.get(adapter.name)
         failure = await self._change(adapter.name, adapter)
@@ -73,7 +67,7 @@ class AdapterCatalog:
             self._statuses.pop(replica, None)
             self._changed.notify_all()
 
-    async def _change(self, name: str, adapter: CatalogEntry | None) -> str:
+    async def _change(self, name: str, adapter: Adapter | None) -> str:
         async with self._changed:
             if adapter:
                 self._adapters[name] = adapter

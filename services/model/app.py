@@ -1,37 +1,24 @@
 """Wires the model service: one Ray Serve deployment that answers gRPC and HTTP."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import ExitStack, aclosing
-from typing import Any, TypeVar
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
 
 import ray
-from google.protobuf.message import Message
 from ray import serve
 from ray.exceptions import RayError
 
 from services.model import openai
-from services.model.adapter_catalog import AdapterCatalog, CatalogEntry, ReplicaStatus
+from services.model.adapter_catalog import AdapterCatalog, ReplicaStatus
 from services.model.backend import ModelBackend
 from services.model.engines.engine import EngineFailed
-from services.model.errors import error_status
 from services.model.handler import ModelHandler
+from services.model.servicer import ModelServicer
 from services.model.settings import ServingSettings
 from services.model.shared_adapters import CatalogUnavailable, SharedAdapters
 from services.model.shared_metrics import replica_environment
 from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
-from soliloquy.v1.model_pb2 import (
-    Completion,
-    Delta,
-    GenerateRequest,
-    InfoRequest,
-    ListAdaptersRequest,
-    ListAdaptersResponse,
-    LoadAdapterRequest,
-    LoadAdapterResponse,
-    ModelInfo,
-    UnloadAdapterRequest,
-    UnloadAdapterResponse,
-)
+from soliloquy.v1.model_pb2 import Adapter
 
 _NAME = "model"
 # On top of the health check's interval: on a busy machine an engine step delays the answer.
@@ -40,14 +27,10 @@ _WAIT_LOOP_SECONDS = 0.2
 # Requests go to the least busy replica: one that refused them at once would soon attract all of them.
 _FAULT_SECONDS = 1.0
 
-Answer = TypeVar("Answer", bound=Message)
 
-
-class ModelReplica:
-    """Ray Serve calls the gRPC methods by name, and passes the context by its parameter name."""
-
+class ModelReplica(ModelServicer):
     async def __init__(  # type: ignore[misc]
-        self, build: Callable[[], ModelBackend], adapters: list[CatalogEntry], traces: TraceSettings
+        self, build: Callable[[], ModelBackend], adapters: list[Adapter], traces: TraceSettings
     ) -> None:
         self._recording = ExitStack()
         self._recording.enter_context(recorded_traces(traces))
@@ -56,7 +39,7 @@ class ModelReplica:
         replica = serve.get_replica_context().replica_id.unique_id
         self._shared = SharedAdapters(self._backend, _CatalogActor(adapters), replica=replica)
         await self._shared.start()
-        self._handler = ModelHandler(self._backend, self._shared, fault_seconds=_FAULT_SECONDS)
+        super().__init__(ModelHandler(self._backend, self._shared, fault_seconds=_FAULT_SECONDS))
 
     def __serve_build_asgi_app__(self) -> Any:
         return openai.application(self._handler, self._stop)
@@ -64,29 +47,6 @@ class ModelReplica:
     def check_health(self) -> None:
         if fault := self._backend.fault or self._shared.fault:
             raise EngineFailed(fault)
-
-    async def Generate(self, request: GenerateRequest, grpc_context: Any) -> Completion:
-        return await _answered(self._handler.generate(request, _caller(grpc_context)), grpc_context, Completion())
-
-    async def GenerateStream(self, request: GenerateRequest, grpc_context: Any) -> AsyncGenerator[Delta, None]:
-        try:
-            async with aclosing(self._handler.stream(request, _caller(grpc_context))) as deltas:
-                async for delta in deltas:
-                    yield delta
-        except Exception as error:
-            _refuse(error, grpc_context)
-
-    async def LoadAdapter(self, request: LoadAdapterRequest, grpc_context: Any) -> LoadAdapterResponse:
-        return await _answered(self._handler.load_adapter(request), grpc_context, LoadAdapterResponse())
-
-    async def UnloadAdapter(self, request: UnloadAdapterRequest, grpc_context: Any) -> UnloadAdapterResponse:
-        return await _answered(self._handler.unload_adapter(request), grpc_context, UnloadAdapterResponse())
-
-    async def ListAdapters(self, _: ListAdaptersRequest) -> ListAdaptersResponse:
-        return self._handler.list_adapters()
-
-    async def Info(self, _: InfoRequest) -> ModelInfo:
-        return self._handler.info()
 
     async def _stop(self) -> None:
         await self._shared.stop()
@@ -97,7 +57,7 @@ class ModelReplica:
 class _CatalogActor:
     """Calls the adapter catalog, a Ray actor that all replicas share and the first of them starts."""
 
-    def __init__(self, adapters: list[CatalogEntry]) -> None:
+    def __init__(self, adapters: list[Adapter]) -> None:
         catalog: Any = ray.remote(AdapterCatalog)
         self._actor = catalog.options(
             name="adapters",
@@ -110,11 +70,11 @@ class _CatalogActor:
             max_concurrency=1000,
         ).remote(adapters)
 
-    async def follow(self, status: ReplicaStatus, patience: float) -> tuple[int, list[CatalogEntry]]:
+    async def follow(self, status: ReplicaStatus, patience: float) -> tuple[int, list[Adapter]]:
         version, adapters = await _call_actor(self._actor.follow.remote(status, patience))
         return version, adapters
 
-    async def put(self, adapter: CatalogEntry) -> str:
+    async def put(self, adapter: Adapter) -> str:
         return str(await _call_actor(self._actor.put.remote(adapter)))
 
     async def take(self, name: str) -> bool:
@@ -141,7 +101,7 @@ def application(build: Callable[[], ModelBackend], settings: ServingSettings) ->
         max_constructor_retry_count=1,
         logging_config={"enable_access_log": False},
     )
-    adapters = [CatalogEntry(name=name, path=path) for name, path in settings.adapters.items()]
+    adapters = [Adapter(name=name, path=path) for name, path in settings.adapters.items()]
     ingress: Any = serve.ingress()
     return deployment(ingress(ModelReplica)).bind(build, adapters, settings.traces)
 
@@ -156,25 +116,6 @@ def _replicas(settings: ServingSettings) -> dict[str, Any]:
             "target_ongoing_requests": settings.target_ongoing,
         }
     }
-
-
-async def _answered(answer: Awaitable[Answer], grpc_context: Any, nothing: Answer) -> Answer:
-    """Sets the status on the context: Ray Serve would turn an exception into INTERNAL and log it twice."""
-    try:
-        return await answer
-    except Exception as error:
-        _refuse(error, grpc_context)
-        return nothing
-
-
-def _refuse(error: Exception, grpc_context: Any) -> None:
-    status, line = error_status(error)
-    grpc_context.set_code(status.code)
-    grpc_context.set_details(line)
-
-
-def _caller(grpc_context: Any) -> str:
-    return str(dict(grpc_context.invocation_metadata()).get("traceparent", ""))
 
 
 async def _call_actor(answer: Any) -> Any:

@@ -2,53 +2,25 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
 
 import grpc
 
 from services.model.backend import ModelBackend
 from services.model.engines.settings import EngineSettings
-from services.model.errors import error_status
 from services.model.handler import ModelHandler
-from soliloquy.v1 import model_pb2 as pb
-from soliloquy.v1.model_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
-
-T = TypeVar("T")
-
-
-class _Servicer(ModelServiceServicer):
-    def __init__(self, handler: ModelHandler) -> None:
-        self._handler = handler
-
-    async def Generate(self, request: pb.GenerateRequest, context: Any) -> pb.Completion:
-        return await _answered(self._handler.generate(request), context)
-
-    async def GenerateStream(self, request: pb.GenerateRequest, context: Any) -> AsyncIterator[pb.Delta]:
-        async for delta in self._handler.stream(request):
-            yield delta
-
-    async def LoadAdapter(self, request: pb.LoadAdapterRequest, context: Any) -> pb.LoadAdapterResponse:
-        return await _answered(self._handler.load_adapter(request), context)
-
-    async def UnloadAdapter(self, request: pb.UnloadAdapterRequest, context: Any) -> pb.UnloadAdapterResponse:
-        return await _answered(self._handler.unload_adapter(request), context)
-
-    async def ListAdapters(self, request: pb.ListAdaptersRequest, context: Any) -> pb.ListAdaptersResponse:
-        return self._handler.list_adapters()
-
-    async def Info(self, request: pb.InfoRequest, context: Any) -> pb.ModelInfo:
-        return self._handler.info()
+from services.model.servicer import ModelServicer
+from soliloquy.v1.model_pb2_grpc import add_ModelServiceServicer_to_server
 
 
 @asynccontextmanager
 async def serve_grpc(backend: ModelBackend) -> AsyncIterator[int]:
     """Serves the backend over gRPC and yields the port on 127.0.0.1."""
     server = grpc.aio.server()
-    add_ModelServiceServicer_to_server(_Servicer(ModelHandler(backend)), server)
+    add_ModelServiceServicer_to_server(ModelServicer(ModelHandler(backend)), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     try:
@@ -92,12 +64,3 @@ async def _serve(base: Path, address: Future[str], stopping: threading.Event) ->
             await asyncio.to_thread(stopping.wait)
     finally:
         await chat.stop()
-
-
-async def _answered(answer: Awaitable[T], context: Any) -> T:
-    try:
-        return await answer
-    except Exception as error:
-        status, line = error_status(error)
-        await context.abort(status.code, line)
-        raise

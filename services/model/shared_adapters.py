@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Protocol
 
-from services.model.adapter_catalog import LOOK_SECONDS, CatalogEntry, ReplicaStatus
+from services.model.adapter_catalog import LOOK_SECONDS, ReplicaStatus
 from services.model.backend import ModelBackend
 from services.model.engines.engine import EngineFailed, EngineRefused, MissingWeights, UnknownAdapter
 from soliloquy.v1.model_pb2 import Adapter
@@ -22,9 +22,9 @@ class CatalogUnavailable(EngineFailed):
 class Catalog(Protocol):
     """`services.model.adapter_catalog.AdapterCatalog`, in this process or behind an actor handle."""
 
-    async def follow(self, status: ReplicaStatus, patience: float) -> tuple[int, list[CatalogEntry]]: ...
+    async def follow(self, status: ReplicaStatus, patience: float) -> tuple[int, list[Adapter]]: ...
 
-    async def put(self, adapter: CatalogEntry) -> str: ...
+    async def put(self, adapter: Adapter) -> str: ...
 
     async def take(self, name: str) -> bool: ...
 
@@ -63,7 +63,7 @@ class SharedAdapters:
     async def load_adapter(self, adapter: Adapter) -> Adapter:
         """Tries it here first: other replicas are not asked for an adapter that this engine refuses."""
         loaded = await self._backend.load_adapter(adapter)
-        failure = await self._catalog.put(CatalogEntry(name=loaded.name, path=loaded.path, digest=loaded.digest))
+        failure = await self._catalog.put(loaded)
         if failure:
             raise MissingWeights(f"another replica could not load the adapter: {failure}")
         return loaded
@@ -82,7 +82,7 @@ class SharedAdapters:
                 _log.warning("%s", error)
                 await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def _catch_up(self, version: int, wanted: Sequence[CatalogEntry]) -> None:
+    async def _catch_up(self, version: int, wanted: Sequence[Adapter]) -> None:
         """Reports to the catalog meanwhile, because loading may take long."""
         loading = asyncio.create_task(self._load(version, wanted))
         while not (await asyncio.wait({loading}, timeout=LOOK_SECONDS))[0]:
@@ -90,7 +90,7 @@ class SharedAdapters:
                 await self._catalog.follow(self._status, 0.0)
         loading.result()
 
-    async def _load(self, version: int, wanted: Sequence[CatalogEntry]) -> None:
+    async def _load(self, version: int, wanted: Sequence[Adapter]) -> None:
         held = {adapter.name: adapter for adapter in self._backend.adapters()}
         failed = {}
         for name in held.keys() - {adapter.name for adapter in wanted}:
@@ -99,7 +99,7 @@ class SharedAdapters:
             if adapter.name in held and _same(held[adapter.name], adapter):
                 continue
             try:
-                await self._backend.load_adapter(Adapter(name=adapter.name, path=adapter.path, digest=adapter.digest))
+                await self._backend.load_adapter(adapter)
             except (EngineRefused, EngineFailed) as error:
                 _log.error("cannot load adapter %s: %s", adapter.name, error)
                 failed[adapter.name] = str(error)
@@ -110,5 +110,5 @@ class SharedAdapters:
         return ", ".join(sorted(adapter.name for adapter in self._backend.adapters())) or "none"
 
 
-def _same(held: Adapter, wanted: CatalogEntry) -> bool:
+def _same(held: Adapter, wanted: Adapter) -> bool:
     return held.digest == wanted.digest if wanted.digest else held.path == wanted.path

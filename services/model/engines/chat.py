@@ -9,8 +9,8 @@ from pathlib import Path
 
 from services.model.engines.engine import (
     Engine,
+    EngineBusy,
     EngineFailed,
-    EngineStats,
     InvalidRequest,
     TokenRequest,
     TooLong,
@@ -50,13 +50,13 @@ class ChatBackend:
     def fault(self) -> str:
         return self._engine.fault
 
-    def stats(self) -> EngineStats:
-        return self._engine.stats()
-
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         with self._metrics.request(request.adapter) as measured:
             token_request = self._token_request(request)
             measured.prompt(len(token_request.tokens))
+            others = self._metrics.waiting - 1
+            if others >= self._settings.max_waiting:
+                raise EngineBusy(f"{others} requests are already waiting, which is the limit: try again later")
             adapter_digest = self._adapters[request.adapter].digest if request.adapter else ""
             answer, generated, finish = self._tokenizer.characters(), 0, Finish.FINISH_UNSPECIFIED
             async with aclosing(self._engine.generate(token_request)) as deltas:

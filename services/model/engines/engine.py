@@ -62,12 +62,6 @@ class TokenDelta:
     finish: Finish = Finish.FINISH_UNSPECIFIED
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EngineStats:
-    running: int
-    waiting: int
-
-
 class Engine(Protocol):
     # The name in completions and metrics, and the version of the underlying library.
     name: str
@@ -86,10 +80,8 @@ class Engine(Protocol):
     def context_tokens(self) -> int:
         """The limit for a prompt and its answer together; known once the engine has started."""
 
-    def stats(self) -> EngineStats: ...
-
     def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
-        """Closing the iterator aborts the request."""
+        """Closing the iterator aborts the request; its adapter is loaded."""
 
     async def load_adapter(self, name: str, path: Path) -> None:
         """Replaces an adapter of the same name for new requests; running ones keep theirs."""

@@ -24,6 +24,12 @@ _ENDS = {Finish.FINISH_STOP: "stop", Finish.FINISH_LENGTH: "length"}
 class EngineMetrics:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._requests: set[RequestMetrics] = set()
+
+    @property
+    def waiting(self) -> int:
+        """The number of requests of this process that have no token yet."""
+        return sum(not request.begun for request in self._requests)
 
     def open(self) -> None:
         for metric in (RUNNING, WAITING, ADAPTERS):
@@ -47,6 +53,7 @@ class EngineMetrics:
     def request(self, adapter: str) -> Iterator["RequestMetrics"]:
         """Counts how a request ends."""
         request = RequestMetrics(self._engine.name, adapter)
+        self._requests.add(request)
         WAITING.labels(self._engine.name).inc()
         try:
             yield request
@@ -60,6 +67,7 @@ class EngineMetrics:
             request.count("aborted")
             raise
         finally:
+            self._requests.remove(request)
             request.close()
 
 
@@ -67,14 +75,14 @@ class RequestMetrics:
     def __init__(self, engine: str, adapter: str) -> None:
         self._labels = (engine, adapter)
         self._asked = time.monotonic()
-        self._begun = False
+        self.begun = False
 
     def prompt(self, tokens: int) -> None:
         PROMPT_TOKENS.labels(*self._labels).inc(tokens)
 
     def generated(self, tokens: int) -> None:
-        if not self._begun:
-            self._begun = True
+        if not self.begun:
+            self.begun = True
             FIRST_TOKEN.labels(*self._labels).observe(time.monotonic() - self._asked)
             RUNNING.labels(self._labels[0]).inc()
             WAITING.labels(self._labels[0]).dec()
@@ -85,7 +93,7 @@ class RequestMetrics:
         self.count(_ENDS[finish])
 
     def close(self) -> None:
-        (RUNNING if self._begun else WAITING).labels(self._labels[0]).dec()
+        (RUNNING if self.begun else WAITING).labels(self._labels[0]).dec()
 
     def count(self, end: str) -> None:
         ENDED.labels(*self._labels, end).inc()

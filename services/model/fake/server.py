@@ -13,11 +13,12 @@ from aiohttp import web
 
 from services.model.fake.faults import Fate, FaultSchedule
 from services.model.fake.schema_values import sentence, value_of
+from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, error_body, model_entry, sse
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.model_pb2 import GenerateRequest, Message
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
 
 MAX_REQUEST_BYTES = 4 * 1024**2
 PIECE_CHARACTERS = 16
@@ -72,7 +73,7 @@ class FakeServer:
     async def _list(self, request: web.Request) -> web.StreamResponse:
         if refusal := self._refused_key(request):
             return refusal
-        return web.json_response({"object": "list", "data": [{"id": "default", "object": "model"}]})
+        return web.json_response({"object": "list", "data": [model_entry("default")]})
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         if refusal := self._refused_key(request):
@@ -93,13 +94,14 @@ class FakeServer:
             params = json.loads(body)
             text = await self._text(params, request.headers)
         except _WrongFormat as error:
-            return _error(400, str(error), code="unsupported_value", param="response_format")
+            return _error(400, str(error), code="unsupported_value")
         except (ValueError, KeyError, TypeError, ModelRefused) as error:
             return _error(400, f"{type(error).__name__}: {error}", code="invalid_request")
-        answer = _completion(params, text, number)
+        answer, completion = ChatResponse(params["model"]), _completion(params, text)
         if params.get("stream"):
-            return await self._stream(request, params, answer, text, cut=fate is Fate.TRUNCATED)
-        content = json.dumps(answer, ensure_ascii=False).encode()
+            usage = (params.get("stream_options") or {}).get("include_usage", False)
+            return await self._stream(request, answer, completion, usage=usage, cut=fate is Fate.TRUNCATED)
+        content = json.dumps(answer.whole(completion), ensure_ascii=False).encode()
         if fate is Fate.TRUNCATED:
             return await _cut(request, content)
         return web.Response(body=content[1:] if fate is Fate.MALFORMED else content, content_type="application/json")
@@ -125,19 +127,20 @@ class FakeServer:
         return _error(401, f"Incorrect API key provided: {key}", code="invalid_api_key")
 
     async def _stream(
-        self, request: web.Request, params: dict[str, Any], answer: dict[str, Any], text: str, *, cut: bool
+        self, request: web.Request, answer: ChatResponse, completion: Completion, *, usage: bool, cut: bool
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
+        text = completion.text
         pieces = [text[start : start + PIECE_CHARACTERS] for start in range(0, len(text), PIECE_CHARACTERS)]
         for piece in pieces[: len(pieces) // 2] if cut else pieces:
-            await response.write(_chunk(answer, {"content": piece}, None))
+            await response.write(sse(answer.chunk({"content": piece})).encode())
         if cut:
             return _hung_up(request, response)
-        await response.write(_chunk(answer, {}, "stop"))
-        if (params.get("stream_options") or {}).get("include_usage"):
-            await response.write(_event({**_common(answer), "choices": [], "usage": answer["usage"]}))
-        await response.write(b"data: [DONE]\n\n")
+        await response.write(sse(answer.chunk({}, completion.finish)).encode())
+        if usage:
+            await response.write(sse(answer.usage(completion)).encode())
+        await response.write(LAST_EVENT.encode())
         return response
 
 
@@ -145,42 +148,21 @@ class _WrongFormat(Exception):
     """The server does not support the requested response format."""
 
 
-def _completion(params: dict[str, Any], text: str, number: int) -> dict[str, Any]:
-    prompt_tokens = sum(_words(message["content"]) for message in params["messages"])
-    return {
-        "id": f"chatcmpl-{number}",
-        "object": "chat.completion",
-        "created": 0,
-        "model": params["model"],
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
-        "usage": {
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": _words(text),
-            "total_tokens": prompt_tokens + _words(text),
-        },
-    }
-
-
-def _chunk(answer: dict[str, Any], delta: dict[str, str], finish: str | None) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return _event({**_common(answer), "choices": [choice]})
-
-
-def _common(answer: dict[str, Any]) -> dict[str, Any]:
-    return {"id": answer["id"], "object": "chat.completion.chunk", "model": answer["model"]}
-
-
-def _event(chunk: dict[str, Any]) -> bytes:
-    return b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n"
+def _completion(params: dict[str, Any], text: str) -> Completion:
+    return Completion(
+        text=text,
+        prompt_tokens=sum(_words(message["content"]) for message in params["messages"]),
+        completion_tokens=_words(text),
+        finish=Finish.FINISH_STOP,
+    )
 
 
 def _words(text: str) -> int:
     return text.count(" ") + 1
 
 
-def _error(status: int, message: str, *, headers: Mapping[str, str] | None = None, **more: str) -> web.Response:
-    error = {"message": message, "type": "error", **more}
-    return web.json_response({"error": error}, status=status, headers=headers)
+def _error(status: int, message: str, *, code: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    return web.json_response(error_body(status, message, code), status=status, headers=headers)
 
 
 async def _cut(request: web.Request, content: bytes) -> web.StreamResponse:

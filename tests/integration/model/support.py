@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from prometheus_client import REGISTRY
+
 from services.model.backend import ModelBackend, final_completion
 from services.model.engines.settings import EngineSettings
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
@@ -24,6 +26,11 @@ def request(text: str = "Why does the cart slow down?", **asked: Any) -> Generat
 
 async def answer(answering: ModelBackend, asked: GenerateRequest) -> Completion:
     return await final_completion(answering.stream(asked))
+
+
+def requests(state: str) -> float | None:
+    """Returns the gauge of running or waiting requests."""
+    return REGISTRY.get_sample_value(f"soliloquy_model_{state}", {"engine": "transformers"})
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from services.model.engines.engine import (
     WrongBase,
 )
 from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest, Message, Sampling
-from tests.integration.model.support import answer, request, started
+from tests.integration.model.support import answer, request, requests, started
 from tests.models import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.asyncio(loop_scope="module")]
@@ -66,7 +66,7 @@ async def test_a_request_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(kind, match=refusal):
         await answer(chat, asked)
-    assert chat.stats().waiting == 0
+    assert requests("waiting") == 0
 
 
 async def test_what_a_request_leaves_open_is_filled_in(base: Path) -> None:

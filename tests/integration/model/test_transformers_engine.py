@@ -11,7 +11,7 @@ import pytest
 
 from services.model.engines.engine import EngineBusy, EngineFailed, UnknownAdapter
 from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest
-from tests.integration.model.support import answer, request, started, until
+from tests.integration.model.support import answer, request, requests, started, until
 from tests.models import needs_torch
 
 pytestmark = needs_torch
@@ -98,8 +98,8 @@ async def test_a_request_that_is_given_up_makes_room_for_the_next(base: Path) ->
     async with started(base, batch=1) as chat:
         async with aclosing(chat.stream(request(schema='{"type": "string", "minLength": 9000}'))) as deltas:
             await anext(deltas)
-            assert chat.stats().running == 1
-        assert chat.stats().running == 0
+            assert requests("running") == 1
+        assert requests("running") == 0
         async with asyncio.timeout(5):
             await answer(chat, request(max_tokens=2))
 
@@ -108,9 +108,9 @@ async def test_more_requests_than_may_wait_are_refused(base: Path) -> None:
     long = request(schema='{"type": "string", "minLength": 9000}', max_tokens=4000)
     async with started(base, batch=1, max_waiting=2) as chat, asyncio.TaskGroup() as asking:
         first = asking.create_task(answer(chat, long))
-        await until(lambda: chat.stats().running == 1)
+        await until(lambda: requests("running") == 1)
         others = [asking.create_task(answer(chat, request())) for _ in range(2)]
-        await until(lambda: chat.stats().waiting == 2)
+        await until(lambda: requests("waiting") == 2)
         with pytest.raises(EngineBusy, match="2 requests are already waiting"):
             await answer(chat, request())
         for task in (first, *others):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.echo import Echo
-from services.model.adapter_catalog import GONE_SECONDS, AdapterCatalog, CatalogEntry, ReplicaStatus
+from services.model.adapter_catalog import GONE_SECONDS, AdapterCatalog, ReplicaStatus
 from services.model.engines.engine import MissingWeights, UnknownAdapter
 from services.model.shared_adapters import SharedAdapters
 from soliloquy.v1.model_pb2 import Adapter
@@ -81,7 +81,7 @@ async def test_a_loaded_adapter_is_on_every_replica_when_the_call_returns(adapte
 
 async def test_a_replica_that_starts_later_has_what_the_others_have(tmp_path: Path, adapter: Adapter) -> None:
     first = weights(tmp_path, "from the start")
-    shelf = AdapterCatalog([CatalogEntry(name=first.name, path=first.path)])
+    shelf = AdapterCatalog([first])
     [one] = await replicas(shelf, "one")
     await one.shared.load_adapter(adapter)
     [late] = await replicas(shelf, "late")
@@ -103,7 +103,7 @@ async def test_what_one_replica_cannot_load_is_left_on_none(adapter: Adapter, tm
 
 
 async def test_an_adapter_that_cannot_be_loaded_at_the_start_keeps_a_replica_from_serving(tmp_path: Path) -> None:
-    replica = Replica(AdapterCatalog([CatalogEntry(name="tutor", path=str(tmp_path))]), "one")
+    replica = Replica(AdapterCatalog([Adapter(name="tutor", path=str(tmp_path))]), "one")
     with pytest.raises(MissingWeights, match=r"is not an adapter: missing adapter_model\.safetensors"):
         await replica.shared.start()
 
@@ -136,9 +136,7 @@ async def test_unloading_what_is_not_there_is_refused(adapter: Adapter) -> None:
 async def test_a_shelf_that_was_lost_is_filled_again_by_a_replica(adapter: Adapter) -> None:
     [one] = await replicas(AdapterCatalog([]), "one")
     loaded = await one.shared.load_adapter(adapter)
-    status = ReplicaStatus(
-        replica="one", version=2, adapters=(CatalogEntry(name="tutor", path=loaded.path, digest=loaded.digest),)
-    )
+    status = ReplicaStatus(replica="one", version=2, adapters=(loaded,))
     empty = AdapterCatalog([])
     assert await empty.follow(status, 0.0) == (2, list(status.adapters))
     [late] = await replicas(empty, "late")
@@ -151,7 +149,7 @@ async def put_with_two(shelf: AdapterCatalog) -> asyncio.Task[str]:
     """Puts an adapter that one of two replicas has loaded and the other has not."""
     await shelf.follow(ReplicaStatus(replica="other", version=1), 0.0)
     following = asyncio.create_task(shelf.follow(ReplicaStatus(replica="one", version=1), 5.0))
-    putting = asyncio.create_task(shelf.put(CatalogEntry(name="tutor", path="/weights")))
+    putting = asyncio.create_task(shelf.put(Adapter(name="tutor", path="/weights")))
     version, _ = await following
     await shelf.follow(ReplicaStatus(replica="one", version=version), 0.0)
     assert not putting.done()

@@ -1,55 +1,23 @@
 """The stand-in for a hosted model: its answers and its faults."""
 
-import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from random import Random
-from typing import Any
 
 import aiohttp
 import pytest
 
-from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.faults import Fate, FaultSchedule
 from services.model.fake.schema_values import CannotFollow, value_of
 from services.model.fake.server import FakeServer, FakeSettings
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
-from soliloquy.runtime.model import ListenedModel, remote
 from soliloquy.runtime.model.faults import EndpointRefuses
-from soliloquy.runtime.model.key import Key
-from soliloquy.runtime.model.openai_client import OpenAIClient
-from soliloquy.runtime.model.remote import RemoteModel
-from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import GenerateRequest
-from tests.unit.runtime.model.streams import KeptStreams
+from tests.unit.model.hosted import ENGINE, asking, opening
 from tests.unit.scripted.driver import Dialogue, request
-from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
-
-ENGINE = ScriptedEngine(Shelf())
-# So few of what a call is not made for ever that none is given up.
-STORM = FaultSchedule(throttled=0.4, failed=0.03, truncated=0.03, malformed=0.03)
-
-
-@asynccontextmanager
-async def asking(fake: FakeServer, *, key: str = "", **settings: Any) -> AsyncIterator[RemoteModel]:
-    """A client of the stand-in."""
-    async with fake.serving("127.0.0.1:0") as url:
-        endpoint = Endpoint(engine="openai", base_url=url, **settings)
-        model = RemoteModel("fake", endpoint, OpenAIClient("fake", endpoint, Key(key, "OPENAI_API_KEY")))
-        try:
-            yield model
-        finally:
-            await model.close()
-
-
-@pytest.fixture
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "PAUSE_SECONDS", 0.001)
-    monkeypatch.setattr(remote, "PAUSE_CAP_SECONDS", 0.01)
+from tests.unit.scripted.problems import CART, STONE_FALL
 
 
 async def test_through_an_openai_face_the_scripted_model_says_what_it_says_without() -> None:
@@ -59,35 +27,11 @@ async def test_through_an_openai_face_the_scripted_model_says_what_it_says_witho
             assert await Dialogue(model, problem, seed=5).play() == alone
 
 
-@pytest.mark.usefixtures("_quick")
-async def test_in_a_storm_of_all_troubles_no_call_is_lost_and_no_word_is_changed() -> None:
-    fake = FakeServer(ENGINE, FakeSettings(weather=STORM, retry_after="0"))
-    alone = await Dialogue(ENGINE, CART, seed=5).play()
-    async with asking(fake) as model:
-        dialogues = [Dialogue(model, CART, seed=5) for _ in range(20)]
-        assert await asyncio.gather(*(dialogue.play() for dialogue in dialogues)) == [alone] * 20
-    assert all(fake.fates[fate] > 5 for fate in Fate if fate is not Fate.HUNG)
-
-
-@pytest.mark.usefixtures("_quick")
-async def test_sockets_that_hang_cost_a_deadline_and_no_call() -> None:
-    fake = FakeServer(ENGINE, FakeSettings(weather=FaultSchedule(hung=0.2, seed=3)))
-    async with asking(fake, timeout=0.2) as model:
-        said = await asyncio.gather(*(model.generate(request("student", opening(), seed)) for seed in range(10)))
-    assert len({completion.text for completion in said}) > 1
-    assert fake.fates[Fate.HUNG] > 0
-
-
 async def test_a_wrong_key_is_refused_and_not_repeated() -> None:
     async with asking(FakeServer(ENGINE, FakeSettings(key="sk-right")), key="sk-wrong") as model:
         with pytest.raises(EndpointRefuses, match="refuses the key in OPENAI_API_KEY") as refused:
             await model.generate(request("student", opening(), 1))
     assert "sk-wrong" not in str(refused.value)
-
-
-def opening() -> str:
-    intent = '<intent kind="opening" strategy="">Say something.</intent>'
-    return f"<question>{CART.question}</question><conversation>\n</conversation>{intent}"
 
 
 async def test_an_endpoint_without_schemas_is_asked_without_from_then_on() -> None:
@@ -156,15 +100,6 @@ async def test_an_answer_may_be_streamed() -> None:
     assert last == "[DONE]"
     said = [json.loads(chunk)["choices"][0]["delta"].get("content", "") for chunk in chunks]
     assert "".join(said).startswith("I think about the")
-
-
-@pytest.mark.usefixtures("_quick")
-async def test_a_dialogue_that_somebody_hears_comes_through_a_storm_as_any_other() -> None:
-    alone = await Dialogue(ENGINE, CART, seed=5).play()
-    async with asking(FakeServer(ENGINE, FakeSettings(weather=STORM))) as model:
-        heard = KeptStreams()
-        assert await Dialogue(ListenedModel(model, heard), CART, seed=5).play() == alone
-    assert "".join(heard.answers[-1]) in json.dumps(alone[-1].reply, ensure_ascii=False)
 
 
 async def test_a_stream_may_stop_half_way() -> None:

@@ -70,14 +70,6 @@ class Batcher:
             return f"no step for {still:.0f} s with {len(self._active)} requests in progress"
         return ""
 
-    @property
-    def running(self) -> int:
-        return sum(request.answered > 0 for request in self._active.values())
-
-    @property
-    def waiting(self) -> int:
-        return len(self._active) - self.running
-
     def start(self) -> None:
         self._requests.warmup()
         self._requests.start()

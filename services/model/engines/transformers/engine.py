@@ -10,14 +10,7 @@ import llguidance.hf
 import transformers
 from transformers import AutoTokenizer
 
-from services.model.engines.engine import (
-    EngineBusy,
-    EngineFailed,
-    EngineStats,
-    TokenDelta,
-    TokenRequest,
-    UnknownAdapter,
-)
+from services.model.engines.engine import EngineFailed, TokenDelta, TokenRequest
 from services.model.engines.settings import EngineSettings
 from services.model.engines.transformers.batching import PAGE_TOKENS, Batcher
 from services.model.engines.transformers.shared_weights import load_base, with_adapter
@@ -59,21 +52,10 @@ class TransformersEngine:
         in_cache = self._settings.cache_tokens // PAGE_TOKENS * PAGE_TOKENS
         return min(int(self._base.config.max_position_embeddings), in_cache)
 
-    def stats(self) -> EngineStats:
-        return EngineStats(
-            running=sum(batcher.running for batcher in self._batchers.values()),
-            waiting=sum(batcher.waiting for batcher in self._batchers.values()),
-        )
-
     async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         if not self._batchers:
             raise EngineFailed("the engine is not running")
-        batcher = self._batchers.get(request.adapter)
-        if batcher is None:
-            raise UnknownAdapter(f"no adapter {request.adapter!r} is loaded: load it first")
-        if (waiting := self.stats().waiting) >= self._settings.max_waiting:
-            raise EngineBusy(f"{waiting} requests are already waiting, which is the limit: try again later")
-        async with aclosing(batcher.generate(request)) as deltas:
+        async with aclosing(self._batchers[request.adapter].generate(request)) as deltas:
             async for delta in deltas:
                 yield delta
 

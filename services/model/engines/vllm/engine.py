@@ -16,15 +16,7 @@ from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
-from services.model.engines.engine import (
-    EngineBusy,
-    EngineFailed,
-    EngineStats,
-    TokenDelta,
-    TokenRequest,
-    UnknownAdapter,
-    WrongBase,
-)
+from services.model.engines.engine import EngineFailed, TokenDelta, TokenRequest, WrongBase
 from services.model.engines.settings import EngineSettings
 from soliloquy.v1.model_pb2 import Finish
 
@@ -44,8 +36,8 @@ class VllmEngine:
         self._adapters: dict[str, LoRARequest] = {}
         # Never reused: vLLM caches an adapter by its number.
         self._numbers = itertools.count(1)
-        # By request id, whether it has a token yet.
-        self._active: dict[str, bool] = {}
+        # The ids of the requests in progress.
+        self._active: set[str] = set()
         self._last_token = time.monotonic()
 
     async def start(self) -> None:
@@ -72,34 +64,27 @@ class VllmEngine:
     def context_tokens(self) -> int:
         return self._llm.model_config.max_model_len if self._llm else 0
 
-    def stats(self) -> EngineStats:
-        running = sum(self._active.values())
-        return EngineStats(
-            running=running,
-            waiting=len(self._active) - running,
-        )
-
     async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
-        llm, adapter = self._running(), self._adapter(request.adapter)
-        if (waiting := self.stats().waiting) >= self._settings.max_waiting:
-            raise EngineBusy(f"{waiting} requests are already waiting, which is the limit: try again later")
+        llm = self._running()
         if not self._active:
             self._last_token = time.monotonic()
-        self._active[request.id] = False
+        self._active.add(request.id)
         outputs = llm.generate(
-            TokensPrompt(prompt_token_ids=list(request.tokens)), sampling(request), request.id, lora_request=adapter
+            TokensPrompt(prompt_token_ids=list(request.tokens)),
+            sampling(request),
+            request.id,
+            lora_request=self._adapters[request.adapter] if request.adapter else None,
         )
         try:
             # Closing the outputs aborts the request.
             async with aclosing(outputs):
                 async for output in outputs:
-                    self._last_token, self._active[request.id] = time.monotonic(), True
-                    delta = _delta(output)
-                    yield delta
+                    self._last_token = time.monotonic()
+                    yield _delta(output)
         except (EngineGenerateError, EngineDeadError) as error:
             raise EngineFailed(f"vLLM gave up a request ({error}): try again") from error
         finally:
-            del self._active[request.id]
+            self._active.remove(request.id)
 
     async def load_adapter(self, name: str, path: Path) -> None:
         llm = self._running()
@@ -120,11 +105,6 @@ class VllmEngine:
         if self._llm is None:
             raise EngineFailed("the engine is not running")
         return self._llm
-
-    def _adapter(self, name: str) -> LoRARequest | None:
-        if name and name not in self._adapters:
-            raise UnknownAdapter(f"no adapter {name!r} is loaded: load it first")
-        return self._adapters.get(name)
 
 
 def engine_args(settings: EngineSettings) -> AsyncEngineArgs:

@@ -1,0 +1,48 @@
+"""A client of a hosted model comes through its faults, which take real time."""
+
+import asyncio
+import json
+
+import pytest
+
+from services.model.fake.faults import Fate, FaultSchedule
+from services.model.fake.server import FakeServer, FakeSettings
+from soliloquy.runtime.model import ListenedModel, remote
+from tests.unit.model.hosted import ENGINE, asking, opening
+from tests.unit.runtime.model.streams import KeptStreams
+from tests.unit.scripted.driver import Dialogue, request
+from tests.unit.scripted.problems import CART
+
+# So few of what a call is not made for ever that none is given up.
+STORM = FaultSchedule(throttled=0.4, failed=0.03, truncated=0.03, malformed=0.03)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(remote, "PAUSE_CAP_SECONDS", 0.01)
+
+
+async def test_in_a_storm_of_all_troubles_no_call_is_lost_and_no_word_is_changed() -> None:
+    fake = FakeServer(ENGINE, FakeSettings(weather=STORM, retry_after="0"))
+    alone = await Dialogue(ENGINE, CART, seed=5).play()
+    async with asking(fake) as model:
+        dialogues = [Dialogue(model, CART, seed=5) for _ in range(20)]
+        assert await asyncio.gather(*(dialogue.play() for dialogue in dialogues)) == [alone] * 20
+    assert all(fake.fates[fate] > 5 for fate in Fate if fate is not Fate.HUNG)
+
+
+async def test_sockets_that_hang_cost_a_deadline_and_no_call() -> None:
+    fake = FakeServer(ENGINE, FakeSettings(weather=FaultSchedule(hung=0.2, seed=3)))
+    async with asking(fake, timeout=0.2) as model:
+        said = await asyncio.gather(*(model.generate(request("student", opening(), seed)) for seed in range(10)))
+    assert len({completion.text for completion in said}) > 1
+    assert fake.fates[Fate.HUNG] > 0
+
+
+async def test_a_dialogue_that_somebody_hears_comes_through_a_storm_as_any_other() -> None:
+    alone = await Dialogue(ENGINE, CART, seed=5).play()
+    async with asking(FakeServer(ENGINE, FakeSettings(weather=STORM, retry_after="0"))) as model:
+        heard = KeptStreams()
+        assert await Dialogue(ListenedModel(model, heard), CART, seed=5).play() == alone
+    assert "".join(heard.answers[-1]) in json.dumps(alone[-1].reply, ensure_ascii=False)

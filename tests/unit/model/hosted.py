@@ -1,0 +1,32 @@
+"""A client of the stand-in for a hosted model."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from services.model.engines.scripted import ScriptedEngine
+from services.model.fake.server import FakeServer
+from soliloquy.runtime.model.key import Key
+from soliloquy.runtime.model.openai_client import OpenAIClient
+from soliloquy.runtime.model.remote import RemoteModel
+from soliloquy.runtime.model.settings import Endpoint
+from tests.unit.scripted.problems import CART, Shelf
+
+ENGINE = ScriptedEngine(Shelf())
+
+
+@asynccontextmanager
+async def asking(fake: FakeServer, *, key: str = "", **settings: Any) -> AsyncIterator[RemoteModel]:
+    """A client of the stand-in."""
+    async with fake.serving("127.0.0.1:0") as url:
+        endpoint = Endpoint(engine="openai", base_url=url, **settings)
+        model = RemoteModel("fake", endpoint, OpenAIClient("fake", endpoint, Key(key, "OPENAI_API_KEY")))
+        try:
+            yield model
+        finally:
+            await model.close()
+
+
+def opening() -> str:
+    intent = '<intent kind="opening" strategy="">Say something.</intent>'
+    return f"<question>{CART.question}</question><conversation>\n</conversation>{intent}"
