@@ -13,13 +13,13 @@ from torch.nn.utils.rnn import pad_sequence
 from benchmarks.command import Tell
 from training.data import Prepared, prepare
 from training.folder import Job
-from training.loop import Loop, Step
+from training.loop import Loop
 from training.model import build
 from training.report import peak_memory_mib
 from training.samples import states
 from training.settings import TrainingSettings
 from training.source import conversations
-from training.step_log import steps
+from training.step_log import StepLog, steps
 from training.templating import Template
 from training.train import train
 from training.world import World
@@ -32,14 +32,6 @@ STEPS = 8
 Learn = Callable[[int, list[list[int]]], object]
 # Conversations to build samples of.
 _BUILT = 1000
-
-
-class Silence:
-    def begin(self, step: int) -> None:
-        pass
-
-    def add(self, step: Step) -> None:
-        pass
 
 
 def measure(base: Path, data: str, folder: Path, tell: Tell) -> dict[str, Any]:
@@ -116,7 +108,8 @@ def compared(base: Path, prepared: Prepared, folder: Path, tell: Tell) -> dict[s
 
     The ways take turns, so that other load on the machine affects all of them.
     """
-    loop = Loop(build(base, SETTINGS, World()), prepared, SETTINGS, World(), folder / "none", Silence())
+    log = StepLog(folder / "metrics.jsonl", folder / "tensorboard")
+    loop = Loop(build(base, SETTINGS, World()), prepared, SETTINGS, World(), folder / "none", log)
     ways: dict[str, Learn] = {
         "ours": lambda step, sequences: loop.learn(step, sequences, 1e-4),
         "bare": _bare(base, prepared),

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from soliloquy.recipes.recipe import TrainingMessage
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.seeds import seed
 from soliloquy.v1.conversation_pb2 import Conversation
 from training.packing import Row, row
-from training.samples import samples
+from training.samples import Sample, samples
 from training.settings import CannotTrain, TrainingSettings
 from training.source import conversations
 from training.splitting import TurnTooLong, split
@@ -73,9 +72,9 @@ def _write(
     draws: list[int] = []
     too_long = 0
     with (folder / "ids.bin").open("wb") as ids, (folder / "learned.bin").open("wb") as learned:
-        for chats in _in_groups(_chats(conversations(data), settings)):
-            for sample, tokens in zip(chats, template.tokens([chat for _, chat in chats]), strict=True):
-                id, chat = sample
+        found = _chats(conversations(data), settings)
+        while chats := list(islice(found, _AT_ONCE)):
+            for (id, chat), tokens in zip(chats, template.tokens([chat for _, chat in chats]), strict=True):
                 if not draws or draws[-1] != seed(settings.seed, "held out", id):
                     draws.append(seed(settings.seed, "held out", id))
                     tell(len(draws))
@@ -125,7 +124,7 @@ def _marks(tokens: MarkedTokens, settings: TrainingSettings) -> np.ndarray:
 
 
 def _parts(
-    chat: Sequence[TrainingMessage], tokens: MarkedTokens | None, limit: int, template: Template, counts: Counter[str]
+    chat: Sample, tokens: MarkedTokens | None, limit: int, template: Template, counts: Counter[str]
 ) -> list[MarkedTokens]:
     if tokens is None:
         counts["special"] += 1
@@ -133,7 +132,7 @@ def _parts(
     if len(tokens.ids) <= limit:
         return [tokens]
 
-    def tokenized(chats: Sequence[Sequence[TrainingMessage]]) -> list[MarkedTokens]:
+    def tokenized(chats: Sequence[Sample]) -> list[MarkedTokens]:
         return [tokens for tokens in template.tokens(chats) if tokens]
 
     parts = tokenized(split(chat, limit, lambda part: len(tokenized([part])[0].ids)))
@@ -142,22 +141,13 @@ def _parts(
     return parts
 
 
-def _chats(
-    conversations: Iterator[Conversation], settings: TrainingSettings
-) -> Iterator[tuple[str, Sequence[TrainingMessage]]]:
+def _chats(conversations: Iterator[Conversation], settings: TrainingSettings) -> Iterator[tuple[str, Sample]]:
     for conversation in conversations:
         try:
             found = samples(conversation, settings.layout, settings.given)
         except Refused as error:
             raise CannotTrain(f"conversation {conversation.id}: {error}") from error
-        yield from ((sample.id, sample.messages) for sample in found)
-
-
-def _in_groups(
-    chats: Iterator[tuple[str, Sequence[TrainingMessage]]],
-) -> Iterator[list[tuple[str, Sequence[TrainingMessage]]]]:
-    while group := list(islice(chats, _AT_ONCE)):
-        yield group
+        yield from ((conversation.id, sample) for sample in found)
 
 
 def _held_out(draws: np.ndarray, share: float) -> np.ndarray:

@@ -1,8 +1,5 @@
 """The folder of one training: it belongs to one job, is locked by one process, and is never reused once finished."""
 
-import fcntl
-import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +13,7 @@ from training.settings import CannotTrain, Diverged, TrainingSettings
 from training.source import digest_of as data_digest
 
 REPORT = "report.json"
-_IDENTITY = "run.json"
+_WORKFLOW = state.Workflow(name="training", file="run.json", option="--name")
 _FAILURE = "failure.json"
 _NEEDED = ("config.json", "tokenizer.json")
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
@@ -56,18 +53,11 @@ class TrainingFolder:
     def opened(self) -> Iterator[Mapping[str, Any]]:
         """Locks the folder and yields its identity; raises CannotTrain if it is another job's, finished or in use."""
         identity = self._identity()
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise CannotTrain(f"cannot write to {self.path} ({error.strerror}): choose another --out") from error
-        try:
-            self._take(lock)
-            self._check(identity)
+        with state.lock_folder(self.path, _WORKFLOW, identity):
+            if self.report():
+                raise CannotTrain(f"{self.path} holds a finished training: choose another --name, or remove it")
             self.failure_file.unlink(missing_ok=True)
             yield identity
-        finally:
-            os.close(lock)
 
     @property
     def failure_file(self) -> Path:
@@ -75,7 +65,8 @@ class TrainingFolder:
 
     def note_failure(self, failure: CannotTrain) -> None:
         """Leaves the failure for the process that started the workers, whose own output is mixed up."""
-        self.write(_FAILURE, {"failure": str(failure), "diverged": isinstance(failure, Diverged)})
+        noted = {"failure": str(failure), "diverged": isinstance(failure, Diverged)}
+        state.write_json(self.failure_file, noted)
 
     def failure(self) -> CannotTrain | None:
         noted = state.read(self.failure_file)
@@ -84,27 +75,6 @@ class TrainingFolder:
     def report(self) -> dict[str, Any]:
         """Returns the report of a finished training; empty before."""
         return state.read(self.path / REPORT)
-
-    def write(self, name: str, content: Mapping[str, Any]) -> None:
-        state.write(self.path / name, json.dumps(content, indent=2, ensure_ascii=False))
-
-    def _take(self, lock: int) -> None:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CannotTrain(
-                f"{self.path} is in use by another process: wait for it, or choose another --name"
-            ) from None
-
-    def _check(self, identity: Mapping[str, Any]) -> None:
-        if self.report():
-            raise CannotTrain(f"{self.path} holds a finished training: choose another --name, or remove it")
-        recorded = state.read(self.path / _IDENTITY)
-        if not recorded:
-            self.write(_IDENTITY, identity)
-        elif differing := [name for name, value in identity.items() if recorded.get(name) != value]:
-            what = _difference(recorded, identity, differing[0])
-            raise CannotTrain(f"{self.path} holds another training ({what}): choose another --name, or remove it")
 
     def _identity(self) -> dict[str, Any]:
         job = self._job
@@ -136,11 +106,3 @@ class TrainingFolder:
                 "use that base, or an adapter of this one"
             )
         return digest_of([adapter / ADAPTER_WEIGHTS])
-
-
-def _difference(recorded: Mapping[str, Any], wanted: Mapping[str, Any], name: str) -> str:
-    if name != "settings" or not isinstance(recorded.get(name), dict):
-        return f"{name}: {recorded.get(name)}, not {wanted[name]}"
-    before, after = recorded[name], wanted[name]
-    field = next(field for field in after if before.get(field) != after[field])
-    return f"{field}: {before.get(field)}, not {after[field]}"

@@ -6,7 +6,7 @@ The manifest identifies the source by the offsets of its topic or the digests of
 import json
 import shutil
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.events_pb2 import ConversationFinished
 from training.settings import CannotTrain
-from training.source import conversations, digest_of, opened
+from training.source import conversations, opened
 
 FINISHED = TOPIC_OF[ConversationFinished].name
 
@@ -39,33 +39,15 @@ LeaveOut = Callable[[Conversation], bool]
 def freeze_dataset(data: str, folder: Path) -> dict[str, Any]:
     """Freezes the accepted conversations of a dataset; returns the manifest."""
     source = [{"name": shard.name, "sha256": shard.sha256} for shard in shards_of(opened(data).manifest, ACCEPTED)]
+    return freeze(conversations(data), folder, {"shards": source})
+
+
+def freeze(found: Iterable[Conversation], folder: Path, source: Mapping[str, Any]) -> dict[str, Any]:
+    """Freezes these conversations; returns the manifest, which records their source."""
     with _new_dataset(folder) as frozen:
-        for conversation in conversations(data):
+        for conversation in found:
             frozen.add(conversation)
-        frozen.source = {"shards": source}
-    return frozen.manifest
-
-
-def freeze_together(datasets: Sequence[str], folder: Path, *, leave_out: LeaveOut) -> dict[str, Any]:
-    """Freezes the accepted conversations of several datasets, in order."""
-    with _new_dataset(folder) as frozen:
-        for data in datasets:
-            for conversation in conversations(data):
-                if not leave_out(conversation):
-                    frozen.add(conversation)
-        frozen.source = {"datasets": [digest_of(data) for data in datasets]}
-    return frozen.manifest
-
-
-def freeze_rows(data: str, after: str | None, last: str, folder: Path, *, leave_out: LeaveOut) -> dict[str, Any]:
-    """Freezes the rows of a dataset after one place up to and including another."""
-    with _new_dataset(folder) as frozen:
-        for place, conversation in opened(data).placed(after=after):
-            if not leave_out(conversation):
-                frozen.add(conversation)
-            if place == last:
-                break
-        frozen.source = {"after": after, "last": last}
+        frozen.source = source
     return frozen.manifest
 
 
@@ -167,7 +149,7 @@ class FrozenDataset:
     def __init__(self, folder: Path) -> None:
         self._place, self._tally = Storage(folder), Tally()
         self._writer = DatasetWriter(self._place, folder, (), ShardLimits(), self._tally)
-        self.source: dict[str, Any] = {}
+        self.source: Mapping[str, Any] = {}
         self.manifest: dict[str, Any] = {}
 
     def add(self, conversation: Conversation) -> None:

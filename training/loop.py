@@ -4,9 +4,8 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -18,33 +17,8 @@ from training.model import precision
 from training.packing import Row
 from training.schedule import Schedule, Sequences, worker_rows
 from training.settings import Diverged, TrainingSettings
+from training.step_log import Step, StepLog
 from training.world import World
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
-    """The result of a step over all workers."""
-
-    step: int
-    steps: int
-    # The mean over learned tokens, before the step.
-    loss: float
-    learning_rate: float
-    gradient: float
-    tokens: int
-    learned_tokens: int
-    seconds: float
-    # The mean over held-out tokens, after the step; None if it was not measured.
-    validation: float | None = None
-
-
-class StepListener(Protocol):
-    """Records steps; only the first worker calls it."""
-
-    def begin(self, step: int) -> None:
-        """Discards the records of later steps, since the training resumes after this one."""
-
-    def add(self, step: Step) -> None: ...
 
 
 class Loop:
@@ -55,13 +29,13 @@ class Loop:
         settings: TrainingSettings,
         world: World,
         folder: Path,
-        listener: StepListener,
+        log: StepLog,
     ) -> None:
         self._model = model
         self._prepared = prepared
         self._settings = settings
         self._world = world
-        self._listener = listener
+        self._log = log
         self._learned = prepared.learned()
         self._lengths = prepared.lengths()
         self.schedule = Schedule(prepared, settings)
@@ -73,7 +47,7 @@ class Loop:
         """Trains from the newest checkpoint to the end; raises Diverged if the loss is not finite."""
         progress = self.checkpoints.load(self._model, self._optimiser)
         if self._world.first:
-            self._listener.begin(progress.step)
+            self._log.begin(progress.step)
         while progress.step < self.schedule.steps and not self._is_over(progress):
             self._advance(progress)
         return progress
@@ -95,7 +69,7 @@ class Loop:
         validation = self._validate(progress) if self._is_due(step, self._settings.validate_every) else None
         samples = [number for one in sequences for number in one]
         if self._world.first:
-            self._listener.add(
+            self._log.add(
                 Step(
                     step=step,
                     steps=self.schedule.steps,

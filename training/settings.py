@@ -1,14 +1,17 @@
 """Settings of a training: one YAML file, validated before anything is loaded."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.seeds import digest
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class CannotTrain(Exception):
@@ -85,13 +88,16 @@ class TrainingSettings(BaseModel):
 
 
 def read_settings(path: Path) -> TrainingSettings:
+    return read_model(path, yaml.safe_load, TrainingSettings)
+
+
+def read_model(path: Path, parse: Callable[[str], Any], model: type[Model]) -> Model:
+    """Reads and validates a file; raises CannotTrain with its first problem."""
     try:
-        read: Any = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CannotTrain(f"cannot read {path}: {' '.join(str(error).split())}") from error
-    try:
-        return TrainingSettings.model_validate(read or {})
+        return model.model_validate(parse(path.read_text("utf-8")) or {})
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in problem["loc"]) or "the file"
         raise CannotTrain(f"{path}: {field}: {problem['msg']}, not {problem['input']!r}") from error
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise CannotTrain(f"cannot read {path}: {' '.join(str(error).split())}") from error

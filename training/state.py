@@ -1,35 +1,55 @@
-"""The state of a workflow that runs in rounds: atomically written files in a folder that one process locks."""
+"""The state of a training, and of a workflow that trains in rounds: files in a folder that one process locks.
+
+Files appear completely or not at all. One that exists marks a finished step, and the next start continues after it.
+"""
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter
 
 from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.storage import Storage
+from training.evaluation.report import table
 from training.settings import CannotTrain
+
+TABLE = "rounds.md"
+_PLAN, _OUTCOME = "plan.json", "outcome.json"
+
+Content = TypeVar("Content")
+Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workflow:
-    """The kind of workflow, such as "retraining", and the option that names its folder."""
+    """The kind of work in a folder, such as "retraining"."""
 
     name: str
+    # The file that identifies the work.
+    file: str
+    # The option that names the folder.
     option: str
 
 
 @contextmanager
 def lock_folder(folder: Path, workflow: Workflow, identity: Mapping[str, Any]) -> Iterator[None]:
-    """Locks the folder; raises CannotTrain if it belongs to another workflow or is in use."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with write_lock(Storage(folder), folder):
-            _check(folder, workflow, identity)
-            yield
-    except Locked as error:
-        raise CannotTrain(f"{error}: wait for it, or choose another {workflow.option}") from error
+    """Locks the folder; raises CannotTrain if it holds other work or is in use."""
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(write_lock(Storage(folder), folder))
+        except Locked as error:
+            raise CannotTrain(
+                f"{folder} is in use by another process: wait for it, or choose another {workflow.option}"
+            ) from error
+        except OSError as error:
+            raise CannotTrain(f"cannot write to {folder} ({error.strerror}): choose another folder") from error
+        _check(folder, workflow, identity)
+        yield
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -45,6 +65,7 @@ def read(path: Path) -> dict[str, Any]:
 def write(path: Path, content: str) -> None:
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         unfinished.write_text(content + "\n", "utf-8")
         unfinished.replace(path)
     except OSError as error:
@@ -53,15 +74,86 @@ def write(path: Path, content: str) -> None:
         ) from error
 
 
+def write_json(path: Path, content: Any) -> None:
+    write(path, json.dumps(content, indent=2, ensure_ascii=False))
+
+
+class RoundFolder:
+    """The folder of one round."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self.number = number
+        self.folder = folder / f"round-{number:04d}"
+        # What the round learns from, its training, and what the trained model wrote.
+        self.data = self.folder / "data"
+        self.training = self.folder / "training"
+        self.adapter = self.training / "adapter"
+        self.written = self.folder / "written"
+
+    def plan(self, kind: type[Content]) -> Content | None:
+        return _content(self.folder / _PLAN, kind)
+
+    def write_plan(self, plan: Any) -> None:
+        write_json(self.folder / _PLAN, asdict(plan))
+
+    def outcome(self, kind: type[Content]) -> Content | None:
+        return _content(self.folder / _OUTCOME, kind)
+
+    def finish(self, outcome: Any) -> None:
+        write_json(self.folder / _OUTCOME, asdict(outcome))
+
+
+class RoundsFolder(Generic[Outcome]):
+    """The folder of a workflow; each finished round has an outcome."""
+
+    def __init__(self, folder: Path, workflow: Workflow, outcome: type[Outcome], *, first: int) -> None:
+        self.folder = folder
+        self._workflow = workflow
+        self._outcome = outcome
+        self._first = first
+
+    @contextmanager
+    def opened(self, identity: Mapping[str, Any]) -> Iterator[None]:
+        """Raises CannotTrain if the folder belongs to another workflow or is in use."""
+        with lock_folder(self.folder, self._workflow, identity):
+            yield
+
+    def round(self, number: int) -> RoundFolder:
+        return RoundFolder(self.folder, number)
+
+    def done(self) -> list[Outcome]:
+        found: list[Outcome] = []
+        while outcome := self.round(len(found) + self._first).outcome(self._outcome):
+            found.append(outcome)
+        return found
+
+    def write_table(self, head: Sequence[str], rows: Iterable[Sequence[str]], *after: str) -> None:
+        cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+        write(self.folder / TABLE, "\n".join(["# Rounds", "", *table(head, cells), *after]))
+
+
+def _content(path: Path, kind: type[Content]) -> Content | None:
+    found = read(path)
+    return TypeAdapter(kind).validate_python(found) if found else None
+
+
 def _check(folder: Path, workflow: Workflow, identity: Mapping[str, Any]) -> None:
-    path = folder / f"{workflow.name}.json"
+    path = folder / workflow.file
     recorded = read(path)
     if not recorded:
-        write(path, json.dumps(identity, indent=2))
+        write_json(path, identity)
         return
     for name, value in identity.items():
         if recorded.get(name) != value:
             raise CannotTrain(
-                f"{folder} holds another {workflow.name} ({name}: {recorded.get(name)}, not {value}): choose another "
-                f"{workflow.option}"
+                f"{folder} holds another {workflow.name} ({_difference(name, recorded.get(name), value)}): choose "
+                f"another {workflow.option}, or remove it"
             )
+
+
+def _difference(name: str, recorded: Any, wanted: Any) -> str:
+    """Describes a difference; of settings, the first field that differs."""
+    if not (isinstance(recorded, dict) and isinstance(wanted, dict)):
+        return f"{name}: {recorded}, not {wanted}"
+    field = next(field for field in wanted if recorded.get(field) != wanted[field])
+    return f"{field}: {recorded.get(field)}, not {wanted[field]}"

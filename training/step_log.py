@@ -3,14 +3,29 @@
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from training.loop import Step
-
 # More than two lines take.
 _LINES_BYTES = 4096
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """The result of a step over all workers."""
+
+    step: int
+    steps: int
+    # The mean over learned tokens, before the step.
+    loss: float
+    learning_rate: float
+    gradient: float
+    tokens: int
+    learned_tokens: int
+    seconds: float
+    # The mean over held-out tokens, after the step; None if it was not measured.
+    validation: float | None = None
 
 
 class StepLog:
@@ -22,6 +37,7 @@ class StepLog:
         self._opened = ExitStack()
 
     def begin(self, step: int) -> None:
+        """Discards the records of later steps, since the training resumes after this one."""
         # Imported here because it takes a second, which readers of steps need not wait for.
         from torch.utils.tensorboard import SummaryWriter
 

@@ -18,6 +18,7 @@ from training.model import build, check_hardware
 from training.report import report, save
 from training.schedule import check_batch
 from training.settings import CannotTrain, read_settings
+from training.state import write_json
 from training.step_log import StepLog, steps
 from training.templating import Template
 from training.world import World, world
@@ -97,7 +98,7 @@ def _finish(
     )
     best = loop.checkpoints.best() if progress.best is not None else trained
     save(job, model, best, content, curve)
-    folder.write(REPORT, content)
+    write_json(folder.path / REPORT, content)
 
 
 def main() -> None:

@@ -1,21 +1,17 @@
-"""The files of a retraining: a file that exists marks a finished step, and the next start continues after it."""
+"""The plan and the outcome of a round of retraining, and the folder of all rounds."""
 
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from soliloquy.dataset.reading import Dataset
 from training.continuous.policy import Figures
 from training.continuous.sources import SourceSpan
-from training.evaluation.report import table
-from training.state import Workflow, lock_folder, read, write
+from training.state import RoundsFolder, Workflow
 
-TABLE = "rounds.md"
-_WORKFLOW = Workflow(name="retraining", option="--state")
-_PLAN, _OUTCOME = "plan.json", "outcome.json"
+_WORKFLOW = Workflow(name="retraining", file="retraining.json", option="--state")
 _HEAD = ("round", "conversations", "from", "to", "loss", "held out", "evaluation before", "after", "outcome")
 
 
@@ -54,71 +50,31 @@ class RoundOutcome:
         return [str(self.round), f"{span.conversations:,}", *places, loss, held_out, *figures, result]
 
 
-class RoundFolder:
-    """The folder of one round."""
-
-    def __init__(self, folder: Path, number: int) -> None:
-        self.number = number
-        self.folder = folder / f"round-{number:04d}"
-        self.data = self.folder / "data"
-        self.training = self.folder / "training"
-
-    def plan(self) -> RoundPlan | None:
-        planned = read(self.folder / _PLAN)
-        return RoundPlan(span=SourceSpan(**planned["span"]), onto=planned["onto"]) if planned else None
-
-    def write_plan(self, plan: RoundPlan) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write(self.folder / _PLAN, json.dumps(asdict(plan), indent=2))
-
-    def outcome(self) -> RoundOutcome | None:
-        found, plan = read(self.folder / _OUTCOME), self.plan()
-        return RoundOutcome(**{**found, "plan": plan}) if found else None
-
-    def learned(self) -> set[str]:
-        """Returns the ids of the conversations that the round learned from."""
-        return {id for batch in Dataset(self.data).batches(["id"]) for id in batch["id"].to_pylist()}
-
-
-class RetrainingFolder:
+class RetrainingFolder(RoundsFolder[RoundOutcome]):
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        super().__init__(folder, _WORKFLOW, RoundOutcome, first=1)
 
     @contextmanager
     def opened(self, identity: Mapping[str, Any]) -> Iterator[None]:
-        """Raises CannotTrain if the folder belongs to another retraining or is in use."""
-        with lock_folder(self.folder, _WORKFLOW, identity):
+        with super().opened(identity):
             # A process killed after an outcome may not have added it to the table.
-            self._write_table()
+            self._tabulate()
             yield
 
-    def done(self) -> list[RoundOutcome]:
-        found: list[RoundOutcome] = []
-        while outcome := self.round(len(found) + 1).outcome():
-            found.append(outcome)
-        return found
-
-    def round(self, number: int) -> RoundFolder:
-        return RoundFolder(self.folder, number)
-
     def finish(self, outcome: RoundOutcome) -> None:
-        write(self.round(outcome.round).folder / _OUTCOME, json.dumps(asdict(outcome), indent=2))
-        self._write_table()
+        self.round(outcome.round).finish(outcome)
+        self._tabulate()
+
+    def learned(self, number: int) -> set[str]:
+        """Returns the ids of the conversations that a round learned from."""
+        return {id for batch in Dataset(self.round(number).data).batches(["id"]) for id in batch["id"].to_pylist()}
 
     def evaluation(self, version: str) -> Path:
         """Returns the folder of a version's evaluation, which all rounds share; an empty version is the base."""
         return self.folder / "evaluations" / (version or "base")
 
-    def _write_table(self) -> None:
-        write(self.folder / TABLE, "\n".join(_page(self.done())))
-
-
-def _page(outcomes: Sequence[RoundOutcome]) -> Collection[str]:
-    return [
-        "# Rounds",
-        "",
-        *table(_HEAD, [[cell.replace("|", "\\|") for cell in one.row()] for one in outcomes]),
-    ]
+    def _tabulate(self) -> None:
+        self.write_table(_HEAD, [outcome.row() for outcome in self.done()])
 
 
 def _place_text(place: Any) -> str:

@@ -4,10 +4,10 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from soliloquy.recipes.soliloquy.evaluate.judging import METRICS
-from training.settings import CannotTrain
+from training.settings import read_model
 
 SHIPPED = Path(__file__).with_name("policy.toml")
 # The value of each figure, by its name.
@@ -57,11 +57,4 @@ class Policy(BaseModel):
 
 
 def read_policy(path: Path) -> Policy:
-    try:
-        return Policy.model_validate(tomllib.loads(path.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CannotTrain(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in problem["loc"]) or "the file"
-        raise CannotTrain(f"{path}: {field}: {problem['msg']}, not {problem['input']!r}") from error
+    return read_model(path, tomllib.loads, Policy)

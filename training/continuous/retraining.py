@@ -17,7 +17,7 @@ from training.adapters.canary import Canary
 from training.adapters.registry import ConcurrentActivation, Registry
 from training.adapters.serving import ModelService
 from training.adapters.version import Version, read_version
-from training.continuous.folder import RetrainingFolder, RoundFolder, RoundOutcome, RoundPlan
+from training.continuous.folder import RetrainingFolder, RoundOutcome, RoundPlan
 from training.continuous.policy import Figures, Policy
 from training.continuous.sources import Source
 from training.evaluation.report import read_report
@@ -25,6 +25,7 @@ from training.folder import Job, TrainingFolder
 from training.freeze import LeaveOut
 from training.metrics import ROUNDS
 from training.settings import CannotTrain, Diverged, TrainingSettings
+from training.state import RoundFolder
 
 Report = Mapping[str, Any]
 
@@ -100,14 +101,14 @@ class Retraining:
             asyncio.run(self.served.check_base(base))
             done = self.rounds.done()
             for outcome in done:
-                self._learned.update(self.rounds.round(outcome.round).learned())
+                self._learned.update(self.rounds.learned(outcome.round))
             while rounds is None or len(done) < rounds:
                 done.append(self._round(len(done) + 1, done[-1].plan.span.end if done else None))
         return done
 
     def _round(self, number: int, after: Any) -> RoundOutcome:
         folder = self.rounds.round(number)
-        plan = folder.plan() or self._plan(folder, after)
+        plan = folder.plan(RoundPlan) or self._plan(folder, after)
         if not folder.data.exists():
             self.display.at(number, f"freezing {plan.span.conversations} conversations")
             self.source.freeze(plan.span, folder.data, self._leave_out(number, plan.onto))
@@ -116,7 +117,7 @@ class Retraining:
         except Diverged as diverged:
             outcome = RoundOutcome(round=number, plan=plan, outcome="diverged", reason=str(diverged))
         self.rounds.finish(outcome)
-        self._learned.update(folder.learned())
+        self._learned.update(self.rounds.learned(number))
         ROUNDS.labels(outcome.outcome).inc()
         self.display.ended(outcome)
         return outcome

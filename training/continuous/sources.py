@@ -15,7 +15,7 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.v1.conversation_pb2 import Conversation
-from training.freeze import FINISHED, AcceptedFilter, LeaveOut, finished_in, freeze_rows, freeze_topic
+from training.freeze import FINISHED, AcceptedFilter, LeaveOut, finished_in, freeze, freeze_topic
 from training.settings import CannotTrain
 
 # The pause between two reads of a growing dataset.
@@ -115,7 +115,14 @@ class DatasetSource:
             time.sleep(LOOK_SECONDS)
 
     def freeze(self, span: SourceSpan, folder: Path, leave_out: LeaveOut) -> None:
-        freeze_rows(self.data, span.begin, span.end, folder, leave_out=leave_out)
+        found = (conversation for conversation in self._rows_of(span) if not leave_out(conversation))
+        freeze(found, folder, {"after": span.begin, "last": span.end})
+
+    def _rows_of(self, span: SourceSpan) -> Iterator[Conversation]:
+        for row, conversation in self._rows(span.begin):
+            yield conversation
+            if row == span.end:
+                return
 
     def _rows(self, after: str | None) -> Iterator[tuple[str, Conversation]]:
         """Yields the rows that are in shards; none before the first shard."""

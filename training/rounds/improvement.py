@@ -12,11 +12,12 @@ from typing import Any
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
 from training.folder import Job, TrainingFolder
-from training.freeze import freeze_together
-from training.rounds.folder import ImprovementFolder, ImprovementRound
+from training.freeze import freeze
+from training.rounds.folder import ImprovementFolder
 from training.rounds.outcome import RoundResult, best, figures
 from training.settings import CannotTrain, Diverged, TrainingSettings
-from training.source import conversations
+from training.source import conversations, digest_of
+from training.state import RoundFolder
 
 AS_IT_WAS = "the writer as it was"
 UNTRAINED = "the same writer again: without a base, nothing is trained"
@@ -67,19 +68,19 @@ class Improvement:
         except Diverged as diverged:
             learned = Dataset(folder.data).count()
             outcome = RoundResult(round=folder.number, learned=learned, figures=None, remark=f"diverged: {diverged}")
-        self.rounds.finish(outcome)
+        folder.finish(outcome)
         self.tell(folder.number, outcome.remark)
         return outcome
 
-    def _train(self, folder: ImprovementRound, done: Sequence[RoundResult]) -> Mapping[str, Any]:
+    def _train(self, folder: RoundFolder, done: Sequence[RoundResult]) -> Mapping[str, Any]:
         """Trains from the base each time, so that the errors of earlier rounds do not persist."""
         assert self.school
         if not folder.data.exists():
             datasets = self._datasets(done)
             fresh = set[str]().union(*self._fresh(datasets))
             self.tell(folder.number, f"freezing {len(fresh)} problems")
-            folder.folder.mkdir(exist_ok=True)
-            freeze_together(datasets, folder.data, leave_out=lambda one: one.id not in fresh)
+            found = (one for data in datasets for one in conversations(data) if one.id in fresh)
+            freeze(found, folder.data, {"datasets": [digest_of(data) for data in datasets]})
         school = self.school
         job = Job(settings=school.settings, base=school.base, data=str(folder.data), folder=folder.training)
         training = TrainingFolder(job)
@@ -88,9 +89,7 @@ class Improvement:
             school.train(job)
         return training.report()
 
-    def _write_round(
-        self, folder: ImprovementRound, done: Sequence[RoundResult], trained: Mapping[str, Any]
-    ) -> RoundResult:
+    def _write_round(self, folder: RoundFolder, done: Sequence[RoundResult], trained: Mapping[str, Any]) -> RoundResult:
         if not (folder.written / MANIFEST).exists():
             self.tell(folder.number, "writing")
             self.write(folder.number, folder.adapter if trained else None, folder.written)

@@ -21,7 +21,7 @@ def make_base(
 ) -> int:
     """Writes the model to a folder; returns the number of its parameters."""
     read = islice(conversations, READ)
-    texts = (message.text for each in read for sample in states(each) for message in sample.messages)
+    texts = (message.text for each in read for sample in states(each) for message in sample)
     tokenizer = train_tokenizer(texts, prompts, vocabulary=shape["vocab_size"])
     torch.manual_seed(seed)
     config = LlamaConfig(

@@ -69,8 +69,8 @@ def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_
     folder = with_template(source) if source else base
     served, template = ChatTokenizer(folder), template_of(folder)
     for sample in states(conversations(1)[0]):
-        prompt = served.prompt([Message(role=told.role, text=told.text) for told in sample.messages[:-1]])
-        (tokens,) = template.tokens([sample.messages])
+        prompt = served.prompt([Message(role=told.role, text=told.text) for told in sample[:-1]])
+        (tokens,) = template.tokens([sample])
         assert tokens
         assert tokens.ids[: len(prompt)] == prompt
         assert tokens.learned == [False] * len(prompt) + [True] * (len(tokens.ids) - len(prompt))
@@ -80,7 +80,7 @@ def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_
 def test_a_replys_words_and_its_end_are_learned_whatever_is_given_with_it(base: Path, given: ReplyContext) -> None:
     template = template_of(base)
     for sample in replies(dialogues()[0], given):
-        assert learned_text(template, list(sample.messages)) == f"{sample.messages[-1].text}<|end|>"
+        assert learned_text(template, list(sample)) == f"{sample[-1].text}<|end|>"
 
 
 @pytest.mark.parametrize("source", [None, CHATML, THINKING])
@@ -89,9 +89,9 @@ def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(
 ) -> None:
     template = template_of(with_template(source) if source else base)
     for sample in states(conversations(1)[0]):
-        answer = sample.messages[-1].text
+        answer = sample[-1].text
         assert json.loads(answer)
-        assert learned_text(template, list(sample.messages)) == f"{answer}<|end|>"
+        assert learned_text(template, list(sample)) == f"{answer}<|end|>"
 
 
 @pytest.mark.parametrize("source", [None, CHATML, MARKED_COUNTING])
@@ -99,9 +99,9 @@ def test_of_a_dialogue_the_tutors_messages_are_learned_each_with_its_end(
     base: Path, with_template: Callable[[str], Path], source: str | None
 ) -> None:
     template = template_of(with_template(source) if source else base)
-    (sample,) = dialogue(conversations(1)[0])
-    expected = "".join(f"{told.text}<|end|>" for told in sample.messages if told.learned)
-    assert learned_text(template, list(sample.messages)) == expected
+    sample = dialogue(conversations(1)[0])
+    expected = "".join(f"{told.text}<|end|>" for told in sample if told.learned)
+    assert learned_text(template, list(sample)) == expected
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_of_a_dialogue_the_tutors_messages_are_learned_each_with_its_end(
 def test_a_template_that_cannot_be_marked_is_one_line(
     with_template: Callable[[str], Path], source: str, told: str
 ) -> None:
-    (sample,) = dialogue(conversations(1)[0])
+    sample = dialogue(conversations(1)[0])
     with pytest.raises(
         CannotTrain, match=r"cannot mark learned tokens with the chat template of other: .*\{% generation %\}"
     ) as error:
-        template_of(with_template(source)).tokens([sample.messages])
+        template_of(with_template(source)).tokens([sample])
     assert told in str(error.value)
 
 
@@ -127,11 +127,9 @@ def test_a_template_that_knows_no_tools_says_so(with_template: Callable[[str], P
     strict = (
         "{% for m in messages %}{% if m['role'] == 'tool' %}{{ raise_exception('no tools') }}{% endif %}{% endfor %}"
     )
-    (sample,) = dialogue(
-        next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns))
-    )
+    sample = dialogue(next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns)))
     with pytest.raises(CannotTrain, match="rejects a chat of system, user, assistant, tool: no tools"):
-        template_of(with_template(strict + CHATML)).tokens([sample.messages])
+        template_of(with_template(strict + CHATML)).tokens([sample])
 
 
 def test_words_of_a_special_token_are_never_taken_for_one(base: Path) -> None:

@@ -17,7 +17,7 @@ canaries = { count = 1, readable = 0.5 }
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[", "cannot be read"),
+        ("[", "cannot read"),
         (
             SOUND.replace("verification", "eloquence"),
             "may_lose: Value error, eloquence is not a figure of the evaluation",

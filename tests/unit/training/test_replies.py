@@ -15,13 +15,13 @@ VARIANTS = [ReplyContext(move=move, grounding=grounding) for move, grounding in 
 
 
 def asked(sample: Sample) -> str:
-    return "\n".join(message.text for message in sample.messages if not message.learned)
+    return "\n".join(message.text for message in sample if not message.learned)
 
 
 @pytest.mark.parametrize("given", VARIANTS, ids=str)
 def test_each_message_of_the_tutor_is_learned_word_for_word_and_nothing_else(given: ReplyContext) -> None:
     for one in dialogues():
-        learned = [[message for message in sample.messages if message.learned] for sample in replies(one, given)]
+        learned = [[message for message in sample if message.learned] for sample in replies(one, given)]
         assert [[message.text for message in each] for each in learned] == [[turn.tutor.text] for turn in one.turns]
         assert {message.role for each in learned for message in each} == {"assistant"}
 
@@ -55,8 +55,8 @@ def test_an_imported_dialogue_teaches_its_replies_and_no_states() -> None:
     first.tutor.text, first.tutor.move = "Hi Ana!", Move.MOVE_GENERIC
     second.student.text, second.tutor.text = "Hi.", "(praise)Good!"
     plain = replies(imported, ReplyContext(move=False))
-    assert [sample.messages[-1].text for sample in plain] == ["Hi Ana!", "(praise)Good!"]
-    assert [sample.messages[-1].text for sample in replies(imported, ReplyContext())] == ["Hi Ana!"]
+    assert [sample[-1].text for sample in plain] == ["Hi Ana!", "(praise)Good!"]
+    assert [sample[-1].text for sample in replies(imported, ReplyContext())] == ["Hi Ana!"]
     with pytest.raises(Refused, match="use layout: replies"):
         states(imported)
 

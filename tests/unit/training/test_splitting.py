@@ -16,7 +16,7 @@ def words(chat: Sequence[TrainingMessage]) -> int:
 
 
 def long_chat() -> Sequence[TrainingMessage]:
-    chats = [sample.messages for conversation in conversations(20) for sample in dialogue(conversation)]
+    chats = [dialogue(conversation) for conversation in conversations(20)]
     return max(chats, key=words)
 
 
