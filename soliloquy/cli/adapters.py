@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -22,9 +22,7 @@ from soliloquy.runtime.weights import base_digest
 if TYPE_CHECKING:
     from training.adapters.canary import Canary
     from training.adapters.registry import Active, Registry
-    from training.adapters.version import Version
 
-T = TypeVar("T")
 _BANK = "physics"
 
 REGISTRY = option("--registry", required=True, metavar="DIR|URL", help="The registry: a folder or s3://bucket/folder.")
@@ -58,9 +56,15 @@ def adapters() -> None:
 @AS_JSON
 def list_(*, registry: str, as_json: bool) -> None:
     """List the versions of all adapters, and which of them are active."""
-    versions, active = _read(_opened(registry))
+    try:
+        kept = _opened(registry)
+        versions, active = kept.versions(), kept.active()
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise Failure(f"{registry} is not a readable registry ({error})") from error
     if as_json:
-        click.echo(json.dumps(_as_json(versions, active)))
+        listed = [{"id": version.id, **version.as_json()} for version in versions]
+        in_service = {name: {"version": entry.version, "since": entry.since} for name, entry in active.items()}
+        click.echo(json.dumps({"versions": listed, "active": in_service}))
         return
     table = Table(Column("adapter", no_wrap=True), "active", "base", "trained on", "held-out loss", "note")
     for version in versions:
@@ -107,17 +111,15 @@ def activate(
 
     A few of the tutor's prompts are tried first. If they fail, the active version stays active.
     """
-    from training.adapters.activation import Activation
-    from training.adapters.serving import ModelService
+    from training.adapters.activation import opened_activation
 
     kept, prompts = _opened(registry), canary_prompts(canaries)
 
     async def activated() -> "Active":
-        async with ModelService(model_address) as service:
-            activation = Activation(registry=kept, service=service, cache=cache)
+        async with opened_activation(kept, model_address, cache) as activation:
             return await activation.activate(kept.find(wanted), prompts, readable=readable)
 
-    click.echo(f"active: {_run(activated()).version}")
+    _report(activated())
 
 
 @adapters.command()
@@ -127,16 +129,19 @@ def activate(
 @REGISTRY
 def rollback(*, name: str, cache: Path | None, model_address: str, registry: str) -> None:
     """Activate the version that was active before."""
-    from training.adapters.activation import Activation
-    from training.adapters.serving import ModelService
-
-    kept = _opened(registry)
+    from training.adapters.activation import opened_activation
 
     async def rolled_back() -> "Active":
-        async with ModelService(model_address) as service:
-            return await Activation(registry=kept, service=service, cache=cache).roll_back(name)
+        async with opened_activation(_opened(registry), model_address, cache) as activation:
+            return await activation.roll_back(name)
 
-    click.echo(f"active: {_run(rolled_back()).version}")
+    _report(rolled_back())
+
+
+def _report(activating: Coroutine[Any, Any, "Active"]) -> None:
+    with reporting_adapter_errors():
+        active = asyncio.run(activating)
+    click.echo(f"active: {active.version}")
 
 
 def canary_prompts(count: int) -> "list[Canary]":
@@ -151,22 +156,3 @@ def _opened(registry: str) -> "Registry":
 
     with reporting(OSError):
         return Registry(registry)
-
-
-def _read(registry: "Registry") -> "tuple[list[Version], dict[str, Active]]":
-    try:
-        return registry.versions(), registry.active()
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise Failure(f"{registry} is not a readable registry ({error})") from error
-
-
-def _as_json(versions: "Sequence[Version]", active: "dict[str, Active]") -> dict[str, Any]:
-    return {
-        "versions": [{"id": version.id, **version.as_json()} for version in versions],
-        "active": {name: {"version": entry.version, "since": entry.since} for name, entry in active.items()},
-    }
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    with reporting_adapter_errors():
-        return asyncio.run(work)

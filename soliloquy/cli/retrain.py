@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +18,7 @@ from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, end_when_asked, launch_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, QUIET, count_option
-from soliloquy.cli.training_view import ObservedTraining, serving_metrics
+from soliloquy.cli.training_view import serving_metrics, train_observed
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.soliloquy.evaluate.evaluation import HiggsEvaluation
 from soliloquy.runtime.model.settings import shipped_models
@@ -116,8 +117,8 @@ def retrain(
                 settings=read_settings(launch.file),
                 policy=chosen,
                 canaries=canary_prompts(chosen.canaries.count),
-                train=ObservedTraining(launch=launch, quiet=quiet or as_json).train,
-                evaluate=_VersionEvaluation(base=base, evaluation=chosen.evaluation, quiet=quiet or as_json).evaluate,
+                train=partial(train_observed, launch, quiet=quiet or as_json),
+                evaluate=partial(_evaluate, base, chosen.evaluation, quiet=quiet or as_json),
                 display=display,
             )
             end_when_asked()
@@ -130,28 +131,21 @@ def retrain(
         click.echo(json.dumps({"state": str(state), "rounds": [asdict(outcome) for outcome in done]}))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _VersionEvaluation:
-    """Evaluates versions in this process, like `soliloquy evaluate soliloquy --weights`."""
+def _evaluate(
+    base: Path, evaluation: "EvaluationPolicy", adapter: Path | None, out: Path, *, quiet: bool
+) -> Mapping[str, Any]:
+    """Evaluates a version in this process, like `soliloquy evaluate soliloquy --weights`."""
+    from soliloquy.recipes.soliloquy.evaluate.page import page
+    from training.evaluation.report import write_report
 
-    base: Path
-    evaluation: "EvaluationPolicy"
-    quiet: bool
-
-    def evaluate(self, adapter: Path | None, out: Path) -> Mapping[str, Any]:
-        from soliloquy.recipes.soliloquy.evaluate.page import page
-        from training.evaluation.report import write_report
-
-        weights = Weights(folder=self.base, adapter=adapter, free=False)
-        weights.check()
-        models = at_most(shipped_models(), self.evaluation.max_tokens)
-        tutor = Tutor(models=models, cache=None, noise="none", weights=weights, problems=self.evaluation.problems)
-        higgs = HiggsEvaluation(
-            tutor=tutor, questions=self.evaluation.questions, seed=self.evaluation.seed, in_flight=_IN_FLIGHT
-        )
-        report, results = higgs.report(out.name, quiet=self.quiet)
-        write_report(out, report, results, page(report, results))
-        return report
+    weights = Weights(folder=base, adapter=adapter, free=False)
+    weights.check()
+    models = at_most(shipped_models(), evaluation.max_tokens)
+    tutor = Tutor(models=models, cache=None, noise="none", weights=weights, problems=evaluation.problems)
+    higgs = HiggsEvaluation(tutor=tutor, questions=evaluation.questions, seed=evaluation.seed, in_flight=_IN_FLIGHT)
+    report, results = higgs.report(out.name, quiet=quiet)
+    write_report(out, report, results, page(report, results))
+    return report
 
 
 class _RoundDisplay:

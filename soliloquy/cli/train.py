@@ -12,7 +12,7 @@ from soliloquy.cli.errors import reporting
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET
-from soliloquy.cli.training_view import NoDisplay, TrainingBar, following, serving_metrics
+from soliloquy.cli.training_view import serving_metrics, train_observed
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True)
 
@@ -56,13 +56,12 @@ def train(
     from training.folder import Job
     from training.settings import CannotTrain, read_settings
 
-    shown = NoDisplay() if quiet or as_json else TrainingBar(Console(stderr=True))
     try:
         with reporting(CannotTrain):
             settings = read_settings(launch.file)
             job = Job(settings=settings, base=base, data=data, folder=out.resolve() / name, adapter=adapter)
-            with serving_metrics(metrics), following(job.folder, shown):
-                launch.train(job, shown.reading)
+            with serving_metrics(metrics):
+                train_observed(launch, job, quiet=quiet or as_json)
     except KeyboardInterrupt:
         click.echo("soliloquy: stopped: run the same command to resume from the newest checkpoint", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None

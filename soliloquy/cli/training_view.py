@@ -1,15 +1,15 @@
 """Shows the progress of a training in a terminal and to Prometheus, from the steps that it logs."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import start_http_server
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from soliloquy.cli.launching import Launch
 from soliloquy.runs.failure import Failure
@@ -18,55 +18,6 @@ if TYPE_CHECKING:
     from training.folder import Job
 
 LOOK_SECONDS = 0.5
-
-
-class TrainingDisplay(AbstractContextManager[Any], Protocol):
-    def reading(self, conversations: int) -> None: ...
-
-    def update(self, step: dict[str, Any]) -> None: ...
-
-
-class NoDisplay(AbstractContextManager[Any]):
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def reading(self, conversations: int) -> None:
-        pass
-
-    def update(self, step: dict[str, Any]) -> None:
-        pass
-
-
-class TrainingBar(AbstractContextManager[Any]):
-    """Counts the conversations as they are read, then the steps, with loss, tokens a second and time left."""
-
-    def __init__(self, console: Console) -> None:
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[figures]}"),
-            TimeRemainingColumn(compact=True),
-            console=console,
-        )
-        self._task = self._progress.add_task("conversations", total=None, figures="")
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def reading(self, conversations: int) -> None:
-        self._progress.update(self._task, completed=conversations)
-
-    def update(self, step: dict[str, Any]) -> None:
-        held_out = f"  held out {step['validation']:.4f}" if step["validation"] is not None else ""
-        figures = f"loss {step['loss']:.4f}{held_out}  {step['tokens'] / step['seconds']:,.0f} tokens/s"
-        self._progress.update(
-            self._task, description="steps", completed=step["step"], total=step["steps"], figures=figures
-        )
 
 
 @contextmanager
@@ -88,21 +39,45 @@ def serving_metrics(address: str | None) -> Iterator[None]:
         thread.join()
 
 
+def train_observed(launch: Launch, job: "Job", *, quiet: bool) -> None:
+    with following(job.folder, quiet=quiet) as tell:
+        launch.train(job, tell)
+
+
 @contextmanager
-def following(folder: Path, shown: TrainingDisplay) -> Iterator[None]:
-    """Shows and exports each step that a training logs in its folder, wherever it runs."""
+def following(folder: Path, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Shows and exports each step that a training logs in its folder, wherever it runs.
+
+    Yields a callback for the number of conversations read before the first step.
+    """
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[figures]}"),
+        TimeRemainingColumn(compact=True),
+        console=Console(stderr=True),
+        disable=quiet,
+    )
+    task = bar.add_task("conversations", total=None, figures="")
     ended = threading.Event()
-    thread = threading.Thread(target=_follow, args=(folder, shown, ended))
-    with shown:
+    thread = threading.Thread(target=_follow, args=(folder, partial(_show, bar, task), ended))
+    with bar:
         thread.start()
         try:
-            yield
+            yield lambda conversations: bar.update(task, completed=conversations)
         finally:
             ended.set()
             thread.join()
 
 
-def _follow(folder: Path, shown: TrainingDisplay, ended: threading.Event) -> None:
+def _show(bar: Progress, task: TaskID, step: dict[str, Any]) -> None:
+    held_out = f"  held out {step['validation']:.4f}" if step["validation"] is not None else ""
+    figures = f"loss {step['loss']:.4f}{held_out}  {step['tokens'] / step['seconds']:,.0f} tokens/s"
+    bar.update(task, description="steps", completed=step["step"], total=step["steps"], figures=figures)
+
+
+def _follow(folder: Path, show: Callable[[dict[str, Any]], None], ended: threading.Event) -> None:
     from training import metrics
     from training.step_log import newest
 
@@ -112,23 +87,10 @@ def _follow(folder: Path, shown: TrainingDisplay, ended: threading.Event) -> Non
         step = newest(folder / "metrics.jsonl")
         if step and step != latest:
             latest = step
-            shown.update(step)
+            show(step)
             metrics.tell(step)
         if checkpoints := sorted(folder.glob("checkpoints/[0-9]*.pt")):
             # Only older checkpoints are removed.
             metrics.CHECKPOINT.set(checkpoints[-1].stat().st_mtime)
         if last:
             return
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ObservedTraining:
-    """Runs a training and shows its progress."""
-
-    launch: Launch
-    quiet: bool
-
-    def train(self, job: "Job") -> None:
-        shown = NoDisplay() if self.quiet else TrainingBar(Console(stderr=True))
-        with following(job.folder, shown):
-            self.launch.train(job, shown.reading)

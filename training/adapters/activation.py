@@ -106,3 +106,10 @@ class Activation:
             else:
                 await self.service.unload(name)
             raise
+
+
+@asynccontextmanager
+async def opened_activation(registry: Registry, address: str, cache: Path | None) -> AsyncIterator[Activation]:
+    """Yields an activation with a connection to the model service."""
+    async with ModelService(address) as service:
+        yield Activation(registry=registry, service=service, cache=cache)

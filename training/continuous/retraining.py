@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from soliloquy.recipes.soliloquy.evaluate.judging import METRICS
 from soliloquy.runtime.weights import base_digest
-from training.adapters.activation import Activation, NotActivated
+from training.adapters.activation import NotActivated, opened_activation
 from training.adapters.canary import Canary
 from training.adapters.registry import ConcurrentActivation, Registry
 from training.adapters.serving import ModelService
@@ -67,8 +67,7 @@ class Served:
             await service.check_base(self.base, digest)
 
     async def activate(self, version: Version, canaries: Sequence[Canary], readable: float) -> None:
-        async with ModelService(self.model_address) as service:
-            activation = Activation(registry=self.registry, service=service, cache=self.cache)
+        async with opened_activation(self.registry, self.model_address, self.cache) as activation:
             await activation.activate(version, canaries, readable=readable)
 
 

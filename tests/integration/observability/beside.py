@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.random_weights import make_adapter, make_base
 from services.model.engines.engine import InvalidRequest
-from soliloquy.cli.training_view import NoDisplay, following, serving_metrics
+from soliloquy.cli.training_view import following, serving_metrics
 from soliloquy.v1.model_pb2 import Adapter
 from tests.integration.model.support import answer, request, started
 from tests.integration.training.conftest import SETTINGS
@@ -41,7 +41,7 @@ def learn(folder: Path, steps: int) -> None:
     settings = SETTINGS.model_copy(update={"epochs": steps, "max_steps": steps})
     data = dataset(folder / "learned", conversations(3))
     job = Job(settings=settings, base=make_base(folder / "nano", "nano"), data=str(data), folder=folder / "training")
-    with following(job.folder, NoDisplay()):
+    with following(job.folder, quiet=True):
         train(job)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from soliloquy.cli.training_view import NoDisplay, following, serving_metrics
+from soliloquy.cli.training_view import following, serving_metrics
 from soliloquy.runs.failure import Failure
 from tests.integration.model.serving import free_port
 from tests.integration.training.processes import adapter, command, losses, until_step
@@ -267,7 +267,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, j
 def test_what_a_training_has_come_to_is_scraped(whole: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     with serving_metrics(address):
-        with following(whole, NoDisplay()):
+        with following(whole, quiet=True):
             pass
         with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
             text: str = answer.read().decode()

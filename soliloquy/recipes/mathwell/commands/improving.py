@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON, LATENCY, NOISE, QUIET, SEED, count_option
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
-from soliloquy.cli.training_view import ObservedTraining
+from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
 from soliloquy.problems.commission_source import CommissionSource
@@ -160,7 +161,7 @@ def _school(base: Path | None, config: str | None, start: str | None, *, quiet: 
 
     file = configuration(config)
     launch = Launch(file=file, workers=1, on_ray=False, ray_address=None)
-    train = ObservedTraining(launch=launch, quiet=quiet).train
+    train = partial(train_observed, launch, quiet=quiet)
     return WriterTraining(base=base, settings=read_settings(file), train=train, start=start or "")
 
 
