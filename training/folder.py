@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.weights import base_digest, digest_of, named_base
+from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of, missing_from_base, named_base
 from training import state
 from training.settings import CannotTrain, Diverged, TrainingSettings
 from training.source import digest_of as data_digest
@@ -15,8 +15,6 @@ from training.source import digest_of as data_digest
 REPORT = "report.json"
 _WORKFLOW = state.Workflow(name="training", file="run.json", option="--name")
 _FAILURE = "failure.json"
-_NEEDED = ("config.json", "tokenizer.json")
-ADAPTER_WEIGHTS = "adapter_model.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,9 +76,7 @@ class TrainingFolder:
 
     def _identity(self) -> dict[str, Any]:
         job = self._job
-        missing = [name for name in _NEEDED if not (job.base / name).is_file()]
-        missing += [] if any(job.base.glob("*.safetensors")) else ["*.safetensors"]
-        if missing:
+        if missing := missing_from_base(job.base):
             raise CannotTrain(f"{job.base} is not a model: missing {', '.join(missing)}")
         base = base_digest(job.base)
         return {

@@ -10,9 +10,9 @@ import torch
 from peft import get_peft_model_state_dict
 from safetensors.torch import save_file
 
-from soliloquy.runtime.weights import CARD, digest_of
+from soliloquy.runtime.weights import ADAPTER_WEIGHTS, CARD, digest_of
 from training.checkpoints import Progress
-from training.folder import ADAPTER_WEIGHTS, Job
+from training.folder import Job
 from training.settings import CannotTrain
 
 ADAPTER, MODEL = "adapter", "model"

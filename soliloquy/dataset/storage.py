@@ -47,9 +47,15 @@ class Storage:
         if self.folder is None:
             self._attempt(lambda: self._files.pipe_file(self._path(name), content))
             return
-        unfinished = self.folder / f".{name}.unfinished"
+        unfinished = self._unfinished(name)
         unfinished.write_bytes(content)
         self.put(name, unfinished)
+
+    def copy(self, file: Path, name: str) -> None:
+        if self.folder is None:
+            self._attempt(lambda: self._files.put_file(str(file), self._path(name)))
+            return
+        self.put(name, Path(shutil.copyfile(file, self._unfinished(name))))
 
     def put(self, name: str, file: Path) -> None:
         """Moves a local file there; it is on the disk when this returns."""
@@ -107,6 +113,12 @@ class Storage:
         if self.folder is not None:
             return fs.LocalFileSystem(), self._root
         return fs.PyFileSystem(fs.FSSpecHandler(self._files)), self._root
+
+    def _unfinished(self, name: str) -> Path:
+        assert self.folder is not None
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.with_name(f".{path.name}.unfinished")
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"

@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 CARD = "README.md"
-# Matches the front matter of an adapter's card.
-_BASE_DIGEST = re.compile(r"\A---\n(?:(?!---).*\n)*?base_model_digest:\s*[\"']?([0-9a-f]{64})\b")
+ADAPTER_WEIGHTS, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
+
+
+def missing_from_base(folder: Path) -> list[str]:
+    """Returns the files of a base model that a folder lacks."""
+    missing = [name for name in ("config.json", "tokenizer.json") if not (folder / name).is_file()]
+    return missing if any(folder.glob("*.safetensors")) else [*missing, "*.safetensors"]
 
 
 def base_digest(folder: Path) -> str:
@@ -18,9 +23,15 @@ def base_digest(folder: Path) -> str:
 
 def named_base(adapter: Path) -> str:
     """Returns the digest of the base model of an adapter; empty if its card does not name one."""
+    return card_entry(adapter, "base_model_digest", "[0-9a-f]{64}")
+
+
+def card_entry(adapter: Path, name: str, value: str) -> str:
+    """Returns an entry of the front matter of an adapter's card; empty if there is none of this pattern."""
     card = adapter / CARD
-    named = _BASE_DIGEST.match(card.read_text("utf-8")) if card.is_file() else None
-    return named[1] if named else ""
+    entry = rf"\A---\n(?:(?!---).*\n)*?{name}:\s*[\"']?({value})\b"
+    found = re.match(entry, card.read_text("utf-8")) if card.is_file() else None
+    return found[1] if found else ""
 
 
 def digest_of(files: Sequence[Path]) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import tempfile
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,8 +47,7 @@ class Registry:
         if self._storage.read(_index(version)) is not None:
             return False
         for name in version.files:
-            with (folder / name).open("rb") as content:
-                self._put(f"{_files(version)}/{name}", content)
+            self._storage.copy(folder / name, f"{_files(version)}/{name}")
         self._write(_index(version), version.as_json())
         return True
 
@@ -59,7 +57,7 @@ class Registry:
 
     def versions(self) -> list[Version]:
         found = (self._storage.read(name) for name in self._storage.names(_VERSIONS) if name.endswith(".json"))
-        return [Version.from_json(content) for content in found if content is not None]
+        return [Version(**json.loads(content)) for content in found if content is not None]
 
     def find(self, asked: str) -> Version:
         """Finds a version by NAME@DIGEST, where a prefix of the digest is enough, or by NAME if it has one version."""
@@ -97,23 +95,7 @@ class Registry:
         self._write(_ACTIVE, {each: asdict(entry) for each, entry in {**record, name: active}.items()})
 
     def _write(self, name: str, content: Any) -> None:
-        with tempfile.SpooledTemporaryFile() as file:
-            file.write(json.dumps(content, indent=2).encode())
-            file.seek(0)
-            self._put(name, file)
-
-    def _put(self, name: str, content: Any) -> None:
-        """Writes a file of any size in the same folder first, so that it can be renamed."""
-        beside = self._storage.folder
-        if beside is not None:
-            beside.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=beside, prefix=".", suffix=".unfinished", delete=False) as unfinished:
-            shutil.copyfileobj(content, unfinished)
-        try:
-            Path(unfinished.name).chmod(0o644)
-            self._storage.put(name, Path(unfinished.name))
-        finally:
-            Path(unfinished.name).unlink(missing_ok=True)
+        self._storage.write(name, json.dumps(content, indent=2).encode())
 
     def _fetch(self, name: str, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,18 +5,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from soliloquy.runtime.weights import CARD, digest_of, named_base
+from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CARD, card_entry, digest_of, named_base
 
-WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 PICTURE = "loss.png"
 # The digits of the digest in a version's id.
 _DIGITS = 12
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-_DATA_DIGEST = re.compile(r"\A---\n(?:(?!---).*\n)*?data_digest:\s*[\"']?(\w+)\b")
 
 
 class InvalidAdapter(Exception):
@@ -44,10 +42,6 @@ class Version:
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    @classmethod
-    def from_json(cls, content: bytes) -> Self:
-        return cls(**json.loads(content))
-
 
 def read_version(folder: Path, name: str, *, base: str = "") -> tuple[Version, Path]:
     """Reads the folder of an adapter, or of the training that made it; also returns the folder of the files.
@@ -56,19 +50,19 @@ def read_version(folder: Path, name: str, *, base: str = "") -> tuple[Version, P
     """
     if not _NAME.fullmatch(name):
         raise InvalidAdapter(f"{name!r} is not a valid adapter name: use letters, digits, dots, dashes and underscores")
-    adapter = folder / "adapter" if (folder / "adapter" / WEIGHTS).is_file() else folder
-    if missing := [file for file in (WEIGHTS, CONFIG, CARD) if not (adapter / file).is_file()]:
+    adapter = folder / "adapter" if (folder / "adapter" / ADAPTER_WEIGHTS).is_file() else folder
+    if missing := [file for file in (ADAPTER_WEIGHTS, ADAPTER_CONFIG, CARD) if not (adapter / file).is_file()]:
         raise InvalidAdapter(f"{folder} is not an adapter with a card: it lacks {', '.join(missing)}")
-    files = {file: digest_of([adapter / file]) for file in (WEIGHTS, CONFIG, CARD)}
+    files = {file: digest_of([adapter / file]) for file in (ADAPTER_WEIGHTS, ADAPTER_CONFIG, CARD)}
     if (adapter / PICTURE).is_file():
         files[PICTURE] = digest_of([adapter / PICTURE])
     version = Version(
         name=name,
-        digest=files[WEIGHTS],
+        digest=files[ADAPTER_WEIGHTS],
         base_digest=named_base(adapter),
-        data_digest=_named_data(adapter / CARD),
+        data_digest=card_entry(adapter, "data_digest", r"\w+"),
         files=files,
-        config=_json(adapter / CONFIG),
+        config=_json(adapter / ADAPTER_CONFIG),
         metrics=_metrics(adapter),
     )
     _check(version, adapter, base)
@@ -92,7 +86,7 @@ def _check(version: Version, adapter: Path, base: str) -> None:
             f"the weights in {adapter} are {version.digest[:_DIGITS]}, but its training made {trained[:_DIGITS]}: "
             "one of them is from another training"
         )
-    _check_weights(adapter / WEIGHTS, version.config)
+    _check_weights(adapter / ADAPTER_WEIGHTS, version.config)
 
 
 def _check_weights(weights: Path, config: Mapping[str, Any]) -> None:
@@ -105,10 +99,10 @@ def _check_weights(weights: Path, config: Mapping[str, Any]) -> None:
     ranks = {shape[0] for name, shape in shapes.items() if "lora_A" in name}
     if ranks != {config.get("r")}:
         found = ", ".join(map(str, sorted(ranks))) or "none at all"
-        raise InvalidAdapter(f"{weights} holds matrices of rank {found}, and {CONFIG} says {config.get('r')}")
+        raise InvalidAdapter(f"{weights} holds matrices of rank {found}, and {ADAPTER_CONFIG} says {config.get('r')}")
     lacking = [each for each in config.get("target_modules") or () if not any(f".{each}." in name for name in shapes)]
     if lacking:
-        raise InvalidAdapter(f"{weights} has no weights for {', '.join(sorted(lacking))}, which {CONFIG} names")
+        raise InvalidAdapter(f"{weights} has no weights for {', '.join(sorted(lacking))}, which {ADAPTER_CONFIG} names")
 
 
 def _metrics(adapter: Path) -> Mapping[str, Any]:
@@ -122,8 +116,3 @@ def _json(path: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_bytes()))
     except (ValueError, TypeError) as error:
         raise InvalidAdapter(f"{path} is not readable ({error})") from error
-
-
-def _named_data(card: Path) -> str:
-    named = _DATA_DIGEST.match(card.read_text("utf-8"))
-    return named[1] if named else ""

@@ -5,16 +5,14 @@ evaluation was in the training data.
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from soliloquy.recipes.recipe import DEFAULT, folder
-from training.small.commands import soliloquy
+from training.small.stages import begin, soliloquy, train, write_config
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))
 # An answer of the scripted tutor takes fewer.
@@ -38,12 +36,13 @@ class SmallModel:
         # Seeds that differ from each other and from the evaluation's.
         self._grow("pretraining", self.conversations, seed=1_000_000 + self.seed)
         self._grow("stream", self.stream, seed=2_000_000 + self.seed)
-        self._begin()
-        self._train("pretrained", "pretraining", self.out / "untrained", self.out / "pretraining", self.steps)
+        untrained, prompts = self.out / "untrained", folder(DEFAULT) / "prompts"
+        begin(untrained, self.out / "pretraining", prompts, _SETTINGS["shape"], seed=self.seed)
+        self._train("pretrained", "pretraining", untrained, self.out / "pretraining", self.steps)
         pretrained = self.out / "pretrained" / "model"
         self._train("tuned", "tuning", pretrained, self.out / "stream", self.tuning_steps)
         self._draw("evaluation", _FOR_A_QUESTION * self.questions, seed=self.seed)
-        self._evaluate("untrained", self.out / "untrained")
+        self._evaluate("untrained", untrained)
         self._evaluate("pretrained", pretrained)
         self._evaluate("tuned", pretrained, "--adapter", str(self.out / "tuned" / "adapter"))
         judged = [str(self.out / f"evaluation-{name}") for name in ("untrained", "pretrained", "tuned")]
@@ -63,26 +62,10 @@ class SmallModel:
         wanted = ["--problems", str(self._problems(name)), "--conversations", str(count), "--seed", str(seed)]
         soliloquy("generate", *wanted, "--out", str(self.out / name))
 
-    def _begin(self) -> None:
-        begun = self.out / "untrained"
-        if (begun / "config.json").is_file():
-            return
-        # These imports take seconds.
-        from training.small.base import make_base
-        from training.source import conversations
-
-        read = conversations(str(self.out / "pretraining"))
-        parameters = make_base(begun, read, folder(DEFAULT) / "prompts", _SETTINGS["shape"], seed=self.seed)
-        print(f"{begun}: {parameters:,} parameters with random values")
-
     def _train(self, name: str, settings: str, base: Path, data: Path, steps: int) -> None:
-        if (self.out / name / "report.json").is_file():
-            return
-        config = self.out / f"{settings}.yaml"
-        chosen: dict[str, Any] = {**_SETTINGS[settings], "max_steps": steps, "seed": self.seed}
-        config.write_text(json.dumps(chosen), "utf-8")
-        where = ["--base", str(base), "--data", str(data), "--name", name, "--out", str(self.out)]
-        soliloquy("train", "--config", str(config), *where)
+        path = self.out / f"{settings}.yaml"
+        config = write_config(path, _SETTINGS[settings], max_steps=steps, seed=self.seed)
+        train(name, config, base=base, data=data, out=self.out)
 
     def _evaluate(self, name: str, weights: Path, *adapter: str) -> None:
         """Evaluates free output, without a grammar."""
@@ -90,14 +73,8 @@ class SmallModel:
         if (out / "report.json").is_file():
             return
         learned = [part for data in ("pretraining", "stream") for part in ("--trained", str(self.out / data))]
-        put = [
-            "--problems",
-            str(self._problems("evaluation")),
-            "--questions",
-            str(self.questions),
-            "--seed",
-            str(self.seed),
-        ]
+        questions = ["--questions", str(self.questions), "--seed", str(self.seed)]
+        put = ["--problems", str(self._problems("evaluation")), *questions]
         put += ["--weights", str(weights), *adapter, "--free", "--max-tokens", _MAX_TOKENS, "--name", name]
         soliloquy("evaluate", DEFAULT, *put, *learned, "--out", str(out))
 

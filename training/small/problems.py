@@ -11,7 +11,8 @@ from pathlib import Path
 
 import yaml
 
-from training.small.commands import soliloquy
+from soliloquy.recipes.mathwell.prompting import FOLDER
+from training.small.stages import begin, soliloquy, train, write_config
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("problems.yaml").read_text("utf-8"))
 # Differs from the seeds of the rounds.
@@ -27,34 +28,14 @@ def make(out: Path, *, problems: int, steps: int, rounds: int, per_round: int, s
     scripted = ["--n", str(problems), "--seed", str(_SEED + seed), "--out", str(out / "scripted.jsonl")]
     # The file keeps one of several near-duplicates, so it may hold fewer than requested; the dataset holds all.
     soliloquy("problems", "generate", *scripted, *asked, ends=(0, 1))
-    _begin(out, seed)
-    if not (out / "pretrained" / "report.json").is_file():
-        config = _config(out, "pretraining", max_steps=steps, seed=seed)
-        learned = ["--base", str(out / "untrained"), "--data", str(out / "scripted")]
-        soliloquy("train", "--config", str(config), *learned, "--name", "pretrained", "--out", str(out))
+    begin(out / "untrained", out / "scripted", FOLDER, _SETTINGS["shape"], seed=seed)
+    config = write_config(out / "pretraining.yaml", _SETTINGS["pretraining"], max_steps=steps, seed=seed)
+    train("pretrained", config, base=out / "untrained", data=out / "scripted", out=out)
     wanted = ["--rounds", str(rounds), "--per-round", str(per_round), "--seed", str(seed), "--in-flight", "32"]
-    tuned = ["--base", str(out / "pretrained" / "model"), "--config", str(_config(out, "tuning", seed=seed))]
+    tuning = write_config(out / "tuning.yaml", _SETTINGS["tuning"], seed=seed)
+    tuned = ["--base", str(out / "pretrained" / "model"), "--config", str(tuning)]
     kept = ["--model-settings", str(models), "--out", str(out / "rounds")]
     soliloquy("problems", "improve", *wanted, *asked, *tuned, *kept)
-
-
-def _config(out: Path, stage: str, **chosen: int) -> Path:
-    config = out / f"{stage}.yaml"
-    config.write_text(json.dumps({**_SETTINGS[stage], **chosen}), "utf-8")
-    return config
-
-
-def _begin(out: Path, seed: int) -> None:
-    folder = out / "untrained"
-    if (folder / "config.json").is_file():
-        return
-    # These imports take seconds.
-    from soliloquy.recipes.mathwell.prompting import FOLDER
-    from training.small.base import make_base
-    from training.source import conversations
-
-    parameters = make_base(folder, conversations(str(out / "scripted")), FOLDER, _SETTINGS["shape"], seed=seed)
-    print(f"{folder}: {parameters:,} parameters with random values")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -3,19 +3,12 @@
 from pathlib import Path
 
 from services.model.engines.engine import MissingWeights, WrongBase
-from soliloquy.runtime.weights import digest_of, named_base
+from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, digest_of, missing_from_base, named_base
 from soliloquy.v1.model_pb2 import Adapter
-
-ADAPTER_WEIGHTS = "adapter_model.safetensors"
-ADAPTER_CONFIG = "adapter_config.json"
-_NEEDED = ("config.json", "tokenizer.json")
 
 
 def check_base(folder: Path) -> None:
-    missing = [name for name in _NEEDED if not (folder / name).is_file()]
-    if not any(folder.glob("*.safetensors")):
-        missing.append("*.safetensors")
-    if missing:
+    if missing := missing_from_base(folder):
         raise MissingWeights(f"{folder} is not a model: missing {', '.join(missing)}")
 
 

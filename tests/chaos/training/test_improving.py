@@ -12,12 +12,11 @@ import pytest
 import yaml
 
 from soliloquy.client import Dataset
-from soliloquy.runtime.weights import digest_of
+from soliloquy.runtime.weights import ADAPTER_WEIGHTS, digest_of
 from tests.e2e.runs import SOLILOQUY, journal_frames, run
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.processes import losses
 from tests.models import needs_torch
-from training.folder import ADAPTER_WEIGHTS
 
 pytestmark = [needs_torch, pytest.mark.timeout(1200)]
 

@@ -13,13 +13,12 @@ import pytest
 
 from soliloquy.client import Dataset
 from soliloquy.recipes.recipe import find
-from soliloquy.runtime.weights import digest_of
+from soliloquy.runtime.weights import ADAPTER_WEIGHTS, digest_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import accepted_rows, rejected_rows, written
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Killed
 from tests.unit.recipes.mathwell.writing import Says, commissioned, made
-from training.folder import ADAPTER_WEIGHTS
 from training.rounds.folder import ImprovementFolder
 from training.settings import CannotTrain
 

@@ -34,7 +34,7 @@ from soliloquy.runs.generation import generate_dataset
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.traces.opening import TraceSettings
-from soliloquy.runtime.weights import base_digest, digest_of
+from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of
 from soliloquy.v1.model_pb2 import Adapter
 
 if TYPE_CHECKING:
@@ -202,8 +202,6 @@ class _RoundWriter:
     @contextmanager
     def _writer(self, adapter: Path | None) -> Iterator[Models]:
         """Yields models in which the base or the adapter writes; starts a service if none runs."""
-        from services.model.engines.weights import ADAPTER_WEIGHTS
-
         models = self.plan.models
         if self.base is None:
             yield models
