@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from services.planner.enrichment_cache import EnrichmentCache
-from services.planner.handler import enrich
+from services.planner.handler import EnrichmentCache, enrich
 from services.planner.settings import PlannerSettings
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.model import Model

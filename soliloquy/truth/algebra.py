@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from soliloquy.truth.expressions import Expression, Unworkable
+from soliloquy.truth.expressions import OPERATORS, Expression, Unworkable
 from soliloquy.truth.laws import Law
 
 # The tolerance for floats that are equal up to rounding.
@@ -36,7 +36,7 @@ def are_equivalent(one: Law, other: Law) -> bool | None:
             continue
         if all(solved):
             crossed = zip(solved, reversed(differences), strict=True)
-            return all(_vanishes(law.subs(symbol, root)) for roots, law in crossed for root in roots)
+            return all(sympy.simplify(law.subs(symbol, root)) == 0 for roots, law in crossed for root in roots)
     return None
 
 
@@ -53,10 +53,6 @@ def _meet(one: Law, other: Law) -> bool | None:
     return None
 
 
-def _vanishes(difference: Any) -> bool:
-    return bool(sympy.simplify(difference) == 0)
-
-
 def _symbol(name: str) -> sympy.Symbol:
     return sympy.Symbol(name, positive=True)
 
@@ -71,8 +67,10 @@ def _symbolic(node: ast.expr) -> Any:
             return _symbol(symbol)
         case ast.UnaryOp(operand=operand):
             return -_symbolic(operand)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return _symbolic(left) ** _symbolic(right)
         case ast.BinOp(left=left, op=op, right=right):
-            return _operation(op, _symbolic(left), _symbolic(right))
+            return OPERATORS[type(op)](_symbolic(left), _symbolic(right))
         case ast.Call(func=ast.Attribute(attr="radians" | "degrees"), args=[argument]):
             # Laws use radians throughout.
             return _symbolic(argument)
@@ -81,16 +79,3 @@ def _symbolic(node: ast.expr) -> Any:
         case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
             return getattr(sympy, name)(_symbolic(argument))
     raise AssertionError(f"{ast.dump(node)} passed the whitelist but has no symbolic form")
-
-
-def _operation(op: ast.operator, left: Any, right: Any) -> Any:
-    match op:
-        case ast.Add():
-            return left + right
-        case ast.Sub():
-            return left - right
-        case ast.Mult():
-            return left * right
-        case ast.Div():
-            return left / right
-    return left**right

@@ -67,7 +67,7 @@ class Expression:
     @cached_property
     def template(self) -> str:
         """The textbook notation with a slot for each symbol: "{m} × {a}"."""
-        return _textbook(self.tree)
+        return _render(self.tree)[0]
 
     @cached_property
     def formula(self) -> str:
@@ -180,10 +180,6 @@ NAMES = {"sqrt": "√", "log": "ln", "log10": "log", "exp": "exp", **TRIGONOMETR
 RAISED = {2: "²", 3: "³"}
 
 
-def _textbook(node: ast.expr) -> str:
-    return _render(node)[0]
-
-
 def _render(node: ast.expr) -> tuple[str, int]:
     """Returns the text of a node and its binding strength."""
     match node:
@@ -207,7 +203,7 @@ def _render(node: ast.expr) -> tuple[str, int]:
         case ast.Call(func=ast.Attribute(attr="degrees"), args=[argument]):
             return _render(argument)
         case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
-            return f"{NAMES[name]}({_textbook(argument)})", ATOM
+            return f"{NAMES[name]}({_render(argument)[0]})", ATOM
     raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be written")
 
 

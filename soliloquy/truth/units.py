@@ -9,7 +9,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +22,7 @@ _MEASURES: dict[str, dict[str, float]] = _MEASURE_TABLES["measures"]
 
 
 def _longest_match(words: Iterable[str]) -> str:
-    """Builds a pattern that matches the longest of many words while looking at each letter once."""
-    return _pattern(sorted(set(words)))
-
-
-def _pattern(words: list[str]) -> str:
-    """Expects the words in alphabetical order."""
-    ends = words[0] == ""
-    branches: list[str] = []
-    for letter, group in groupby(words[ends:], key=lambda word: word[0]):
-        branches.append(f"{re.escape(letter)}{_pattern([word[1:] for word in group])}")
-    if not branches:
-        return ""
-    if len(branches) == 1 and not ends:
-        return branches[0]
-    return f"(?:{'|'.join(branches)}){'?' if ends else ''}"
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
 
 
 def _symbols() -> dict[str, str]:

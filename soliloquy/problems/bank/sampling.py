@@ -1,9 +1,9 @@
 """Samples of a bank: topics in turn, families in turn, and no problem twice."""
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from math import gcd
 
 from soliloquy.problems.bank.bank import Bank, load_bank
@@ -32,13 +32,7 @@ def sample(wanted: SampleRequest) -> Iterator[Pick]:
     rng = draw(wanted.seed, "sample", bank.name)
     by_topic = {topic: rng.sample(names, len(names)) for topic, names in bank.by_topic.items()}
     chosen = [topic for topic in by_topic if not wanted.topics or topic in wanted.topics]
-    turns = deque(_of_topic(bank, by_topic[topic], wanted) for topic in rng.sample(chosen, len(chosen)))
-    while turns:
-        topic = turns.popleft()
-        pick = next(topic, None)
-        if pick is not None:
-            yield pick
-            turns.append(topic)
+    yield from _in_turn(_of_topic(bank, by_topic[topic], wanted) for topic in rng.sample(chosen, len(chosen)))
 
 
 def sample_lines(wanted: SampleRequest, size: int) -> Iterator[bytes]:
@@ -52,20 +46,23 @@ def sample_lines(wanted: SampleRequest, size: int) -> Iterator[bytes]:
 
 
 def _of_topic(bank: Bank, names: Sequence[str], wanted: SampleRequest) -> Iterator[Pick]:
-    """Yields one problem of each family in turn; a family leaves after its last problem."""
-    families = [bank.family(name) for name in names]
-    orders = [
-        (family.name, _order(family.count, seed(wanted.seed, family.name)))
-        for family in families
+    """Yields one problem of each family in turn."""
+    return _in_turn(
+        zip(repeat(family.name), _order(family.count, seed(wanted.seed, family.name)), strict=False)
+        for family in map(bank.family, names)
         if not wanted.difficulties or family.file.difficulty in wanted.difficulties
-    ]
-    left = deque(orders)
-    while left:
-        name, numbers = left.popleft()
-        number = next(numbers, None)
-        if number is not None:
-            yield name, number
-            left.append((name, numbers))
+    )
+
+
+def _in_turn(sources: Iterable[Iterator[Pick]]) -> Iterator[Pick]:
+    """Yields a pick of each source in turn; a source leaves after its last one."""
+    turns = deque(sources)
+    while turns:
+        source = turns.popleft()
+        pick = next(source, None)
+        if pick is not None:
+            yield pick
+            turns.append(source)
 
 
 def _order(size: int, chance: int) -> Iterator[int]:

@@ -9,7 +9,7 @@ from services.gateway.chat.messages import ChatState, StartChat
 from services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Refusal
-from services.planner.enrichment_cache import EnrichmentCache
+from services.planner.handler import EnrichmentCache
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.chat import ChatProblems, tutoring
 from soliloquy.runs.model import ModelSettings, scripted_model

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from services.planner.enrichment_cache import EnrichmentCache
-from services.planner.handler import enrich
+from services.planner.handler import EnrichmentCache, enrich
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import MAX_ASKS
 from soliloquy.runtime.retry import Transient

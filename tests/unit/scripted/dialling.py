@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from services.curriculum.handler import attempt_at
 from services.model.engines.scripted import ScriptedEngine
-from services.planner.enrichment_cache import EnrichmentCache
-from services.planner.handler import enrich
+from services.planner.handler import EnrichmentCache, enrich
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.mathdial.claims import holds_answer
 from soliloquy.recipes.mathdial.moves import move_name

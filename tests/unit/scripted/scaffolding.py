@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from services.curriculum.handler import attempt_at
 from services.model.engines.scripted import ScriptedEngine
-from services.planner.enrichment_cache import EnrichmentCache
-from services.planner.handler import enrich
+from services.planner.handler import EnrichmentCache, enrich
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.scaffold.states import NAMES
 from soliloquy.runtime.model import Model

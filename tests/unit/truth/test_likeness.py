@@ -1,7 +1,7 @@
 import random
 from itertools import islice
 
-from soliloquy.truth.likeness import POLICY, Likeness
+from soliloquy.truth.report import LIKENESS, Likeness
 
 TALK = ["I am stuck on a ball that falls 20 m, how do I start?", "Which law connects height and time of the fall?"]
 WORDS = [f"{first}{second}{third}" for first in "bdfgklmnprst" for second in "aeiou" for third in "nrst"]
@@ -25,7 +25,7 @@ def test_other_words_about_the_same_problem_are_not_alike() -> None:
     )
     assert found.alike == []
     assert found.closest is not None
-    assert 0 < found.closest.likeness < POLICY["alike"]
+    assert 0 < found.closest.likeness < LIKENESS["alike"]
 
 
 def test_likeness_does_not_depend_on_who_came_first() -> None:

@@ -24,21 +24,17 @@ def parquet_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | Ref
         raise UnreadableSource(f"{path}: not readable as Parquet: {_one_line(error)}") from error
 
 
-def is_datasets_folder(folder: Path) -> bool:
-    return (folder / "state.json").is_file() or (folder / "dataset_dict.json").is_file()
-
-
 def datasets_rows(folder: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
     """Yields the rows of one split, or of all splits of a dictionary, each row with its split as a cell."""
-    if not is_datasets_folder(folder):
+    if (folder / "state.json").is_file():
+        yield from _split_rows(folder, "", columns)
+    elif (folder / "dataset_dict.json").is_file():
+        for split in _described(folder / "dataset_dict.json", "splits"):
+            yield from _split_rows(folder / Path(str(split)).name, str(split), columns)
+    else:
         raise UnreadableSource(
             f"{folder}: not saved by `datasets`: it has neither a state.json nor a dataset_dict.json"
         )
-    if (folder / "state.json").is_file():
-        yield from _split_rows(folder, "", columns)
-        return
-    for split in _described(folder / "dataset_dict.json", "splits"):
-        yield from _split_rows(folder / Path(str(split)).name, str(split), columns)
 
 
 def _split_rows(folder: Path, split: str, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
