@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from services.gateway.refusals import Code, Refusal
-from soliloquy.recipes.recipe import known_recipes
+from soliloquy.recipes.packages import known_recipes
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
 

@@ -8,7 +8,8 @@ from rich.table import Table
 
 from soliloquy.cli.options import AS_JSON
 from soliloquy.dataset.reading import Dataset, NoDataset
-from soliloquy.recipes.recipe import UnknownRecipe, find
+from soliloquy.recipes.packages import UnknownRecipe
+from soliloquy.recipes.recipe import find
 from soliloquy.runs.failure import Failure
 from soliloquy.truth.report import TruthReport
 

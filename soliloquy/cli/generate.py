@@ -22,7 +22,8 @@ from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.dataset.storage import Storage
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems
-from soliloquy.recipes.recipe import DEFAULT, find, known_recipes
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import DEFAULT, find
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset, listed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.recipes.recipe import folder, known_recipes
+from soliloquy.recipes.packages import folder, known_recipes
 from soliloquy.runs.failure import Failure
 
 if TYPE_CHECKING:

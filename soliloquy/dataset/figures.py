@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from soliloquy.recipes.recipe import known_recipes, part
+from soliloquy.recipes.packages import known_recipes, part
 
 if TYPE_CHECKING:
     from soliloquy.dataset.statistics import Statistics

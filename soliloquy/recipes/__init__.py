@@ -7,8 +7,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from soliloquy.recipes.packages import UnknownRecipe, known_recipes
     from soliloquy.recipes.person import Person
-    from soliloquy.recipes.recipe import Lesson, Recipe, UnknownRecipe, find, known_recipes
+    from soliloquy.recipes.recipe import Lesson, Recipe, find
     from soliloquy.recipes.templates import Templates
     from soliloquy.runtime.ask import Ask, Prompt
 
@@ -16,7 +17,8 @@ __all__ = ["Ask", "Lesson", "Person", "Prompt", "Recipe", "Templates", "UnknownR
 
 _NAMES = {
     "soliloquy.recipes.person": ("Person",),
-    "soliloquy.recipes.recipe": ("Lesson", "Recipe", "UnknownRecipe", "find", "known_recipes"),
+    "soliloquy.recipes.packages": ("UnknownRecipe", "known_recipes"),
+    "soliloquy.recipes.recipe": ("Lesson", "Recipe", "find"),
     "soliloquy.recipes.templates": ("Templates",),
     "soliloquy.runtime.ask": ("Ask", "Prompt"),
 }

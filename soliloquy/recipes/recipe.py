@@ -5,22 +5,19 @@ import importlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ConfigDict
 
 from soliloquy.recipes.agreement import AgreeingLetters
 from soliloquy.recipes.judges import Judge, Judges
+from soliloquy.recipes.packages import known_recipes, package
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.events import ConversationEvent, Outcome, emit
 from soliloquy.runtime.model import Model
-from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.weights import digest_of
 from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem
@@ -129,44 +126,11 @@ class Recipe:
         return list(self.review(conversation).faults)
 
 
-class UnknownRecipe(Refused):
-    """There is no recipe of this name."""
-
-
-@functools.cache
-def known_recipes() -> Mapping[str, str]:
-    """Maps each recipe's name to its package: ours are the folders here that have a `prompts` folder."""
-    folders = (folder.name for folder in Path(__file__).parent.iterdir() if (folder / "prompts").is_dir())
-    ours = {name: f"soliloquy.recipes.{name}" for name in sorted(folders)}
-    return ours | {point.name: point.value for point in entry_points(group="soliloquy.recipes")}
-
-
 @functools.cache
 def find(name: str) -> Recipe:
-    recipe = importlib.import_module(f"{_package(name)}.recipe").RECIPE
+    recipe = importlib.import_module(f"{package(name)}.recipe").RECIPE
     assert isinstance(recipe, Recipe)
     return recipe
-
-
-def part(recipe: str, name: str) -> ModuleType | None:
-    """Imports a part of a recipe that only some commands need, such as `formats`; None if it has no such part."""
-    module = f"{_package(recipe)}.{name}"
-    return importlib.import_module(module) if find_spec(module) else None
-
-
-def folder(recipe: str) -> Path:
-    """Returns the folder of a recipe's package without importing the recipe."""
-    found = find_spec(_package(recipe))
-    assert found is not None
-    assert found.origin is not None
-    return Path(found.origin).parent
-
-
-def _package(name: str) -> str:
-    try:
-        return known_recipes()[name]
-    except KeyError:
-        raise UnknownRecipe(f"there is no recipe {name!r}; known recipes: {', '.join(known_recipes())}") from None
 
 
 def load_judges(classifiers: Path | None) -> Judges:

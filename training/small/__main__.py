@@ -11,7 +11,8 @@ from pathlib import Path
 
 import yaml
 
-from soliloquy.recipes.recipe import DEFAULT, folder
+from soliloquy.recipes.packages import folder
+from soliloquy.recipes.recipe import DEFAULT
 from training.small.stages import begin, soliloquy, train, write_config
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))

@@ -13,8 +13,9 @@ from services.gateway.chat import progress
 from services.gateway.chat.progress import Report
 from services.gateway.chat.visible_reply import VisibleReply
 from services.gateway.refusals import Code, Refusal
+from soliloquy.recipes.packages import UnknownRecipe, known_recipes
 from soliloquy.recipes.person import Person
-from soliloquy.recipes.recipe import UnknownRecipe, find, known_recipes
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.handling import Handler
 from soliloquy.runtime.model import ListenedModel, Model, StreamingModel

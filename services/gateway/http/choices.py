@@ -9,7 +9,8 @@ from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.planning import Offered
 from services.gateway.service import Gateway
 from services.gateway.validation import RUN_LIMITS
-from soliloquy.recipes.recipe import DEFAULT, find, known_recipes
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import DEFAULT, find
 from soliloquy.runtime.model.settings import Models
 
 # A form's initial values, beside the usual values of `limits.toml`.

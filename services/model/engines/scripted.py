@@ -4,7 +4,8 @@ import asyncio
 import re
 
 from services.model.engines.noise import Noise
-from soliloquy.recipes.recipe import find, known_recipes
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scripted.parsed_prompt import KnownProblems, ParsedPrompt
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.seeds import draw

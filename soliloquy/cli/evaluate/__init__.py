@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import click
 
 from soliloquy.cli.lazy import LazyGroup
-from soliloquy.recipes.recipe import known_recipes
+from soliloquy.recipes.packages import known_recipes
 
 _OF_RECIPES = {
     name: f"{package}.evaluate.command" for name, package in known_recipes().items() if find_spec(f"{package}.evaluate")

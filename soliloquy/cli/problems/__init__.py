@@ -3,7 +3,7 @@
 import click
 
 from soliloquy.cli.lazy import LazyGroup
-from soliloquy.recipes.recipe import known_recipes, part
+from soliloquy.recipes.packages import known_recipes, part
 
 _MODULES = {
     "list": "soliloquy.cli.problems.listing",

@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from soliloquy.dataset.exports.dialogue import Dialogue
-from soliloquy.recipes.recipe import known_recipes, part
+from soliloquy.recipes.packages import known_recipes, part
 
 # The parts that an export can leave out, with their descriptions.
 PARTS = {

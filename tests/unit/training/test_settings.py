@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import training
-from soliloquy.recipes.recipe import ReplyContext, folder, known_recipes
+from soliloquy.recipes.packages import folder, known_recipes
+from soliloquy.recipes.recipe import ReplyContext
 from training.settings import CannotTrain, read_settings
 
 CONFIGS = {
