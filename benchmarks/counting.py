@@ -62,7 +62,7 @@ async def measure(kafka: KafkaSettings | None, *, pairs: int, batches: int = BAT
 
 
 def _seconds_an_event() -> float:
-    counted = TopicMetrics.of("bench", "student.replied")
+    counted = TopicMetrics("bench", "student.replied")
     began = time.process_time()
     for _ in range(_EVENTS):
         counted.received.inc()

@@ -9,42 +9,26 @@ from google.protobuf.message import DecodeError, Message
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS, Topic, origin
 from soliloquy.runtime.traces.spans import traceparent_of
-from soliloquy.v1.events_pb2 import (
-    CalculationNeeded,
-    CodeFailed,
-    CodeWritten,
-    ConversationCollected,
-    ConversationFinished,
-    ConversationStarted,
-    EnrichmentNeeded,
-    ProblemSubmitted,
-    ReplyNeeded,
-    RunCancelled,
-    RunChanged,
-    RunStanding,
-    StudentRejected,
-    StudentReplied,
-    TutorReplied,
-)
+from soliloquy.v1 import events_pb2
 from soliloquy.v1.runs_pb2 import Run
 
 MAX_EVENT_BYTES = 256 * 1024
 
 ConversationEvent = (
-    EnrichmentNeeded
-    | ConversationStarted
-    | StudentReplied
-    | StudentRejected
-    | CalculationNeeded
-    | CodeWritten
-    | CodeFailed
-    | ReplyNeeded
-    | TutorReplied
-    | ConversationFinished
-    | ConversationCollected
+    events_pb2.EnrichmentNeeded
+    | events_pb2.ConversationStarted
+    | events_pb2.StudentReplied
+    | events_pb2.StudentRejected
+    | events_pb2.CalculationNeeded
+    | events_pb2.CodeWritten
+    | events_pb2.CodeFailed
+    | events_pb2.ReplyNeeded
+    | events_pb2.TutorReplied
+    | events_pb2.ConversationFinished
+    | events_pb2.ConversationCollected
 )
 
-RunEvent = ProblemSubmitted | RunStanding | RunChanged | RunCancelled
+RunEvent = events_pb2.ProblemSubmitted | events_pb2.RunStanding | events_pb2.RunChanged | events_pb2.RunCancelled
 
 # The messages that a handler returns.
 Outcome = Sequence[ConversationEvent]

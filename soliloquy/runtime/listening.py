@@ -14,9 +14,8 @@ def listening(address: str) -> Iterator[socket.socket]:
     host, _, port = address.rpartition(":")
     with ExitStack() as opened:
         try:
-            family, kind, protocol, _, place = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[
-                0
-            ]
+            places = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+            family, kind, protocol, _, place = places[0]
             listener = opened.enter_context(socket.socket(family, kind, protocol))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(place)

@@ -1,10 +1,6 @@
 """The metrics of a stage. Labels are resolved once, not for every event."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Self
-
-from prometheus_client import Counter, Gauge, Histogram
 
 from soliloquy.runtime.instruments import counter, gauge, histogram
 
@@ -29,38 +25,23 @@ SERVICE_READY = gauge("soliloquy_service_ready")
 TOOK = {"conversation": histogram("soliloquy_conversation_seconds"), "turn": histogram("soliloquy_turn_seconds")}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class TopicMetrics:
     """The metrics of one service and topic; events of a retry topic count for the original topic."""
 
-    received: Counter
-    succeeded: Counter
-    parked: Counter
-    dead: Counter
-    duplicates: Counter
-    fenced: Counter
-    cancelled: Counter
-    retries: Counter
-    seconds: Histogram
-    queued: Histogram
-    dead_letters: Gauge
-
-    @classmethod
-    def of(cls, service: str, topic: str) -> Self:
-        return cls(
-            received=RECEIVED.labels(service, topic),
-            succeeded=SUCCEEDED.labels(service, topic),
-            parked=PARKED.labels(service, topic),
-            dead=DEAD.labels(service, topic),
-            duplicates=DUPLICATES.labels(service, topic),
-            fenced=FENCED.labels(service, topic),
-            cancelled=CANCELLED.labels(service, topic),
-            retries=RETRIES.labels(service, topic),
-            seconds=HANDLER.labels(service, topic),
-            queued=QUEUE.labels(service, topic),
-            dead_letters=DEAD_LETTERS.labels(service, topic),
-        )
+    def __init__(self, service: str, topic: str) -> None:
+        labels = (service, topic)
+        self.received = RECEIVED.labels(*labels)
+        self.succeeded = SUCCEEDED.labels(*labels)
+        self.parked = PARKED.labels(*labels)
+        self.dead = DEAD.labels(*labels)
+        self.duplicates = DUPLICATES.labels(*labels)
+        self.fenced = FENCED.labels(*labels)
+        self.cancelled = CANCELLED.labels(*labels)
+        self.retries = RETRIES.labels(*labels)
+        self.seconds = HANDLER.labels(*labels)
+        self.queued = QUEUE.labels(*labels)
+        self.dead_letters = DEAD_LETTERS.labels(*labels)
 
 
 def topic_metrics(service: str, topics: Collection[str]) -> dict[str, TopicMetrics]:
-    return {topic: TopicMetrics.of(service, topic) for topic in topics}
+    return {topic: TopicMetrics(service, topic) for topic in topics}

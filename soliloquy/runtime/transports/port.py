@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from soliloquy.runtime.events import Event
@@ -75,9 +74,7 @@ class Consumer(Protocol):
 
     async def __aenter__(self) -> Self: ...
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None: ...
 
     async def poll(self, limit: int, seconds: float) -> list[Delivery]:
         """Returns at most `limit` deliveries, in order within a partition; none after `seconds` of waiting."""

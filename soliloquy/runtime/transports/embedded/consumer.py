@@ -9,7 +9,6 @@ from collections.abc import Collection, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 from soliloquy.runtime.events import Event
@@ -67,9 +66,7 @@ class EmbeddedConsumer:
         self._start(self._stay())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._members.discard(self)
         for task in self._tasks:
             task.cancel()

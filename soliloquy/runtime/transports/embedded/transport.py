@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from soliloquy.runtime.events import Event, checked
@@ -29,9 +28,7 @@ class EmbeddedTransport:
         await self._log.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._log.close()
 
     async def publish(self, events: Sequence[Event]) -> None:

@@ -6,19 +6,37 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from aiokafka import errors
+from aiokafka import TopicPartition, errors
 from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.protocol.metadata import MetadataRequest
 
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.port import Partition
 
 REACH_SECONDS = 8.0
 # A TLS record starts with its type where Kafka's protocol has a length; 21 is an alert.
 _TLS_ALERT = 21
 _LOG = logging.getLogger("aiokafka")
 _levels: list[int] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Maps our names of topics, partitions and groups to those in the cluster."""
+
+    prefix: str
+
+    def in_kafka(self, partition: Partition) -> TopicPartition:
+        return TopicPartition(self.prefix + partition.topic, partition.number)
+
+    def from_kafka(self, topic: str, number: int) -> Partition:
+        return Partition(topic.removeprefix(self.prefix), number)
+
+    def is_ours(self, name: str) -> bool:
+        return name.startswith(self.prefix)
 
 
 def client_options(settings: KafkaSettings) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Self
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
@@ -17,9 +16,8 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.topics import is_retry
 from soliloquy.runtime.transports.kafka.batch_metrics import BatchMetrics
-from soliloquy.runtime.transports.kafka.connection import client_options
+from soliloquy.runtime.transports.kafka.connection import Names, client_options
 from soliloquy.runtime.transports.kafka.held_partition import HeldPartition
-from soliloquy.runtime.transports.kafka.names import Names
 from soliloquy.runtime.transports.kafka.positions import position_of
 from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, PAUSE_SECONDS, Reader, retry_until_answered
 from soliloquy.runtime.transports.kafka.records import Record, delivery_of
@@ -97,9 +95,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self._committing = asyncio.create_task(self._commit_regularly())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._committing.cancel()
         self._fetching.cancel()
         # The next member repeats what cannot be committed.

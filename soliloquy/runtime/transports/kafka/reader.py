@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from types import TracebackType
 from typing import Self, TypeVar
 
 from aiokafka import AIOKafkaConsumer
@@ -16,8 +15,7 @@ from aiokafka.errors import (
     NotCoordinatorForGroupError,
 )
 
-from soliloquy.runtime.transports.kafka.connection import client_options
-from soliloquy.runtime.transports.kafka.names import Names
+from soliloquy.runtime.transports.kafka.connection import Names, client_options
 from soliloquy.runtime.transports.kafka.positions import decoded
 from soliloquy.runtime.transports.kafka.records import delivery_of
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings
@@ -50,9 +48,7 @@ class Reader:
         await self._begin()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._begun:
             await self._end()
 

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -17,9 +16,8 @@ from aiokafka.errors import KafkaError
 from soliloquy.runtime.events import Event, checked
 from soliloquy.runtime.topics import DLQ, TOPICS, origin
 from soliloquy.runtime.transports.kafka.batch_metrics import BatchMetrics
-from soliloquy.runtime.transports.kafka.connection import client_options, connecting, described
+from soliloquy.runtime.transports.kafka.connection import Names, client_options, connecting, described
 from soliloquy.runtime.transports.kafka.consumer import KafkaConsumer
-from soliloquy.runtime.transports.kafka.names import Names
 from soliloquy.runtime.transports.kafka.positions import position_of
 from soliloquy.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, retry_until_answered
 from soliloquy.runtime.transports.kafka.records import headers_of
@@ -65,9 +63,7 @@ class KafkaTransport:
             self._open = stack.pop_all()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._open.aclose()
 
     async def publish(self, events: Sequence[Event]) -> None:
