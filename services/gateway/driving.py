@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable
 from services.gateway.index import Index
 from services.gateway.planning import BadRequest, Planning, Problems
 from services.gateway.runs import KnownRun
-from soliloquy.runtime.driver import Ending, drive, shortfall
+from soliloquy.runtime.driver import Ending, Quota, drive, shortfall
 from soliloquy.runtime.events import EventTooLarge
-from soliloquy.runtime.quota import Quota
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.runs_pb2 import RunState

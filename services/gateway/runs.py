@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from services.gateway.pace import Pace
+from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
-from soliloquy.runtime.quota import Quota
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.gateway_pb2 import RunStatus

@@ -10,7 +10,7 @@ from soliloquy.runs.backends import RunBackend
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import RunCounts, Show
 from soliloquy.runtime import driver
-from soliloquy.runtime.quota import Quota
+from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.reading import open_ordinals
 
 if TYPE_CHECKING:

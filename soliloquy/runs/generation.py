@@ -16,9 +16,8 @@ from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import Show
-from soliloquy.runtime.driver import shortfall
+from soliloquy.runtime.driver import Quota, shortfall
 from soliloquy.runtime.events import EventTooLarge
-from soliloquy.runtime.quota import Quota
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
 from soliloquy.runtime.transports.embedded import LogUnavailable

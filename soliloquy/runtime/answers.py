@@ -4,6 +4,8 @@ import ast
 import functools
 import json
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -65,14 +67,14 @@ def read_object(text: str) -> tuple[dict[str, Any], bool]:
     """
     if len(text) > MAX_ANSWER_CHARACTERS:
         raise Unreadable(f"the answer is {len(text)} characters long; {MAX_ANSWER_CHARACTERS} are allowed")
-    as_asked = _load_json(text, strict=True)
+    as_asked = _loaded(json.loads, text)
     if as_asked is not None:
         return as_asked, True
     start = text.find("{")
     if start < 0:
         raise Unreadable("the answer holds no JSON object")
     candidate = _completed(text[start:])
-    data = _load_json(candidate, strict=False) or _load_literal(candidate)
+    data = _loaded(partial(json.loads, strict=False), candidate) or _loaded(ast.literal_eval, candidate)
     if data is None:
         raise Unreadable("the answer is not valid JSON")
     return data, False
@@ -134,17 +136,9 @@ def _drop_trailing_comma(characters: list[str]) -> None:
         del characters[position]
 
 
-def _load_json(text: str, *, strict: bool) -> dict[str, Any] | None:
+def _loaded(load: Callable[[str], Any], text: str) -> dict[str, Any] | None:
     try:
-        data = json.loads(text, strict=strict)
-    except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None
-
-
-def _load_literal(text: str) -> dict[str, Any] | None:
-    try:
-        data = ast.literal_eval(text)
+        data = load(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
     return data if isinstance(data, dict) else None

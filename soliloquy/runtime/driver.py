@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import count
 from typing import Protocol
 
 from soliloquy.runtime.events import Event, first_event
-from soliloquy.runtime.quota import Quota, left_to_submit, most_problems
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.events_pb2 import ProblemSubmitted
@@ -17,6 +18,55 @@ from soliloquy.v1.runs_pb2 import Run
 BATCH = 32
 # A run that makes no progress is looked at this often.
 LOOK_SECONDS = 1.0
+# MathDial could use one problem in five.
+_UNFIT_A_CONVERSATION = 8
+
+
+def most_problems(conversations: int, unfit: int) -> int:
+    """Limits the replacements for problems that are given up to twice the wanted conversations.
+
+    Problems that the recipe cannot use do not count, up to a much larger limit.
+    """
+    return 2 * conversations + min(unfit, _UNFIT_A_CONVERSATION * conversations)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quota:
+    """The progress of a run towards its wanted conversations."""
+
+    conversations: int
+    accepted: int
+    # Problems that were given up, and how many of those the recipe cannot use.
+    given_up: int
+    unfit: int
+
+    @property
+    def settled(self) -> int:
+        """Counts the problems that need no more work."""
+        return self.accepted + self.given_up
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has all its conversations or has tried as many problems as it may."""
+        return self.accepted >= self.conversations or self.settled >= self._most
+
+    @property
+    def wanted(self) -> int:
+        """How many problems to submit: only as many as needed, so that timing does not decide which are accepted."""
+        return min(self.conversations + self.given_up, self._most)
+
+    @property
+    def _most(self) -> int:
+        return most_problems(self.conversations, self.unfit)
+
+    def admits(self, ordinal: int, submitted: int, ahead: int) -> bool:
+        """Whether to submit a problem when `submitted` were and at most `ahead` may be unsettled."""
+        return ordinal < self.wanted and submitted - self.settled < ahead
+
+
+def left_to_submit(settled: Collection[int], begun: Collection[int]) -> Iterator[int]:
+    """Yields the ordinals of problems to submit, skipping settled and started ones."""
+    return (ordinal for ordinal in count() if ordinal not in settled and ordinal not in begun)
 
 
 class Ending(Enum):

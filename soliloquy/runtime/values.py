@@ -23,24 +23,14 @@ def shown(value: Value) -> str:
     """Formats a value as `repr` does."""
     kind = value.WhichOneof("kind")
     match kind:
-        case "boolean":
-            return str(value.boolean)
         case "integer":
             return value.integer
-        case "real":
-            return repr(value.real)
-        case "complex":
-            return repr(complex(value.complex.real, value.complex.imaginary))
-        case "text":
-            return repr(value.text)
         case "items":
             return "[" + ", ".join(shown(item) for item in value.items.items) + "]"
         case "entries":
             return "{" + ", ".join(f"{shown(e.key)}: {shown(e.value)}" for e in value.entries.entries) + "}"
-        case "unserialisable":
-            return f"<{value.unserialisable}>"
         case _:
-            return "None"
+            return repr(python_value(value))
 
 
 def plain(value: Value) -> Any:

@@ -1,7 +1,8 @@
 """The interface between a stage and its transport. tests/integration/transport/contract.py tests every adapter."""
 
+import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
@@ -125,3 +126,17 @@ class Transport(Protocol):
 
     async def replay(self, letters: Sequence[Delivery]) -> None:
         """Publishes dead letters to their original topics and removes them from the dead-letter topics."""
+
+
+async def first_deliveries(take: Callable[[], list[Delivery]], woken: asyncio.Event, seconds: float) -> list[Delivery]:
+    """Takes deliveries, again whenever the adapter wakes the poll, until there are any or the time is over."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while True:
+        woken.clear()
+        if deliveries := take():
+            return deliveries
+        try:
+            async with asyncio.timeout_at(deadline):
+                await woken.wait()
+        except TimeoutError:
+            return []

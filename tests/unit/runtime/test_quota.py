@@ -1,6 +1,6 @@
 from itertools import islice
 
-from soliloquy.runtime.quota import Quota, left_to_submit, most_problems
+from soliloquy.runtime.driver import Quota, left_to_submit, most_problems
 
 
 def quota(*, accepted: int = 0, given_up: int = 0, unfit: int = 0) -> Quota:

@@ -7,14 +7,13 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Collection, Coroutine, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-from soliloquy.runtime.events import Event
 from soliloquy.runtime.transports.embedded import leases, records
 from soliloquy.runtime.transports.embedded.log import Log, LogUnavailable
-from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result
+from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result, first_deliveries
 from soliloquy.runtime.transports.watermark import Watermark
 
 
@@ -26,14 +25,6 @@ class _HeldPartition:
     watermark: Watermark
     fetched: int
     leaving: bool = False
-
-
-@dataclass(kw_only=True, slots=True)
-class _Changes:
-    """The effect of a batch of results on one partition."""
-
-    finished: list[int] = field(default_factory=list)
-    outputs: list[Event] = field(default_factory=list)
 
 
 class EmbeddedConsumer:
@@ -77,19 +68,7 @@ class EmbeddedConsumer:
             await self._log.write(partial(leases.leave, group=self._group, member=self._name))
 
     async def poll(self, limit: int, seconds: float) -> list[Delivery]:
-        deadline = asyncio.get_running_loop().time() + seconds
-        while True:
-            if self._failure:
-                raise self._failure
-            self._log.raise_failure()
-            self._woken.clear()
-            if deliveries := self._fetch(limit):
-                return deliveries
-            try:
-                async with asyncio.timeout_at(deadline):
-                    await self._woken.wait()
-            except TimeoutError:
-                return []
+        return await first_deliveries(partial(self._take, limit), self._woken, seconds)
 
     def reads(self, topics: Collection[str]) -> bool:
         return not self._topics.isdisjoint(topics)
@@ -105,22 +84,15 @@ class EmbeddedConsumer:
         self.wake()
 
     async def commit(self, results: Sequence[Result]) -> list[Result]:
-        refused, changes = self._changes(results)
-        advances = []
-        for partition, change in changes.items():
-            held = self._held[partition]
-            ahead = held.watermark.ahead.copy()
-            for offset in change.finished:
-                held.watermark.finish(offset)
-            advance = leases.Advance(
-                partition=partition,
-                epoch=held.epoch,
-                watermark=held.watermark.position,
-                ahead=[offset for offset in change.finished if offset in held.watermark.ahead],
-                overtakes=not ahead <= held.watermark.ahead,
-                outputs=change.outputs,
-            )
-            advances.append(advance)
+        refused: list[Result] = []
+        accepted: defaultdict[Partition, list[Result]] = defaultdict(list)
+        for result in results:
+            delivery = result.delivery
+            held = self._held.get(delivery.partition)
+            # An offset that is not open was delivered under an earlier lease.
+            is_open = held is not None and held.watermark.is_open(delivery.offset)
+            (accepted[delivery.partition] if is_open else refused).append(result)
+        advances = [self._advance(partition, finished) for partition, finished in accepted.items()]
         job = partial(
             leases.commit, group=self._group, member=self._name, advances=advances, partitions=self._log.partitions
         )
@@ -139,44 +111,42 @@ class EmbeddedConsumer:
     def fault(self) -> str:
         return str(self._failure or "")
 
-    def _changes(self, results: Sequence[Result]) -> tuple[list[Result], dict[Partition, _Changes]]:
-        refused: list[Result] = []
-        changes: defaultdict[Partition, _Changes] = defaultdict(_Changes)
-        for result in results:
-            delivery = result.delivery
-            held = self._held.get(delivery.partition)
-            # An offset that is not open was delivered under an earlier lease.
-            if held is None or not held.watermark.is_open(delivery.offset):
-                refused.append(result)
-                continue
-            change = changes[delivery.partition]
-            change.finished.append(delivery.offset)
-            change.outputs.extend(result.outputs)
-        return refused, changes
+    def _take(self, limit: int) -> list[Delivery]:
+        if self._failure:
+            raise self._failure
+        self._log.raise_failure()
+        return self._fetch(limit)
+
+    def _advance(self, partition: Partition, results: Sequence[Result]) -> leases.Advance:
+        held = self._held[partition]
+        ahead = held.watermark.ahead.copy()
+        offsets = [result.delivery.offset for result in results]
+        for offset in offsets:
+            held.watermark.finish(offset)
+        return leases.Advance(
+            partition=partition,
+            epoch=held.epoch,
+            watermark=held.watermark.position,
+            ahead=[offset for offset in offsets if offset in held.watermark.ahead],
+            overtakes=not ahead <= held.watermark.ahead,
+            outputs=[output for result in results for output in result.outputs],
+        )
 
     def _fetch(self, limit: int) -> list[Delivery]:
         behind = [
-            (partition, held)
+            (partition, held.fetched)
             for partition, held in self._held.items()
             if not held.leaving and partition not in self._paused and self._log.ends.get(partition, 0) > held.fetched
         ]
         if not behind:
             return []
-        ends = {partition: self._log.ends[partition] for partition, _ in behind}
-        places = [(partition, held.fetched) for partition, held in behind]
-        found = self._log.read(partial(records.fetch, places=places, limit=limit))
-        owners = dict(behind)
         fresh: list[Delivery] = []
-        for partition, deliveries in found:
-            held = owners[partition]
-            if self._held.get(partition) is not held or held.leaving or partition in self._paused:
-                continue
-            # Missing offsets below the known end were finished and purged.
-            last = deliveries[-1].offset if deliveries else ends[partition]
-            held.fetched = last
-            fresh += [delivery for delivery in deliveries if held.watermark.take(delivery.offset)]
+        for partition, deliveries in self._log.read(partial(records.fetch, places=behind, limit=limit)):
             # Move it to the back, so that a busy partition does not starve the others.
-            self._held[partition] = self._held.pop(partition)
+            held = self._held[partition] = self._held.pop(partition)
+            # Missing offsets below the known end were finished and purged.
+            held.fetched = deliveries[-1].offset if deliveries else self._log.ends[partition]
+            fresh += [delivery for delivery in deliveries if held.watermark.take(delivery.offset)]
         return fresh
 
     async def _stay(self) -> None:

@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -77,8 +77,13 @@ def fetch(
 
 
 def page(
-    topic: str, after: int, until: int, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
-) -> Callable[[sqlite3.Connection], list[Delivery]]:
+    connection: sqlite3.Connection,
+    topic: str,
+    after: int,
+    until: int,
+    numbers: Collection[int] | None = None,
+    starts: Mapping[int, int] | None = None,
+) -> list[Delivery]:
     """Returns the next deliveries of a topic, or of the partitions `numbers` of it, in the order of publication.
 
     A partition in `starts` begins at that offset.
@@ -86,17 +91,13 @@ def page(
     chosen = f"AND partition IN ({', '.join(str(int(number)) for number in numbers)})" if numbers is not None else ""
     for number, start in (starts or {}).items():
         chosen += f" AND NOT (partition = {int(number)} AND offset < {int(start)})"
-
-    def select(connection: sqlite3.Connection) -> list[Delivery]:
-        # NOT INDEXED, because the index orders by partition within a topic.
-        rows = connection.execute(
-            f"SELECT {COLUMNS} FROM event NOT INDEXED"
-            f" WHERE offset > ? AND offset <= ? AND topic = ? {chosen} ORDER BY offset LIMIT ?",
-            (after, until, topic, READ_PAGE),
-        )
-        return [delivery(row, Partition(row[1], row[2])) for row in rows]
-
-    return select
+    # NOT INDEXED, because the index orders by partition within a topic.
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM event NOT INDEXED"
+        f" WHERE offset > ? AND offset <= ? AND topic = ? {chosen} ORDER BY offset LIMIT ?",
+        (after, until, topic, READ_PAGE),
+    )
+    return [delivery(row, Partition(row[1], row[2])) for row in rows]
 
 
 def delivery(row: tuple[Any, ...], partition: Partition) -> Delivery:

@@ -43,7 +43,9 @@ class EmbeddedTransport:
         self, topic: str, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
     ) -> AsyncGenerator[Delivery, None]:
         after, until = 0, self._log.read(records.end)
-        while deliveries := self._log.read(records.page(topic, after, until, numbers, starts)):
+        while deliveries := self._log.read(
+            partial(records.page, topic=topic, after=after, until=until, numbers=numbers, starts=starts)
+        ):
             for delivery in deliveries:
                 yield delivery
             after = deliveries[-1].offset
@@ -56,7 +58,9 @@ class EmbeddedTransport:
             while True:
                 woken.clear()
                 until = self._log.read(records.end)
-                while deliveries := self._log.read(records.page(topic, after, until, starts=starts)):
+                while deliveries := self._log.read(
+                    partial(records.page, topic=topic, after=after, until=until, starts=starts)
+                ):
                     for delivery in deliveries:
                         yield delivery
                     after = deliveries[-1].offset

@@ -22,7 +22,7 @@ from soliloquy.runtime.transports.kafka.positions import position_of
 from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, PAUSE_SECONDS, Reader, retry_until_answered
 from soliloquy.runtime.transports.kafka.records import Record, delivery_of
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result
+from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result, first_deliveries
 from soliloquy.runtime.transports.watermark import Watermark
 
 Publish = Callable[[Sequence[Event]], Awaitable[None]]
@@ -115,30 +115,13 @@ class KafkaConsumer(ConsumerRebalanceListener):
         return self._fetch_fault
 
     async def poll(self, limit: int, seconds: float) -> list[Delivery]:
-        deadline = asyncio.get_running_loop().time() + seconds
-        while True:
-            if self._failure:
-                raise self._failure
-            self._woken.clear()
-            if deliveries := self._take(limit):
-                return deliveries
-            try:
-                async with asyncio.timeout_at(deadline):
-                    await self._woken.wait()
-            except TimeoutError:
-                return []
+        return await first_deliveries(partial(self._take, limit), self._woken, seconds)
 
     def pause(self, partitions: Collection[Partition]) -> None:
-        for partition in partitions:
-            if held := self._held.get(partition):
-                held.paused = True
-                self._regulate(partition, held)
+        self._set_paused(partitions, paused=True)
 
     def resume(self, partitions: Collection[Partition]) -> None:
-        for partition in partitions:
-            if held := self._held.get(partition):
-                held.paused = False
-                self._regulate(partition, held)
+        self._set_paused(partitions, paused=False)
         self._woken.set()
 
     async def commit(self, results: Sequence[Result]) -> list[Result]:
@@ -269,7 +252,15 @@ class KafkaConsumer(ConsumerRebalanceListener):
             self._regulate(partition, held)
         self._woken.set()
 
+    def _set_paused(self, partitions: Collection[Partition], *, paused: bool) -> None:
+        for partition in partitions:
+            if held := self._held.get(partition):
+                held.paused = paused
+                self._regulate(partition, held)
+
     def _take(self, limit: int) -> list[Delivery]:
+        if self._failure:
+            raise self._failure
         taken: list[Delivery] = []
         for partition, held in list(self._held.items()):
             if held.paused or not held.ready or not held.waiting:
