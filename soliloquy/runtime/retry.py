@@ -57,6 +57,10 @@ def parked(event: Event) -> Event:
     return replace(event, topic=origin(event.topic) + RETRY)
 
 
+def replayed(letter: Event) -> Event:
+    return replace(letter, topic=origin(letter.topic), attempt=0, not_before=0.0, error="", replayed=True)
+
+
 def dead(event: Event, error: Exception) -> Event:
     topic = origin(event.topic) + DLQ
     return replace(event, topic=topic, attempt=event.attempt + 1, not_before=0.0, error=described(error))

@@ -79,7 +79,8 @@ class Stage:
             raise faults.exceptions[0] from faults
 
     async def _serve(self, tasks: asyncio.TaskGroup) -> None:
-        loops = [tasks.create_task(loop()) for loop in (self._poll, self._commit_always, self._sample, self._follow)]
+        cancelled = self._cancelled.follow(self._transport)
+        loops = [tasks.create_task(loop) for loop in (self._poll(), self._commit_always(), self._sample(), cancelled)]
         await self._stopping.wait()
         loops[0].cancel()
         await self._settle(list(self._parked), self._grace)
@@ -184,9 +185,6 @@ class Stage:
             metrics.LAG.remove(*labels)
             metrics.OLDEST.remove(*labels)
         self._sampled = held
-
-    async def _follow(self) -> None:
-        await self._cancelled.follow(self._transport)
 
     async def _run(self, delivery: Delivery) -> Hold | None:
         event = delivery.event

@@ -12,8 +12,7 @@ import aiohttp
 
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Overloaded, Throttled, TimedOut, Unreachable
-from soliloquy.runtime.model.key import Key
-from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.model.settings import Endpoint, Key
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
@@ -60,23 +59,16 @@ class OpenAIClient:
         while True:
             schema = self._schema if request.schema else "none"
             receive = stream_listener(request) if stream_listener and self._streams else None
-            try:
-                return await self._post(request, schema, self._bound, receive)
-            except _StreamRejected:
-                self._streams = False
-            except _SchemaRejected:
-                # A concurrent call may have weakened it already.
-                if self._schema == schema:
-                    self._schema = _WEAKER[schema]
-            except _BoundRejected:
-                self._bound = _OTHER_BOUND
+            if completion := await self._post(request, schema, self._bound, receive):
+                return completion
 
     async def close(self) -> None:
         await self._session.close()
 
     async def _post(
         self, request: GenerateRequest, schema: str, bound: str, receive: ChunkReceiver | None
-    ) -> Completion:
+    ) -> Completion | None:
+        """Returns None if the endpoint does not support an option that the next request avoids."""
         body = body_of(request, self._endpoint.model, schema, bound, stream=receive is not None)
         headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed), **trace_headers()}
         try:
@@ -96,13 +88,23 @@ class OpenAIClient:
             return completion_of(content, asked=request.adapter or self._endpoint.model)
         words = _words(content)
         details = f"{response.status}: {words}"
-        if response.status == 400 and schema != "none" and "response_format" in words:
-            raise _SchemaRejected
-        if response.status == 400 and bound == _BOUND and _OTHER_BOUND in words:
-            raise _BoundRejected
-        if response.status == 400 and receive and "stream" in words:
-            raise _StreamRejected
+        if response.status == 400 and self._adapt(words, schema, bound, streamed=receive is not None):
+            return None
         raise self._error(response.status, details, retry_after(response.headers, time.time()))
+
+    def _adapt(self, words: str, schema: str, bound: str, *, streamed: bool) -> bool:
+        """Gives up the option that an endpoint's error message rejects, if there is one."""
+        if schema != "none" and "response_format" in words:
+            # A concurrent call may have weakened it already.
+            if self._schema == schema:
+                self._schema = _WEAKER[schema]
+        elif bound == _BOUND and _OTHER_BOUND in words:
+            self._bound = _OTHER_BOUND
+        elif streamed and "stream" in words:
+            self._streams = False
+        else:
+            return False
+        return True
 
     def _error(self, status: int, details: str, after: float) -> Exception:
         match status:
@@ -156,18 +158,6 @@ async def _joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
     if finish is None:
         raise InvalidAnswer("the answer stops before its end")
     return json.dumps(whole | {"choices": [{"message": {"content": text}, "finish_reason": finish}]}).encode()
-
-
-class _SchemaRejected(Exception):
-    """The endpoint does not support this way to enforce a schema."""
-
-
-class _BoundRejected(Exception):
-    """The endpoint uses the other name for the token limit."""
-
-
-class _StreamRejected(Exception):
-    """The endpoint does not support streaming."""
 
 
 def body_of(request: GenerateRequest, model: str, schema: str, bound: str = _BOUND, *, stream: bool = False) -> bytes:

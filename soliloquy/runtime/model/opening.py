@@ -7,9 +7,8 @@ from pathlib import Path
 from soliloquy.runtime.model import ModelRefused, StreamingModel, StreamListener
 from soliloquy.runtime.model.accounting import CountedModel
 from soliloquy.runtime.model.cache import AnswerCache, CachedModel
-from soliloquy.runtime.model.key import key_of
 from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
-from soliloquy.runtime.model.settings import Endpoint, Models
+from soliloquy.runtime.model.settings import Endpoint, Models, key_of
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
 
 

@@ -3,27 +3,18 @@
 from collections.abc import Iterable, Mapping
 from typing import Self
 
+from opentelemetry import trace as otel
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
-from opentelemetry.trace import (
-    Link,
-    NonRecordingSpan,
-    SpanContext,
-    SpanKind,
-    Status,
-    StatusCode,
-    TraceFlags,
-    Tracer,
-    set_span_in_context,
-)
-from opentelemetry.trace import Span as OtelSpan
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from soliloquy.runtime.traces.spans import CURRENT, NOTHING, SAMPLED, Attribute, Kind, Span, traceparent_of
 
 NANOSECONDS = 1_000_000_000
+_PROPAGATOR = TraceContextTextMapPropagator()
 # Attributes with a standard OpenTelemetry name; the others get our prefix.
 _NAMES = {
     "topic": "messaging.destination.name",
@@ -39,7 +30,7 @@ class _Ids(RandomIdGenerator):
     """Generates random ids, except for the root of a conversation's trace."""
 
     def __init__(self) -> None:
-        self.next_root: SpanContext | None = None
+        self.next_root: otel.SpanContext | None = None
 
     def generate_trace_id(self) -> int:
         return self.next_root.trace_id if self.next_root else super().generate_trace_id()
@@ -56,7 +47,7 @@ class Recording:
         self._processor = processor
         self._share = share
         self._ids = _Ids()
-        self._tracers: dict[str, Tracer] = {}
+        self._tracers: dict[str, otel.Tracer] = {}
 
     def continue_trace(
         self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
@@ -73,24 +64,24 @@ class Recording:
         span = self._tracer(service).start_span(
             name,
             Context(),
-            SpanKind.CONSUMER,
+            otel.SpanKind.CONSUMER,
             _named(attributes),
-            links=[Link(cause)] if cause else (),
+            links=[otel.Link(cause)] if cause else (),
             start_time=int(since * NANOSECONDS),
         )
         span.end()
 
     def record_batch(self, service: str, name: str, ids: Iterable[str], since: float, **attributes: Attribute) -> None:
-        links = [Link(root) for one in ids if (root := self._sampled_context(traceparent_of(one)))]
+        links = [otel.Link(root) for one in ids if (root := self._sampled_context(traceparent_of(one)))]
         if links:
             tracer, start = self._tracer(service), int(since * NANOSECONDS)
             tracer.start_span(name, Context(), attributes=_named(attributes), links=links, start_time=start).end()
 
-    def _sampled_context(self, traceparent: str) -> SpanContext | None:
+    def _sampled_context(self, traceparent: str) -> otel.SpanContext | None:
         context = _context(traceparent)
         return context if context and is_kept(context.trace_id, self._share) else None
 
-    def _tracer(self, service: str) -> Tracer:
+    def _tracer(self, service: str) -> otel.Tracer:
         if service not in self._tracers:
             provider = TracerProvider(
                 # `is_kept` decides before any span is made.
@@ -105,7 +96,7 @@ class Recording:
 
 
 class _LiveSpan(Span):
-    def __init__(self, tracer: Tracer, span: OtelSpan) -> None:
+    def __init__(self, tracer: otel.Tracer, span: otel.Span) -> None:
         self._tracer = tracer
         self._span = span
         self._context = span.get_span_context()
@@ -122,7 +113,7 @@ class _LiveSpan(Span):
         if error is not None:
             # Only the type: the message may quote a student.
             self.note(error=type(error).__name__)
-            self._span.set_status(Status(StatusCode.ERROR))
+            self._span.set_status(otel.Status(otel.StatusCode.ERROR))
         self._span.end()
 
     def child(self, name: str, kind: Kind, **attributes: Attribute) -> Span:
@@ -140,30 +131,24 @@ class _LiveSpan(Span):
 
 
 def _started(
-    tracer: Tracer,
+    tracer: otel.Tracer,
     name: str,
     kind: Kind,
-    parent: SpanContext,
+    parent: otel.SpanContext,
     attributes: Mapping[str, Attribute],
     since: float | None = None,
 ) -> _LiveSpan:
-    under = set_span_in_context(NonRecordingSpan(parent), Context())
+    under = otel.set_span_in_context(otel.NonRecordingSpan(parent), Context())
     start = None if since is None else int(since * NANOSECONDS)
     return _LiveSpan(
-        tracer, tracer.start_span(name, under, SpanKind[kind.upper()], _named(attributes), start_time=start)
+        tracer, tracer.start_span(name, under, otel.SpanKind[kind.upper()], _named(attributes), start_time=start)
     )
 
 
-def _context(traceparent: str) -> SpanContext | None:
+def _context(traceparent: str) -> otel.SpanContext | None:
     """Parses a traceparent; returns None if it is invalid or not sampled."""
-    version, *rest = traceparent.split("-")
-    if len(version) != 2 or version == "ff" or len(rest) < 3:
-        return None
-    try:
-        trace, span, flags = (int(part, 16) for part in rest[:3])
-    except ValueError:
-        return None
-    context = SpanContext(trace, span, is_remote=True, trace_flags=TraceFlags(flags))
+    parent = _PROPAGATOR.extract({"traceparent": traceparent}, Context())
+    context = otel.get_current_span(parent).get_span_context()
     return context if context.is_valid and context.trace_flags.sampled else None
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.server import FakeServer
-from soliloquy.runtime.model.key import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.remote import RemoteModel
-from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.model.settings import Endpoint, Key
 from tests.unit.scripted.problems import CART, Shelf
 
 ENGINE = ScriptedEngine(Shelf())

@@ -5,14 +5,14 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.events import Event
+from soliloquy.runtime.retry import replayed
 from soliloquy.runtime.seeds import seed
-from soliloquy.runtime.topics import DLQ, RETRY, TOPICS, origin
+from soliloquy.runtime.topics import DLQ, RETRY, TOPICS
 from soliloquy.runtime.transports.port import Backlog, Delivery, Lag, Partition
 
 SCHEMA = [
@@ -197,8 +197,7 @@ def replay(connection: sqlite3.Connection, letters: Sequence[Delivery], partitio
         ).rowcount
         # Zero if another process is replaying the letter.
         if removed:
-            first = replace(letter.event, topic=origin(letter.event.topic), attempt=0, not_before=0.0, error="")
-            append(connection, [first], partitions)
+            append(connection, [replayed(letter.event)], partitions)
 
 
 def purge(connection: sqlite3.Connection, purged: dict[tuple[str, int], int]) -> None:

@@ -5,15 +5,8 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Self, TypeVar
 
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, errors
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import (
-    ConsumerStoppedError,
-    GroupCoordinatorNotAvailableError,
-    GroupLoadInProgressError,
-    KafkaError,
-    NotCoordinatorForGroupError,
-)
 
 from soliloquy.runtime.transports.kafka.connection import Names, client_options
 from soliloquy.runtime.transports.kafka.positions import decoded
@@ -33,7 +26,11 @@ PAGE_RECORDS = 500
 ANSWER_SECONDS = 5.0
 PAUSE_SECONDS = 0.5
 # Raised for a moment after a coordinator starts or moves.
-_LOADING = (GroupLoadInProgressError, GroupCoordinatorNotAvailableError, NotCoordinatorForGroupError)
+_LOADING = (
+    errors.GroupLoadInProgressError,
+    errors.GroupCoordinatorNotAvailableError,
+    errors.NotCoordinatorForGroupError,
+)
 
 
 class Reader:
@@ -174,14 +171,14 @@ class Reader:
             if not self._begun:
                 try:
                     await self._begin()
-                except KafkaError as error:
+                except errors.KafkaError as error:
                     raise Unanswered(f"Kafka does not answer: {error}") from error
         admin = self._admin
         try:
             yield
         except _LOADING as error:
             raise Unanswered(f"Kafka is not ready to answer: {error}") from error
-        except (KafkaError, ConsumerStoppedError) as error:
+        except (errors.KafkaError, errors.ConsumerStoppedError) as error:
             async with self._renewing:
                 # A client whose broker fell silent never asks another for the leader; a fresh client does.
                 if self._begun and self._admin is admin:

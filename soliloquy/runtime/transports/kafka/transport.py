@@ -6,7 +6,6 @@ import itertools
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -14,6 +13,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from soliloquy.runtime.events import Event, checked
+from soliloquy.runtime.retry import replayed
 from soliloquy.runtime.topics import DLQ, TOPICS, origin
 from soliloquy.runtime.transports.kafka.batch_metrics import BatchMetrics
 from soliloquy.runtime.transports.kafka.connection import Names, client_options, connecting, described
@@ -134,17 +134,10 @@ class KafkaTransport:
         return {topic: count for topic, count in counts.items() if count}
 
     async def replay(self, letters: Sequence[Delivery]) -> None:
-        await self._publish(
-            [
-                replace(
-                    letter.event, topic=origin(letter.event.topic), attempt=0, not_before=0.0, error="", replayed=True
-                )
-                for letter in letters
-            ]
-        )
+        await self._publish([replayed(letter.event) for letter in letters])
         partitions = {letter.partition for letter in letters}
-        begins, replayed = await self._reader.begins(partitions), await self._reader.watermarks(REPLAYED, partitions)
-        watermarks = {partition: replayed.get(partition, Watermark(begins[partition] - 1)) for partition in partitions}
+        begins, known = await self._reader.begins(partitions), await self._reader.watermarks(REPLAYED, partitions)
+        watermarks = {partition: known.get(partition, Watermark(begins[partition] - 1)) for partition in partitions}
         for letter in letters:
             watermarks[letter.partition].skip(letter.offset)
         await self._commit(REPLAYED, watermarks)

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.runtime.model.key import key_of
-from soliloquy.runtime.model.settings import BadModelSettings, Endpoint
+from soliloquy.runtime.model.settings import BadModelSettings, Endpoint, key_of
 
 SECRET = "sk-very-secret"
 

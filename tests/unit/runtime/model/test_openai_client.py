@@ -20,9 +20,8 @@ from soliloquy.runtime.model.faults import (
     TimedOut,
     Unreachable,
 )
-from soliloquy.runtime.model.key import Key
 from soliloquy.runtime.model.openai_client import MAX_WORDS, OpenAIClient, body_of
-from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.model.settings import Endpoint, Key
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
 from tests.unit.runtime.model.streams import KeptStreams
 
