@@ -4,7 +4,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -58,7 +58,8 @@ class Expression:
 
     @cached_property
     def symbols(self) -> Sequence[str]:
-        return tuple(sorted(set(_symbols(self.tree))))
+        names = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        return tuple(sorted(names - {"math"}))
 
     @cached_property
     def calculation(self) -> Calculation:
@@ -113,18 +114,6 @@ def from_tree(tree: ast.expr) -> Expression:
     expression = Expression(tree=tree)
     _ = expression.calculation
     return expression
-
-
-def _symbols(node: ast.expr) -> Iterator[str]:
-    """Yields the symbols of a whitelisted tree."""
-    match node:
-        case ast.BinOp(left=left, right=right):
-            yield from _symbols(left)
-            yield from _symbols(right)
-        case ast.Name(id=symbol):
-            yield symbol
-        case ast.UnaryOp(operand=inner) | ast.Call(args=[inner]):
-            yield from _symbols(inner)
 
 
 def _calculation(node: ast.expr) -> Calculation:
@@ -210,11 +199,6 @@ def _render(node: ast.expr) -> tuple[str, int]:
 def _in_brackets(node: ast.expr, binding: int) -> str:
     text, own = _render(node)
     return text if own >= binding else f"({text})"
-
-
-def in_working(value: float) -> str:
-    """Writes a number as it appears inside a calculation."""
-    return in_brackets(format_number(value))
 
 
 def in_brackets(number: str) -> str:

@@ -132,11 +132,5 @@ def _split_symbols(name: str, known: set[str]) -> str:
         return name
     # p_1 and p1 are the same symbol.
     name = name.replace("_", "")
-    parts, rest = [], name
-    while rest:
-        part = next((rest[:length] for length in range(len(rest), 0, -1) if rest[:length] in known), None)
-        if part is None:
-            return name
-        parts.append(part)
-        rest = rest[len(part) :]
-    return "*".join(parts)
+    parts = re.findall("|".join(map(re.escape, sorted(known, key=len, reverse=True))), name)
+    return "*".join(parts) if "".join(parts) == name else name

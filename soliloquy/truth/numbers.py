@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from soliloquy.truth.spelled import BEGINS_SPELLED, FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
+from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
 
 # The significant digits of numbers that are not rounded, such as fractions and words.
 EXACT = 15
@@ -37,7 +37,6 @@ _GOES_ON = rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?(?:\s+(?:of\s+)?a
 _MAY_BEGIN = rf"\-−.\d\\{''.join(FRACTIONS)}"
 _NUMBER = re.compile(rf"(?=[{_MAY_BEGIN}]){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
 _OR_WORD = re.compile(rf"{_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE)
-_MAY_BE_OR_WORD = re.compile(rf"[{_MAY_BEGIN}]|{BEGINS_SPELLED}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +55,12 @@ class Number:
 @lru_cache(256)
 def numbers_in(text: str) -> Sequence[Number]:
     """Returns every number of a text, in order, including powers of ten, fractions and numbers in words."""
-    return tuple(_numbers(_with_words(text) if has_any(text) else _NUMBER.finditer(text)))
+    return tuple(_numbers(_OR_WORD.finditer(text) if has_any(text) else _NUMBER.finditer(text)))
 
 
 def numbers_in_digits(text: str) -> Iterator[Number]:
     """Ignores numbers in words, which are more often pronouns than numbers."""
     return _numbers(_NUMBER.finditer(text))
-
-
-def _with_words(text: str) -> Iterator[re.Match[str]]:
-    at = 0
-    while may_be := _MAY_BE_OR_WORD.search(text, at):
-        found = _OR_WORD.match(text, may_be.start())
-        at = found.end() if found else may_be.start() + 1
-        if found:
-            yield found
 
 
 def _numbers(matches: Iterable[re.Match[str]]) -> Iterator[Number]:

@@ -21,8 +21,6 @@ SPELLED = (
     rf"(?:(?:{_WHOLE})(?:\spoint(?:\s(?:{_ONE}))+)?(?:\sand\s(?:an?\s|(?:{_ONE})\s)(?:{_PART})s?)?(?:[-\s](?:{_PART})s?)?"
     rf"|an?\s(?:{_PART})(?=\s(?:of|an?)\b)|half(?=\san?\s))"
 )
-# Matches the first word of SPELLED.
-BEGINS_SPELLED = rf"\b(?:minus|negative|an?|half|{_TEN}|{_ONE})"
 _ANY_WORD = re.compile(rf"\b(?:{_ONE}|{_TEN}|{_PART}|(?:an?)\s(?:{_LARGE}))\b", re.IGNORECASE)
 _WORDS = {*_UNITS, *_TENS, *_PARTS, *MAGNITUDES}
 _TOKEN = re.compile(r"[a-z]+")

@@ -9,7 +9,7 @@ import click
 from soliloquy.cli.errors import reporting, writing_to
 from soliloquy.cli.options import AS_JSON, NEW_FILE, PROBLEM_FILE_OUT
 from soliloquy.problems.files.problem_file import BadProblemFile
-from soliloquy.problems.sifting import dedupe as sifting
+from soliloquy.problems.sifting import near_duplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
 
 
@@ -34,7 +34,7 @@ def dedupe(
     The first of them stays. Questions with different numbers are different unless --ignore-numbers is used.
     """
     with reporting(BadProblemFile), writing_to(out):
-        counts = sifting.dedupe(source, out, report, threshold=threshold, ignore_numbers=ignore_numbers)
+        counts = near_duplicates.dedupe(source, out, report, threshold=threshold, ignore_numbers=ignore_numbers)
     if as_json:
         click.echo(json.dumps(asdict(counts)))
     else:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from soliloquy.problems.bank import number_checks, physics_checks, text_checks
+from soliloquy.problems.bank import number_checks, text_checks
 from soliloquy.problems.bank.family import Family, load_family
 from soliloquy.problems.bank.family_file import BadFamily
 from soliloquy.truth.expressions import BadExpression, Unworkable
@@ -30,9 +30,9 @@ PROMISES: Sequence[Promise] = (
     number_checks.results_are_plausible,
     number_checks.slips_are_wrong,
     number_checks.slips_are_complete,
-    physics_checks.units_agree,
-    physics_checks.laws_hold,
-    physics_checks.rearrangements_solve_the_law,
+    number_checks.units_agree,
+    number_checks.laws_hold,
+    number_checks.rearrangements_solve_the_law,
 )
 
 

@@ -1,18 +1,33 @@
-"""Promises about the numbers of a family."""
+"""Promises about the numbers of a family, their units and laws: by a units library and by computer algebra."""
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from soliloquy.problems.bank.family import Family
-from soliloquy.problems.bank.family_steps import WorkedStep
+from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep
 from soliloquy.problems.mistakes.slips import STRATEGIES
+from soliloquy.truth.algebra import is_solved_by
+from soliloquy.truth.expressions import Unworkable
+from soliloquy.truth.laws import Law, law, law_between, laws_in
 from soliloquy.truth.number_format import format_value, is_workable
-from soliloquy.v1.conversation_pb2 import Problem, Step
+from soliloquy.truth.unit_algebra import UnitsDisagree, UnknownUnit, calculate, convert
+from soliloquy.truth.units import unit
+from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, STEP_KIND_EQUATION, STEP_KIND_REARRANGE, Problem, Step
 
 # From the force between two electrons far apart to the distance of a star.
 SMALLEST, LARGEST = 1e-40, 1e20
 # Slips differ from the right value by at least this share, whatever the tolerance.
 CLOSEST = 0.03
+# Every draw of a family has the same units and the same law.
+ENOUGH = 5
+# The relative error of a convenient factor, such as 1.602e-19 for 1.602176634e-19.
+FACTOR = 0.002
+# Results have five digits, and a law may subtract two of them.
+ROUNDING = 0.003
+LETTER = re.compile(r"\b[^\W\d_]\b")
+# The quantities of this bank count things, so that only conversions between units of measurement can be checked.
+COUNTING = "arithmetic"
 
 
 def expressions_give_their_results(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
@@ -43,7 +58,7 @@ def roundings_do_no_harm(family: Family, problems: Sequence[Problem]) -> Iterato
 
 def results_are_plausible(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     for problem in problems:
-        for step in numeric(problem):
+        for step in _numeric(problem):
             if not (is_workable(step.result.value) and SMALLEST < step.result.value < LARGEST):
                 yield f"{_named(step)} is {format_value(step.result.value, step.result.unit)}: {problem.question}"
 
@@ -51,7 +66,7 @@ def results_are_plausible(family: Family, problems: Sequence[Problem]) -> Iterat
 def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     margin = max(CLOSEST, 2 * (family.file.tolerance or 0))
     for problem in problems:
-        for step in numeric(problem):
+        for step in _numeric(problem):
             begin, right = f"{step.result.symbol} = ", step.result.value
             for slip in step.slips:
                 working, wrong = slip.working, slip.value
@@ -63,14 +78,102 @@ def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str
 
 def slips_are_complete(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     # Every draw has the same strategies and units.
-    for step in numeric(problems[0]):
+    for step in _numeric(problems[0]):
         if tuple(slip.strategy for slip in step.slips) != STRATEGIES:
             yield f"{_named(step)} lacks a slip for each strategy"
         if any(slip.unit != step.result.unit for slip in step.slips):
             yield f"{_named(step)} has slips in other units than {step.result.unit}"
 
 
-def numeric(problem: Problem) -> Sequence[Step]:
+def units_agree(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    expressions = {step.outline.number: step.expression for step in family.steps if isinstance(step, WorkedStep)}
+    for problem in problems[:ENOUGH]:
+        for step in _numeric(problem):
+            if family.bank == COUNTING and not _converts_measures(step):
+                continue
+            inputs = {own.symbol: (own.value, own.unit) for own in step.inputs}
+            try:
+                if step.kind == STEP_KIND_CONVERT and len(inputs) == 1:
+                    value = convert(*next(iter(inputs.values())), step.result.unit)
+                else:
+                    value = calculate(expressions[step.number], inputs, step.result.unit)
+            except (UnknownUnit, UnitsDisagree) as error:
+                yield f"step {step.number}: {error}"
+                continue
+            if not math.isclose(value, step.result.value, rel_tol=FACTOR):
+                yield (
+                    f"step {step.number}: {step.expression} gives {value:.5g} {step.result.unit} when worked out with "
+                    f"its units, not {step.result.value:.5g}"
+                )
+
+
+def laws_hold(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """The law of the first step holds for the given and the calculated values."""
+    if family.bank == COUNTING:
+        return
+    for known in _laws(family):
+        for problem in problems[:ENOUGH]:
+            values = _values(family, problem)
+            if known.symbols - values.keys():
+                yield f"{known.text!r} uses {sorted(known.symbols - values.keys())}, which is no quantity of the family"
+            elif not _holds(known, values):
+                yield f"{known.text!r} does not hold: {problem.question} {problem.solution}"
+
+
+def rearrangements_solve_the_law(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """A rearranged expression solves the law that an earlier step chose or that the step itself quotes."""
+    if family.bank == COUNTING:
+        return
+    for step in family.steps:
+        if not isinstance(step, WorkedStep) or step.outline.kind != STEP_KIND_REARRANGE:
+            continue
+        for known in (*_laws(family), *_quoted(step, family)):
+            # `laws_hold` covers a step that yields an intermediate quantity.
+            concerned = step.symbol in known.symbols and set(step.expression.symbols) <= known.symbols
+            if concerned and not is_solved_by(known, step.symbol, step.expression):
+                yield f"{step.expression.text!r} is not {known.text!r} solved for {step.symbol}"
+
+
+def _converts_measures(step: Step) -> bool:
+    units = [step.result.unit, *(own.unit for own in step.inputs)]
+    return step.kind == STEP_KIND_CONVERT and all(unit(own).measure for own in units)
+
+
+def _laws(family: Family) -> Sequence[Law]:
+    stated = [step for step in family.steps if isinstance(step, StatedStep)]
+    return [law(step.outline.formula) for step in stated if step.outline.kind == STEP_KIND_EQUATION]
+
+
+def _quoted(step: WorkedStep, family: Family) -> Iterator[Law]:
+    """Yields the laws in a step's texts: "Solve P = U × I for the current"."""
+    symbols = _units(family).keys()
+    for text in (step.table.ask, step.table.explanation):
+        # A single letter is a quantity that cancels out.
+        found = (law_between(*sides, symbols | set(LETTER.findall(text))) for sides in laws_in(text))
+        yield from (known for known in found if known is not None)
+
+
+def _holds(known: Law, values: Mapping[str, float]) -> bool:
+    try:
+        return known.holds(values, ROUNDING)
+    except Unworkable:
+        return False
+
+
+def _values(family: Family, problem: Problem) -> Mapping[str, float]:
+    """Returns the value of every symbol in base units."""
+    units = _units(family)
+    _, board = family.board(int(problem.source.rpartition("#")[2]))
+    return {symbol: unit(units[symbol]).in_base(value) for symbol, value in board.values.items()}
+
+
+def _units(family: Family) -> Mapping[str, str]:
+    """Returns the unit of every symbol."""
+    stated = {symbol: row.unit for symbol, row in (family.file.given | family.file.constants).items()}
+    return stated | {step.symbol: step.unit for step in family.steps if isinstance(step, WorkedStep)}
+
+
+def _numeric(problem: Problem) -> Sequence[Step]:
     return [step for step in problem.steps if step.HasField("result")]
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from soliloquy.problems.mistakes.slips import STRATEGIES, mistakes
 from soliloquy.problems.mistakes.wrong_ways import wrong_ways
-from soliloquy.truth.expressions import Expression, in_working, parse_expression
+from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
+from soliloquy.truth.number_format import format_number
 from soliloquy.v1 import conversation_pb2 as pb
 
 # A formula of two operands, whose wrong forms can be derived without knowing its meaning.
@@ -54,7 +55,7 @@ def _mistakes(
     """Derives mistakes from the expression, or from the number itself if there is none."""
     basis = expression or parse_expression(repr(result.value))
     values = {quantity.symbol: quantity.value for quantity in inputs}
-    texts = {symbol: in_working(value) for symbol, value in values.items()}
+    texts = {symbol: in_brackets(format_number(value)) for symbol, value in values.items()}
     working = basis.working.format_map(texts)
     ways = wrong_ways(basis, unit=result.unit)
     found = mistakes(ways, values, texts, value=result.value, working=working, pick=number)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from soliloquy.problems.files.problem_file import BadProblemFile
-from soliloquy.problems.sifting.dedupe import DedupeCounts, dedupe
-from soliloquy.problems.sifting.near_duplicates import NearDuplicates, banding, shingles
+from soliloquy.problems.sifting.near_duplicates import DedupeCounts, NearDuplicates, banding, dedupe, shingles
 from soliloquy.problems.sifting.policy import DUPLICATES
 
 TROLLEY = (

@@ -30,7 +30,7 @@ from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import load_format
-from soliloquy.problems.sifting.dedupe import DedupeCounts, dedupe
+from soliloquy.problems.sifting.near_duplicates import DedupeCounts, dedupe
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.recipes.mathwell.commands.commissioning import commission_options, writing
 from soliloquy.recipes.mathwell.commands.sheet import CannotPrint, write_sheet
