@@ -75,7 +75,7 @@ def measure(*, calls: int, storm_seconds: float, rounds: int, tell: Tell) -> dic
             found: dict[str, Any] = {"overhead": uvloop.run(overhead(url, calls=calls))}
         tell(f"round {number + 1} of {rounds}: storm")
         period = CALM_SECONDS + storm_seconds
-        options = ("--throttled", "0.5", "--period", f"{period:g}s", "--storm", f"{storm_seconds:g}s")
+        options = ("--fault=throttled=0.5", "--period", f"{period:g}s", "--storm", f"{storm_seconds:g}s")
         with _fake(*options) as (url, began):
             times = {"began": began + CALM_SECONDS, "ended": began + period, "after": CALM_SECONDS}
             found["storm"] = uvloop.run(storm(url, **times))

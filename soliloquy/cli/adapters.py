@@ -13,7 +13,7 @@ from rich.table import Column, Table
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.errors import reporting
-from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER, count_option
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.service_options import option
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.failure import Failure
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from training.adapters.registry import Active, Registry
 
 _BANK = "physics"
+# Prompts to try before an activation.
+_CANARIES = 6
 
 REGISTRY = option("--registry", required=True, metavar="DIR|URL", help="The registry: a folder or s3://bucket/folder.")
 SERVICE = option("--model-address", required=True, metavar="HOST:PORT", type=ADDRESS, help="The model service.")
@@ -93,27 +95,24 @@ def push(*, folder: Path, name: str, base: Path | None, registry: str) -> None:
 
 @adapters.command()
 @click.argument("wanted", metavar="NAME[@DIGEST]")
-@count_option("--canaries", 6, "Prompts to try.")
 @click.option(
     "--readable",
     default=0.8,
     show_default=True,
     type=click.FloatRange(0, 1),
-    help="The share of the answers that must be readable.",
+    help="The share of the answers that must be readable; 0 activates any adapter.",
 )
 @CACHE
 @SERVICE
 @REGISTRY
-def activate(
-    *, wanted: str, canaries: int, readable: float, cache: Path | None, model_address: str, registry: str
-) -> None:
+def activate(*, wanted: str, readable: float, cache: Path | None, model_address: str, registry: str) -> None:
     """Have the model service answer with an adapter, on every replica and without losing a request.
 
     A few of the tutor's prompts are tried first. If they fail, the active version stays active.
     """
     from training.adapters.activation import opened_activation
 
-    kept, prompts = _opened(registry), canary_prompts(canaries)
+    kept, prompts = _opened(registry), canary_prompts(_CANARIES)
 
     async def activated() -> "Active":
         async with opened_activation(kept, model_address, cache) as activation:

@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 from google.protobuf.text_format import MessageToString
 
+from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.installation import LOG
@@ -98,10 +99,8 @@ def _at(place: KafkaSettings | Path, use: Callable[[Transport], Awaitable[T]]) -
         async with open_transport(place if isinstance(place, KafkaSettings) else _log(place)) as transport:
             return await use(transport)
 
-    try:
+    with reporting(LogUnavailable, KafkaUnavailable, Unanswered, dead_letters.NoSuchLetter):
         return asyncio.run(run())
-    except (LogUnavailable, KafkaUnavailable, Unanswered, dead_letters.NoSuchLetter) as error:
-        raise Failure(str(error)) from error
 
 
 def _log(folder: Path) -> Path:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from soliloquy.cli.addresses import ADDRESS
+from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.service_options import option
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runtime.model.settings import Models
@@ -13,25 +14,27 @@ from soliloquy.runtime.model.settings import Models
 if TYPE_CHECKING:
     from services.gateway.access.certificates import ServerTls
 
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 GRPC = option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Serve gRPC there.  [default: the next port]")
 GATEWAY = (
     option(
         "--tokens",
         metavar="FILE",
-        type=_FILE,
+        type=EXISTING_FILE,
         help="Callers and their roles, as TOML; otherwise only this machine.",
     ),
-    option("--problem-files", metavar="DIR", type=_FOLDER, help="The folder of problem files that a run may name."),
+    option(
+        "--problem-files", metavar="DIR", type=EXISTING_FOLDER, help="The folder of problem files that a run may name."
+    ),
     option("--adapters", metavar="DIR|URL", help="The registry of adapters to show."),
-    option("--evaluations", metavar="DIR", type=_FOLDER, help="The folder of evaluations to show."),
-    option("--tls-cert", metavar="FILE", type=_FILE, help="PEM: the gateway's certificate; requires --tls-key."),
-    option("--tls-key", metavar="FILE", type=_FILE, help="PEM: its key."),
+    option("--evaluations", metavar="DIR", type=EXISTING_FOLDER, help="The folder of evaluations to show."),
+    option(
+        "--tls-cert", metavar="FILE", type=EXISTING_FILE, help="PEM: the gateway's certificate; requires --tls-key."
+    ),
+    option("--tls-key", metavar="FILE", type=EXISTING_FILE, help="PEM: its key."),
     option(
         "--client-ca",
         metavar="FILE",
-        type=_FILE,
+        type=EXISTING_FILE,
         help="PEM: the authority that signs the certificates of callers.",
     ),
 )

@@ -10,21 +10,21 @@ from typing import Any
 import click
 from click.core import ParameterSource
 from rich.console import Console
-from rich.table import Table
 
-from soliloquy.cli.durations import DURATION
+from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
+from soliloquy.cli.options import AS_JSON, LATENCY, NEW_FOLDER, NOISE, QUIET, SEED, count_option
 from soliloquy.cli.places import PLACE
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
+from soliloquy.cli.tables import facts
 from soliloquy.dataset.storage import Storage
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import DEFAULT, find
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset, listed
 from soliloquy.runs.plan import Plan, problems_of
@@ -33,7 +33,6 @@ from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 INCOMPLETE = 1
-_WORK = "A local folder for the unfinished run.  [default: .run in the dataset's folder]"
 
 
 @click.command()
@@ -43,25 +42,34 @@ _WORK = "A local folder for the unfinished run.  [default: .run in the dataset's
     default=DEFAULT,
     show_default=True,
     type=click.Choice(list(known_recipes())),
-    help="The recipe.",
+    help="The paper whose conversations it grows.",
 )
 @click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random draws.")
+@SEED
 @click.option("--out", required=True, metavar="DIR|URL", type=PLACE, help="Folder of the dataset, local or in a store.")
-@click.option("--work", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help=_WORK)
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
-@click.option("--in-flight", default=64, show_default=True, type=click.IntRange(min=1), help="Conversations at once.")
-@click.option("--latency", default="0ms", show_default=True, type=DURATION, help="Delay of the scripted model.")
 @click.option(
-    "--noise", default="none", show_default=True, type=click.Choice(["none", "real"]), help="Imitate real models."
+    "--work",
+    metavar="DIR",
+    type=NEW_FOLDER,
+    help="A local folder for the unfinished run, which a dataset in a store requires.  [default: .run in --out]",
 )
-@click.option("--max-turns", default=20, show_default=True, type=click.IntRange(min=2), help="Turns in a conversation.")
-@click.option("--max-attempts", default=10, show_default=True, type=click.IntRange(min=1), help="Tries at a problem.")
+@count_option("--workers", 1, "Worker processes, for models that a single one does not keep busy.")
+@count_option("--in-flight", 64, "Conversations at once.")
+@LATENCY
+@NOISE
+@click.option(
+    "--max-turns",
+    default=20,
+    show_default=True,
+    type=click.IntRange(min=2),
+    help="Turns in a conversation.",
+)
+@count_option("--max-attempts", 10, "Tries at a problem until a conversation is accepted.")
 @click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
 @CLASSIFIERS
 @model_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@AS_JSON
+@QUIET
 @kafka_options()
 @observing("generate", least=logging.WARNING)
 @click.pass_context
@@ -92,11 +100,9 @@ def generate(
         raise click.UsageError(f"--classifiers requires a recipe that writes problems: {recipe} does not")
     if kafka is None:
         _check_sandbox()
-    try:
+    with reporting(BadProblemFile, UnknownProblems, BrokenPrompt):
         source = problems_of(problems, recipe)
         plan = Plan.of(recipe, source, problems=problems, **settings)
-    except (BadProblemFile, UnknownProblems, BrokenPrompt) as unusable:
-        raise Failure(str(unusable)) from unusable
     started = time.monotonic()
     show = display(plan.conversations, quiet=quiet or as_json)
     result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)
@@ -117,10 +123,8 @@ def exit_status(result: GenerationResult) -> int:
 def _check_sandbox() -> None:
     from services.executor.gvisor import runsc
 
-    try:
+    with reporting(runsc.SandboxUnavailable):
         asyncio.run(runsc.find())
-    except runsc.SandboxUnavailable as unavailable:
-        raise Failure(str(unavailable)) from unavailable
 
 
 def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> None:
@@ -130,11 +134,6 @@ def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> N
 
 
 def _print_table(report: dict[str, Any], out: Storage) -> None:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="dim")
-    table.add_column()
-    for name, value in report.items():
-        shown = listed(value) if isinstance(value, dict) else str(value)
-        table.add_row(name.replace("_", " "), shown or "none")
-    table.add_row("dataset", str(out))
-    Console().print(table)
+    rows = {name: (listed(value) if isinstance(value, dict) else value) for name, value in report.items()}
+    shown = {name: str(value) or "none" for name, value in rows.items()}
+    Console().print(facts({**shown, "dataset": out}))

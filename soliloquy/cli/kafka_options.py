@@ -1,24 +1,29 @@
 """The options for reaching a Kafka, the same for every command that uses one."""
 
-import functools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
-from click.core import ParameterSource
+from pydantic import TypeAdapter, ValidationError
 
 from soliloquy.cli.addresses import ADDRESS
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.service_options import Command, gathered, option
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-PASSWORD = "SOLILOQUY_KAFKA_PASSWORD"
-_DEFAULTS = KafkaSettings(bootstrap="")
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_PREFIX = "SOLILOQUY_KAFKA_"
+PASSWORD_FILE = f"{_PREFIX}PASSWORD_FILE"
+# How to log in does not change between commands, so that only the environment says it.
+VARIABLES = {
+    f"{_PREFIX}{field.name.upper()}": field.name
+    for field in fields(KafkaSettings)
+    if field.name not in ("bootstrap", "prefix")
+}
 
 
 class Brokers(click.ParamType[str]):
@@ -40,96 +45,54 @@ def _prefix(_: click.Context, __: click.Parameter, prefix: str) -> str:
     return prefix
 
 
-def _option(name: str, **how: Any) -> Callable[[Command], Command]:
-    """`--kafka-name`, or SOLILOQUY_KAFKA_NAME in the environment."""
-    flag = f"--kafka-{name}" if name else "--kafka"
-    variable = flag.strip("-").replace("-", "_")
-    return click.option(flag, variable, envvar=f"SOLILOQUY_{variable.upper()}", show_envvar=True, **how)
-
-
-_REACH = (
-    _option("", type=Brokers(), metavar="HOST:PORT[,HOST:PORT]...", help="Brokers; one that is up suffices."),
-    _option(
-        "security",
-        type=click.Choice(["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
-        default=_DEFAULTS.security,
-        show_default=True,
-        help="SSL encrypts; SASL sends a user name and a password.",
+_OPTIONS = (
+    option(
+        "--kafka",
+        type=Brokers(),
+        metavar="HOST:PORT[,HOST:PORT]...",
+        help=f"Brokers, one of which must be up. {_PREFIX}SECURITY, _USERNAME, _PASSWORD_FILE, _CA_FILE and others "
+        "of docs/operating.md log in.",
     ),
-    _option(
-        "mechanism",
-        type=click.Choice(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]),
-        default=_DEFAULTS.mechanism,
-        show_default=True,
-        help="How the password is sent.",
-    ),
-    _option("username", default="", help="With SASL."),
-    _option("password-file", type=_FILE, help=f"A file with the password; {PASSWORD} can hold it instead."),
-    _option(
-        "ca-file",
-        type=_FILE,
-        help="PEM: the authority of the brokers' certificates; by default the system's.",
-    ),
-    _option("certificate-file", type=_FILE, help="PEM: the certificate of this client, for brokers that require one."),
-    _option("key-file", type=_FILE, help="PEM: its key, unless the same file holds it."),
-    _option(
-        "prefix",
+    option(
+        "--kafka-prefix",
         default="",
         callback=_prefix,
         help="The prefix of all topics and groups, for installations that share a Kafka.",
     ),
 )
-_MEMBER = (
-    _option("instance", default="", help="A name that stays the same over restarts, so that they cause no rebalance."),
-)
 
 
-def kafka_options(*, required: bool = False, member: bool = False) -> Callable[[Command], Callable[..., Any]]:
-    """Hands the command `kafka`, None if no Kafka is named; `member` adds the options of commands that consume."""
+def kafka_options(*, required: bool = False) -> Callable[[Command], Callable[..., Any]]:
+    """Hands the command `kafka`, None if no Kafka is named."""
 
-    def decorate(command: Command) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def with_settings(*arguments: Any, **options: Any) -> Any:
-            chosen = {name: options.pop(name) for name in list(options) if name.split("_")[0] == "kafka"}
-            return command(*arguments, kafka=_settings(chosen, required=required), **options)
-
-        for option in reversed(_REACH + (_MEMBER if member else ())):
-            option(with_settings)
-        return with_settings
-
-    return decorate
-
-
-def _settings(chosen: dict[str, Any], *, required: bool) -> KafkaSettings | None:
-    bootstrap = chosen.pop("kafka")
-    if bootstrap is None:
+    def settings(kafka: str | None, kafka_prefix: str) -> KafkaSettings | None:
+        if kafka:
+            return _settings(kafka, kafka_prefix)
         if required:
             raise click.UsageError("--kafka HOST:PORT is required, or SOLILOQUY_KAFKA in the environment")
-        _refuse_without_kafka(chosen)
         return None
-    file = chosen.pop("kafka_password_file")
-    values = {name.removeprefix("kafka_"): value for name, value in chosen.items()}
-    settings = KafkaSettings(
-        bootstrap=bootstrap, password=_password(file) if file else os.environ.get(PASSWORD, ""), **values
-    )
+
+    return gathered("kafka", settings, _OPTIONS)
+
+
+def _settings(bootstrap: str, prefix: str) -> KafkaSettings:
+    chosen = {name: os.environ[variable] for variable, name in VARIABLES.items() if os.environ.get(variable)}
+    if file := os.environ.get(PASSWORD_FILE):
+        chosen["password"] = _password(Path(file))
+    try:
+        settings = TypeAdapter(KafkaSettings).validate_python({"bootstrap": bootstrap, "prefix": prefix, **chosen})
+    except ValidationError as error:
+        [first, *_] = error.errors()
+        raise click.UsageError(f"{_PREFIX}{str(first['loc'][0]).upper()} {first['input']!r}: {first['msg']}") from None
     if conflict := _conflict(settings):
         raise click.UsageError(conflict)
     # Commands without a Kafka never load its client.
     from soliloquy.runtime.transports.kafka.connection import client_options
 
-    try:
+    with reporting(KafkaUnavailable):
         # It reads the certificates.
         client_options(settings)
-    except KafkaUnavailable as error:
-        raise Failure(str(error)) from error
     return settings
-
-
-def _refuse_without_kafka(chosen: dict[str, Any]) -> None:
-    context = click.get_current_context()
-    for name in chosen:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.replace('_', '-')} requires --kafka")
 
 
 def _password(file: Path) -> str:
@@ -140,24 +103,22 @@ def _password(file: Path) -> str:
 
 
 def _conflict(settings: KafkaSettings) -> str:
-    """Returns why options cannot be combined; empty if they can."""
-    security = settings.security
+    """Returns why settings cannot be combined; empty if they can."""
+    security = f"{_PREFIX}SECURITY"
     if settings.sasl and not settings.username:
-        return f"--kafka-security {security} requires --kafka-username"
+        return f"{security}={settings.security} requires {_PREFIX}USERNAME"
     if settings.sasl and not settings.password:
-        return f"--kafka-security {security} requires --kafka-password-file, or a password in {PASSWORD}"
+        return f"{security}={settings.security} requires {_PREFIX}PASSWORD or {PASSWORD_FILE}"
     if settings.key_file and not settings.certificate_file:
-        return "--kafka-key-file requires --kafka-certificate-file"
-    if not settings.sasl:
-        given = {
-            "--kafka-username": settings.username,
-            "a password": settings.password,
-            "--kafka-mechanism": settings.mechanism != _DEFAULTS.mechanism,
-        }
-        if unfit := [name for name, value in given.items() if value]:
-            return f"{unfit[0]} requires --kafka-security SASL_SSL, not {security}"
-    if not settings.tls:
-        files = {"--kafka-ca-file": settings.ca_file, "--kafka-certificate-file": settings.certificate_file}
-        if unfit := [name for name, value in files.items() if value]:
-            return f"{unfit[0]} requires --kafka-security SSL or SASL_SSL, not {security}"
+        return f"{_PREFIX}KEY_FILE requires {_PREFIX}CERTIFICATE_FILE"
+    login = {"USERNAME": settings.username, "PASSWORD": settings.password, "MECHANISM": settings.mechanism != "PLAIN"}
+    if not settings.sasl and any(login.values()):
+        return f"{_PREFIX}{_first(login)} requires {security}=SASL_SSL, not {settings.security}"
+    files = {"CA_FILE": settings.ca_file, "CERTIFICATE_FILE": settings.certificate_file}
+    if not settings.tls and any(files.values()):
+        return f"{_PREFIX}{_first(files)} requires {security}=SSL or SASL_SSL, not {settings.security}"
     return ""
+
+
+def _first(values: Mapping[str, object]) -> str:
+    return next(name for name, value in values.items() if value)

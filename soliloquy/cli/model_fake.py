@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,8 @@ import uvloop
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
 from soliloquy.cli.errors import reporting
-from soliloquy.cli.options import EXISTING_FILE
-from soliloquy.cli.service_options import option, with_options
-from soliloquy.problems.bank.bank import bank_names
+from soliloquy.cli.options import EXISTING_FILE, NOISE, SEED
+from soliloquy.cli.service_options import PROBLEMS, option
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import CannotListen
@@ -21,8 +21,8 @@ from soliloquy.runtime.listening import CannotListen
 if TYPE_CHECKING:
     from services.model.fake.server import FakeServer
 
-_SHARE = click.FloatRange(min=0, max=1)
-_TROUBLES = {
+_SHARE = click.FloatRange(0, 1)
+_FAULTS = {
     "throttled": "a 429 with Retry-After",
     "failed": "a 500",
     "truncated": "half of the body",
@@ -31,50 +31,50 @@ _TROUBLES = {
 }
 
 
+def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dict[str, float]:
+    shares = {}
+    for each in listed:
+        fault, _equals, share = each.partition("=")
+        if fault not in _FAULTS:
+            raise click.BadParameter(f"{each!r} is not a fault: use FAULT=SHARE with one of {', '.join(_FAULTS)}")
+        shares[fault] = _SHARE(share)
+    return shares
+
+
 @click.command()
-@option("--http", "address", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", type=ADDRESS)
 @option(
-    "--problems",
+    "--http",
+    "address",
+    default="127.0.0.1:8000",
+    show_default=True,
+    metavar="HOST:PORT",
+    type=ADDRESS,
+    help="The address of the API.",
+)
+@PROBLEMS
+@NOISE
+@click.option("--latency", default="0ms", show_default=True, type=DURATION, help="Latency of an answer.")
+@click.option(
+    "--fault",
+    "shares",
     multiple=True,
-    default=bank_names(),
-    show_default=True,
-    metavar="BANK|FILE",
-    help="The problems that the scripted model knows; may be repeated.",
+    callback=_shares,
+    metavar="FAULT=SHARE",
+    help="Share of requests with a fault, e.g. throttled=0.3; repeatable. "
+    + "; ".join(f"{name}: {what}" for name, what in _FAULTS.items()),
 )
-@option("--noise", default="none", show_default=True, type=click.Choice(["none", "real"]), help="Imitate real output.")
-@option("--latency", default="0ms", show_default=True, type=DURATION, help="Median latency of an answer.")
-@option("--spread", default=0.0, show_default=True, type=click.FloatRange(min=0), help="Sigma of log-normal latencies.")
-@with_options(
-    [
-        option(f"--{name}", default=0.0, metavar="SHARE", type=_SHARE, help=f"Share of requests answered with {what}.")
-        for name, what in _TROUBLES.items()
-    ]
-)
-@option("--period", default="0s", type=DURATION, help="Limit these faults to a storm at the end of each period.")
-@option("--storm", default="0s", type=DURATION, help="Length of the storm.")
-@option(
-    "--retry-after",
-    default="1",
-    show_default=True,
-    metavar="TEXT",
-    help="The Retry-After header.",
-)
-@option(
-    "--formats",
-    default="json_schema",
-    show_default=True,
-    type=click.Choice(["json_schema", "json_object", "none"]),
-    help="The response_format that is supported; others get a 400.",
-)
-@option("--key-file", type=EXISTING_FILE, help="Ask for the key in this file.")
-@option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
+@click.option("--period", default="0s", type=DURATION, help="Limit these faults to a storm at the end of each period.")
+@click.option("--storm", default="0s", type=DURATION, help="Length of the storm.")
+@click.option("--retry-after", default="1", show_default=True, metavar="TEXT", help="The Retry-After header of a 429.")
+@click.option("--key-file", type=EXISTING_FILE, help="Ask for the key in this file.")
+@SEED
 def fake(
     *,
     address: str,
     problems: tuple[str, ...],
     noise: str,
+    shares: dict[str, Any],
     retry_after: str,
-    formats: Any,
     key_file: Path | None,
     **weather: Any,
 ) -> None:
@@ -87,9 +87,8 @@ def fake(
     from services.model.fake.server import FakeServer, FakeSettings
 
     settings = FakeSettings(
-        weather=FaultSchedule(**weather),
+        weather=FaultSchedule(**shares, **weather),
         retry_after=retry_after,
-        formats=formats,
         key=key_file.read_text("utf-8").strip() if key_file else "",
     )
     with reporting(CannotListen, BadProblemFile, UnknownProblems):

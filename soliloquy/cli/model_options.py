@@ -1,16 +1,16 @@
 """The options that choose the models, the same for every command that asks one."""
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.service_options import SCRIPTED, option, with_options
-from soliloquy.runs.failure import Failure
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.options import EXISTING_FILE, NEW_FOLDER
+from soliloquy.cli.service_options import SCRIPTED, Command, gathered, option
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.model.settings import (
     BadModelSettings,
@@ -19,8 +19,6 @@ from soliloquy.runtime.model.settings import (
     read_models,
     shipped_models,
 )
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
     option(
@@ -39,13 +37,13 @@ _OPTIONS = (
     option(
         "--model-settings",
         metavar="FILE",
-        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        type=EXISTING_FILE,
         help="Endpoints, adapters and sampling of each role, as TOML.",
     ),
     option(
         "--model-cache",
         metavar="DIR",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=NEW_FOLDER,
         help="Keep completions there, and reuse those that are there.",
     ),
 )
@@ -56,45 +54,29 @@ _ENTRIES = {"base_url": "base_url", "model_address": "address", "model_name": "m
 
 def model_options(command: Command) -> Callable[..., Any]:
     """Hands the command `models` and `model_cache`."""
-
-    @functools.wraps(command)
-    def with_models(
-        *arguments: Any,
-        model: str | None,
-        base_url: str | None,
-        model_address: str | None,
-        model_name: str | None,
-        model_settings: Path | None,
-        **options: Any,
-    ) -> Any:
-        given = {"base_url": base_url, "model_address": model_address, "model_name": model_name}
-        models = _models(model, {name: value for name, value in given.items() if value}, model_settings)
-        _refuse_useless_options(models, options["model_cache"])
-        return command(*arguments, models=models, **options)
-
-    return with_options(_OPTIONS)(with_models)
+    return gathered("models", _models, _OPTIONS)(command)
 
 
 def model_settings_options(command: Command) -> Callable[..., Any]:
     """Hands the command `model`, the settings of the model that services ask."""
 
-    @functools.wraps(command)
-    def with_settings(
-        *arguments: Any,
-        models: Models,
-        model_cache: Path | None,
-        problems: tuple[str, ...],
-        latency: float,
-        noise: str,
-        **options: Any,
-    ) -> Any:
-        model = ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache)
-        return command(*arguments, model=model, **options)
+    def settings(
+        models: Models, model_cache: Path | None, problems: tuple[str, ...], latency: float, noise: str
+    ) -> ModelSettings:
+        return ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache)
 
-    return model_options(with_options(SCRIPTED)(with_settings))
+    return model_options(gathered("model", settings, SCRIPTED)(command))
 
 
-def _models(model: str | None, given: dict[str, str], file: Path | None) -> Models:
+def _models(
+    model: str | None,
+    base_url: str | None,
+    model_address: str | None,
+    model_name: str | None,
+    model_settings: Path | None,
+) -> Models:
+    options = {"base_url": base_url, "model_address": model_address, "model_name": model_name}
+    given = {name: value for name, value in options.items() if value}
     place = _PLACE.get(model or "")
     for name in given:
         if name != place and not (place and name == "model_name"):
@@ -102,26 +84,25 @@ def _models(model: str | None, given: dict[str, str], file: Path | None) -> Mode
             raise click.UsageError(f"{_flag(name)} requires --model {' or '.join(wanted)}")
     if place and place not in given:
         raise click.UsageError(f"--model {model} requires {_flag(place)}")
-    try:
-        models = read_models(file) if file else shipped_models()
-        if model is None:
-            return models
-        if models.endpoints != shipped_models().endpoints:
-            raise click.UsageError(f"--model cannot be used with the endpoints in {file}: remove one of them")
-        entries = {_ENTRIES[name]: value for name, value in given.items()}
-        return models.only_at(checked_endpoint({"engine": model, **entries}, f"--model {model}"))
-    except BadModelSettings as error:
-        raise Failure(str(error)) from error
+    with reporting(BadModelSettings):
+        models = read_models(model_settings) if model_settings else shipped_models()
+        if model is not None and models.endpoints != shipped_models().endpoints:
+            raise click.UsageError(f"--model cannot be used with the endpoints in {model_settings}: remove one of them")
+        if model is not None:
+            entries = {_ENTRIES[name]: value for name, value in given.items()}
+            models = models.only_at(checked_endpoint({"engine": model, **entries}, f"--model {model}"))
+    _refuse_useless_options(models)
+    return models
 
 
-def _refuse_useless_options(models: Models, cache: Path | None) -> None:
+def _refuse_useless_options(models: Models) -> None:
     """Refuses options of the scripted model if no role asks it, and a cache if no other model is asked."""
     context = click.get_current_context()
     engines = {endpoint.engine for endpoint in models.used.values()}
     for name in ("latency", "noise"):
         if "scripted" not in engines and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} requires a role that the scripted model plays")
-    if engines == {"scripted"} and cache:
+    if engines == {"scripted"} and context.params["model_cache"]:
         raise click.UsageError("--model-cache requires a hosted model: the scripted model is faster than the cache")
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.durations import DURATION
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.observing import observing
-from soliloquy.cli.service_options import SCRIPTED, with_options
+from soliloquy.cli.options import count_option
+from soliloquy.cli.service_options import GRACE, SCRIPTED, with_options
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import CannotListen, listening
@@ -88,13 +88,10 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     type=ADDRESS,
     help="Address for OpenAI's API, on the same host.",
 )
-@click.option("--replicas", type=click.IntRange(min=1), help="A fixed number of replicas.  [default: 1]")
-@click.option("--min-replicas", type=click.IntRange(min=1), help="Scale with the load, from this number of replicas.")
+@count_option("--replicas", 1, "Replicas, or the fewest of them with --max-replicas.")
 @click.option("--max-replicas", type=click.IntRange(min=1), help="Scale with the load, up to this number of replicas.")
 @click.option("--gpus", type=click.FloatRange(min=0), help="GPUs of each replica.  [default: 1 for vllm, else 0]")
-@click.option(
-    "--grace", default="20s", show_default=True, type=DURATION, help="Time for running requests to finish at the end."
-)
+@GRACE
 @with_options(SCRIPTED)
 @observing("model")
 def serve(
@@ -104,8 +101,7 @@ def serve(
     adapters: Mapping[str, str],
     grpc: str,
     http: str,
-    replicas: int | None,
-    min_replicas: int | None,
+    replicas: int,
     max_replicas: int | None,
     gpus: float | None,
     grace: float,
@@ -127,7 +123,8 @@ def serve(
     _check(engine, weights, adapters)
     _check_traces(traces)
     scripted = ModelSettings(problems=problems, latency=latency, noise=noise)
-    least, most = _replicas(replicas, min_replicas, max_replicas)
+    if max_replicas and replicas > max_replicas:
+        raise Failure(f"--replicas {replicas} is larger than --max-replicas {max_replicas}")
     (host, grpc_port), (http_host, http_port) = _bindable(grpc), _bindable(http)
     if host != http_host:
         raise Failure(f"--grpc {grpc} and --http {http} must be on the same host")
@@ -135,8 +132,8 @@ def serve(
         host=host,
         grpc_port=grpc_port,
         http_port=http_port,
-        min_replicas=least,
-        max_replicas=most,
+        min_replicas=replicas,
+        max_replicas=max_replicas or replicas,
         gpus=float(engine == VLLM) if gpus is None else gpus,
         grace=grace,
         adapters=adapters,
@@ -208,15 +205,6 @@ def _check_traces(traces: TraceSettings) -> None:
     """Fails at once; Ray would take a minute to report the same error in a replica."""
     with reporting(CannotTrace):
         recorded_traces(traces)
-
-
-def _replicas(fixed: int | None, least: int | None, most: int | None) -> tuple[int, int]:
-    if fixed is not None and (least or most):
-        raise Failure("--replicas cannot be used with --min-replicas or --max-replicas")
-    least, most = (fixed, fixed) if fixed else (least or 1, most or least or 1)
-    if least > most:
-        raise Failure(f"--min-replicas {least} is larger than --max-replicas {most}")
-    return least, most
 
 
 def _bindable(address: str) -> tuple[str, int]:

@@ -3,18 +3,15 @@
 import contextlib
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import click
 
-from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.processes import CONSOLE_OF_UP, KAFKA_OF_UP, PORTS, SCALE, metrics_addresses, process_names
 from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
 from soliloquy.cli.service_options import option, with_options
 from soliloquy.runs.failure import Failure
 
-# Not 9090, where the service of Debian's package listens.
-_PORT = 9190
 _CONNECT_SECONDS = 0.5
 
 
@@ -28,23 +25,13 @@ _CONNECT_SECONDS = 0.5
     help="The --http-from of `soliloquy up`.",
 )
 @with_options((KAFKA_OF_UP, SCALE, CONSOLE_OF_UP))
-@option(
-    "--also",
-    multiple=True,
-    metavar="HOST:PORT",
-    type=ADDRESS,
-    help="Another process with /metrics, such as a training; may be repeated.",
-)
-@option(
-    "--port", default=_PORT, show_default=True, type=click.IntRange(min=1, max=65_535), help="The port of Prometheus."
-)
+@option("--port", default=9190, show_default=True, type=PORTS, help="The port of Prometheus; Debian's own is on 9090.")
 def observe(
     *,
     http_from: int,
     kafka: str | None,
     scales: Mapping[str, int],
     console: str | None,
-    also: Sequence[str],
     port: int,
 ) -> None:
     """Run Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
@@ -54,7 +41,6 @@ def observe(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     names = process_names(scales, on_kafka=kafka is not None, console=console)
     targets = {address: name for name, address in metrics_addresses(names, http_from).items()}
-    targets |= {address: address for address in also}
     with (
         contextlib.suppress(KeyboardInterrupt),
         prometheus(Scraping(targets=targets, port=port, rules=shipped_rules())) as running,

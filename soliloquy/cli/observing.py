@@ -1,19 +1,16 @@
 """The options for traces and logs, the same for every command that runs services."""
 
-import functools
 import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
 from click.core import ParameterSource
 
-from soliloquy.cli.service_options import option, with_options
+from soliloquy.cli.service_options import Command, gathered, option
 from soliloquy.runtime.logs import FORMATS, set_up
 from soliloquy.runtime.traces.opening import TraceSettings
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 # The default path of an OTLP collector.
 _PATH = "/v1/traces"
@@ -49,7 +46,7 @@ _OPTIONS = (
     option(
         "--log-format",
         type=click.Choice(FORMATS),
-        help="[default: text on a terminal, json elsewhere]",
+        help="How log lines look.  [default: text on a terminal, json elsewhere]",
     ),
 )
 
@@ -60,18 +57,11 @@ def observing(service: str, least: int = logging.INFO) -> Callable[[Command], Ca
     `least` is the lowest level to log beside a progress bar; --log-format turns on all levels.
     """
 
-    def decorate(command: Command) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def observed(*arguments: Any, traces: str, trace_share: float, log_format: str | None, **options: Any) -> Any:
-            if not traces and _is_given("trace_share"):
-                raise click.UsageError("--trace-share requires --traces")
-            set_up(service, log_format, logging.INFO if log_format else least)
-            return command(*arguments, traces=TraceSettings(url=traces, share=trace_share), **options)
+    def settings(traces: str, trace_share: float, log_format: str | None) -> TraceSettings:
+        source = click.get_current_context().get_parameter_source("trace_share")
+        if not traces and source is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--trace-share requires --traces")
+        set_up(service, log_format, logging.INFO if log_format else least)
+        return TraceSettings(url=traces, share=trace_share)
 
-        return with_options(_OPTIONS)(observed)
-
-    return decorate
-
-
-def _is_given(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+    return gathered("traces", settings, _OPTIONS)

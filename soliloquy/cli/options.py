@@ -10,7 +10,7 @@ from soliloquy.cli.durations import DURATION
 
 Command = Callable[..., Any]
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 SEED = click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random draws."
@@ -23,7 +23,7 @@ NOISE = click.option(
     help="Imitate the errors in the output of real models.",
 )
 LATENCY = click.option(
-    "--latency", default="0ms", show_default=True, type=DURATION, help="Latency of each answer of the scripted model."
+    "--latency", default="0ms", show_default=True, type=DURATION, help="Latency of the scripted model's answers."
 )
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)

@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -9,15 +11,24 @@ import click
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.options import AS_JSON, SEED, count_option
 from soliloquy.cli.progress import progress_bar
-from soliloquy.cli.runs_options import gateway_options, opened
-from soliloquy.client import Runs, is_over, state_of
+from soliloquy.cli.runs_options import gateway_options
+from soliloquy.cli.tables import ending, facts, short
+from soliloquy.client import (
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    Runs,
+    ServiceUnavailable,
+    is_over,
+    state_of,
+)
 from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.runs.progress import RunCounts
-from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.gateway_pb2 import FinishedConversation, GetConversationResponse, RunStatus
 from soliloquy.v1.runs_pb2 import RunState
 
@@ -28,8 +39,6 @@ _EXIT = {
     RunState.RUN_STATE_SHORT: _INCOMPLETE,
     RunState.RUN_STATE_CANCELLED: _INCOMPLETE,
 }
-_QUESTION_CHARACTERS = 60
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, an object a line, and nothing else.")
 _run = click.argument("run")
 
 
@@ -45,24 +54,18 @@ def runs() -> None:
 @click.option("--problems", required=True, metavar="BANK|FILE", help="The name of a bank, or of a file of the gateway.")
 @click.option("--recipe", default=DEFAULT, show_default=True, help="The recipe of the conversations.")
 @click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random draws.")
+@SEED
 @click.option("--in-flight", default=0, type=click.IntRange(min=0), help="Conversations at once; 0 for the default.")
 @click.option("--max-turns", default=0, type=click.IntRange(min=0), help="Turns in a conversation; 0 for the default.")
-@click.option(
-    "--max-attempts",
-    default=0,
-    type=click.IntRange(min=0),
-    help="Attempts at a problem; 0 for the default.",
-)
+@click.option("--max-attempts", default=0, type=click.IntRange(min=0), help="Tries at a problem; 0 for the default.")
 @click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
-@click.option("--request-id", default="", metavar="ID", help="A second start with the same id returns the same run.")
 @click.option("--watch", "watch_run", is_flag=True, help="Then watch it, like `soliloquy runs watch`.")
-@_as_json
+@AS_JSON
 @gateway_options
 @click.pass_context
 def start(context: click.Context, /, *, runs: Runs, watch_run: bool, as_json: bool, **request: Any) -> None:
     """Start a run, and print its id."""
-    with opened(runs):
+    with _opened(runs):
         status = runs.start(**request)
         if watch_run:
             context.exit(_watch(runs, status, as_json=as_json))
@@ -71,11 +74,11 @@ def start(context: click.Context, /, *, runs: Runs, watch_run: bool, as_json: bo
 
 @runs.command("list")
 @click.option("--state", type=click.Choice(_STATES), help="Only runs in this state.")
-@_as_json
+@AS_JSON
 @gateway_options
 def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
     """List the runs, latest first."""
-    with opened(runs):
+    with _opened(runs):
         found = False
         for status in runs.list(state or ""):
             found = True
@@ -86,7 +89,7 @@ def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
 
 @runs.command()
 @_run
-@_as_json
+@AS_JSON
 @gateway_options
 @click.pass_context
 def watch(context: click.Context, /, *, runs: Runs, run: str, as_json: bool) -> None:
@@ -95,82 +98,60 @@ def watch(context: click.Context, /, *, runs: Runs, run: str, as_json: bool) -> 
     The exit status is 0 if the run has all its conversations, 1 if it ended with fewer, and 130 after Ctrl-C, which
     stops watching but not the run.
     """
-    with opened(runs):
+    with _opened(runs):
         context.exit(_watch(runs, runs.get(run), as_json=as_json))
 
 
-@runs.command()
-@_run
-@_as_json
-@gateway_options
-def show(*, runs: Runs, run: str, as_json: bool) -> None:
-    """Show the state and the progress of a run."""
-    with opened(runs):
-        _print_or_json(runs.get(run), as_json=as_json)
+def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) -> click.Command:
+    """Returns the command that calls the gateway about one run, and prints the status of the run."""
+
+    @_run
+    @AS_JSON
+    @gateway_options
+    def control(*, runs: Runs, run: str, as_json: bool) -> None:
+        with _opened(runs):
+            status = call(runs, run)
+        if as_json:
+            click.echo(_json(status))
+        else:
+            _print_status(status)
+
+    return click.command(name, help=purpose)(control)
 
 
-@runs.command()
-@_run
-@_as_json
-@gateway_options
-def pause(*, runs: Runs, run: str, as_json: bool) -> None:
-    """Pause a run: conversations under way finish, and no others start."""
-    with opened(runs):
-        _print_or_json(runs.pause(run), as_json=as_json)
-
-
-@runs.command()
-@_run
-@_as_json
-@gateway_options
-def resume(*, runs: Runs, run: str, as_json: bool) -> None:
-    """Resume a paused run."""
-    with opened(runs):
-        _print_or_json(runs.resume(run), as_json=as_json)
-
-
-@runs.command()
-@_run
-@_as_json
-@gateway_options
-def cancel(*, runs: Runs, run: str, as_json: bool) -> None:
-    """Cancel a run for good: conversations under way are dropped, accepted ones stay."""
-    with opened(runs):
-        _print_or_json(runs.cancel(run), as_json=as_json)
+for command in (
+    _control("show", "Show the state and the progress of a run.", Runs.get),
+    _control("pause", "Pause a run: conversations under way finish, and no others start.", Runs.pause),
+    _control("resume", "Resume a paused run.", Runs.resume),
+    _control("cancel", "Cancel a run for good: conversations under way are dropped, accepted ones stay.", Runs.cancel),
+):
+    runs.add_command(command)
 
 
 @runs.command()
 @_run
 @click.argument("conversation", required=False)
-@click.option("--verdict", type=click.Choice(["accepted", "rejected"]), help="Only conversations with this verdict.")
-@click.option("--flagged", is_flag=True, help="Only conversations with a false statement.")
-@click.option("--text", default="", metavar="TEXT", help="Only conversations with this text in topic or question.")
-@click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1), help="The largest number to list.")
+@count_option("--limit", 100, "The largest number to list.")
 @click.option("--follow", is_flag=True, help="Conversations as they finish, until Ctrl-C.")
-@_as_json
+@AS_JSON
 @gateway_options
-def conversations(
-    *,
-    runs: Runs,
-    run: str,
-    conversation: str | None,
-    verdict: str | None,
-    flagged: bool,
-    text: str,
-    limit: int,
-    follow: bool,
-    as_json: bool,
-) -> None:
+def conversations(*, runs: Runs, run: str, conversation: str | None, limit: int, follow: bool, as_json: bool) -> None:
     """List a run's finished conversations, latest first, or show one with the tutor's hidden soliloquies."""
-    if follow and (conversation or verdict or flagged or text):
-        raise click.UsageError("--follow shows every conversation as it finishes: remove the other filters")
-    with opened(runs):
+    if follow and conversation:
+        raise click.UsageError("--follow shows every conversation as it finishes: remove the id")
+    with _opened(runs):
         if conversation:
             _show(runs.conversation(run, conversation), as_json=as_json)
             return
-        listed = islice(runs.conversations(run, verdict=verdict or "", flagged=flagged, text=text), limit)
-        for finished in runs.tail(run) if follow else listed:
+        for finished in runs.tail(run) if follow else islice(runs.conversations(run), limit):
             click.echo(_json(finished) if as_json else _line(finished))
+
+
+@contextmanager
+def _opened(runs: Runs) -> Iterator[None]:
+    """Turns what a gateway refuses, and its absence, into a Failure."""
+    with reporting(PermissionDenied, InvalidRequest, ServiceUnavailable, NotFound), runs:
+        yield
 
 
 def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
@@ -205,13 +186,6 @@ def _pause_reason(status: RunStatus) -> str:
     return status.because
 
 
-def _print_or_json(status: RunStatus, *, as_json: bool) -> None:
-    if as_json:
-        click.echo(_json(status))
-    else:
-        _print_status(status)
-
-
 def _print_status(status: RunStatus) -> None:
     asked, progress = status.request, status.progress
     tokens = progress.tokens.values()
@@ -220,25 +194,20 @@ def _print_status(status: RunStatus) -> None:
         "state": state_of(status) + (f": {status.because}" if status.because else ""),
         "asked for": f"{asked.conversations or '?'} of {asked.problems or '?'} by {asked.recipe}, seed {asked.seed}",
         "started": _when(status.requested_at) + (f" by {status.requested_by}" if status.requested_by else ""),
-        "accepted": str(progress.accepted),
-        "rejected": str(progress.rejected),
-        "given up": str(progress.given_up),
-        "under way": str(progress.under_way),
-        "dead letters": str(progress.dead_letters),
+        "accepted": progress.accepted,
+        "rejected": progress.rejected,
+        "given up": progress.given_up,
+        "under way": progress.under_way,
+        "dead letters": progress.dead_letters,
         "turns": f"{progress.turns}, {progress.python_turns} with Python",
-        "flags": str(progress.flags),
+        "flags": progress.flags,
         "tokens": f"{sum(used.prompt for used in tokens)} prompt, {sum(used.completion for used in tokens)} completion",
         "cost": f"{status.cost:.6g}",
         "rate": f"{status.rate:.1f}/s" + (f", {_span(status.eta_seconds)} left" if status.eta_seconds else ""),
     }
     if is_over(status):
         del rows["rate"], rows["under way"]
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="dim")
-    table.add_column()
-    for name, value in rows.items():
-        table.add_row(name, Text(value))
-    Console().print(table)
+    Console().print(facts(rows))
 
 
 def _run_line(status: RunStatus) -> str:
@@ -269,18 +238,11 @@ def _show(found: GetConversationResponse, *, as_json: bool) -> None:
 
 
 def _line(finished: FinishedConversation) -> str:
-    ending = Ending.Name(finished.ending).removeprefix("ENDING_").lower().replace("_", " ")
     summary = finished.summary
     verdict = "accepted" if finished.accepted else "rejected"
-    line = f"{verdict}  {ending:<10} {summary.turns:>2} turns {summary.python_turns:>2} with Python"
+    line = f"{verdict}  {ending(finished.ending):<10} {summary.turns:>2} turns {summary.python_turns:>2} with Python"
     flags = f"  {summary.flags} flags" if summary.flags else ""
-    return f"{finished.id}  {line}{flags}  {summary.topic:<12}  {_short(summary.question)}".rstrip()
-
-
-def _short(question: str) -> str:
-    """Returns one line without control characters."""
-    plain = " ".join("".join(char if char.isprintable() else " " for char in question).split())
-    return plain if len(plain) <= _QUESTION_CHARACTERS else f"{plain[:_QUESTION_CHARACTERS]}…"
+    return f"{finished.id}  {line}{flags}  {summary.topic:<12}  {short(summary.question)}".rstrip()
 
 
 def _json(message: Message) -> str:

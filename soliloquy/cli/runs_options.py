@@ -1,23 +1,17 @@
 """The options for reaching a gateway, the same for every command that calls one."""
 
-import functools
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.service_options import option, with_options
-from soliloquy.client import InvalidRequest, NotFound, PermissionDenied, Runs, ServiceUnavailable, Tls
+from soliloquy.cli.options import EXISTING_FILE
+from soliloquy.cli.service_options import gathered, option
+from soliloquy.client import Runs, Tls
 from soliloquy.runs.failure import Failure
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 TOKEN = "SOLILOQUY_TOKEN"
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 # The time for reaching a gateway and for its answer.
 _ANSWER_SECONDS = 5.0
 _OPTIONS = (
@@ -29,50 +23,31 @@ _OPTIONS = (
         type=ADDRESS,
         help="The gRPC address of the gateway.",
     ),
-    option("--token-file", type=_FILE, help=f"A file with the token; {TOKEN} can hold it instead."),
-    click.option("--tls", is_flag=True, help="Use TLS; the files below imply it."),
-    option("--ca-file", type=_FILE, help="PEM: the authority of its certificate; by default the system's."),
-    option("--certificate-file", type=_FILE, help="PEM: a client certificate, in place of a token."),
-    option("--key-file", type=_FILE, help="PEM: its key, unless the same file holds it."),
+    option("--token-file", type=EXISTING_FILE, help=f"A file with the token; {TOKEN} can hold it instead."),
+    click.option(
+        "--tls",
+        is_flag=True,
+        help="Use TLS. SOLILOQUY_CA_FILE implies it and names the gateway's authority, SOLILOQUY_CERTIFICATE_FILE and "
+        "SOLILOQUY_KEY_FILE the caller's certificate, in place of a token.",
+    ),
 )
 
 
-def gateway_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `runs`, not connected yet."""
-
-    @functools.wraps(command)
-    def with_runs(
-        *arguments: Any,
-        gateway: str,
-        token_file: Path | None,
-        tls: bool,
-        ca_file: Path | None,
-        certificate_file: Path | None,
-        key_file: Path | None,
-        **options: Any,
-    ) -> Any:
-        if key_file and not certificate_file:
-            raise click.UsageError("--key-file requires --certificate-file")
-        encrypted = tls or ca_file or certificate_file
-        runs = Runs(
-            gateway,
-            token=_token(token_file),
-            tls=Tls(ca=ca_file, certificate=certificate_file, key=key_file) if encrypted else None,
-            deadline_seconds=_ANSWER_SECONDS,
-        )
-        return command(*arguments, runs=runs, **options)
-
-    return with_options(_OPTIONS)(with_runs)
+def _runs(gateway: str, token_file: Path | None, *, tls: bool) -> Runs:
+    ca, certificate, key = map(_file, ("SOLILOQUY_CA_FILE", "SOLILOQUY_CERTIFICATE_FILE", "SOLILOQUY_KEY_FILE"))
+    if key and not certificate:
+        raise click.UsageError("SOLILOQUY_KEY_FILE requires SOLILOQUY_CERTIFICATE_FILE")
+    encrypted = tls or ca or certificate
+    return Runs(
+        gateway,
+        token=_token(token_file),
+        tls=Tls(ca=ca, certificate=certificate, key=key) if encrypted else None,
+        deadline_seconds=_ANSWER_SECONDS,
+    )
 
 
-@contextmanager
-def opened(runs: Runs) -> Iterator[Runs]:
-    """Turns what a gateway refuses, and its absence, into a Failure."""
-    try:
-        with runs:
-            yield runs
-    except (PermissionDenied, InvalidRequest, ServiceUnavailable, NotFound) as error:
-        raise Failure(str(error)) from error
+# Hands the command `runs`, not connected yet.
+gateway_options = gathered("runs", _runs, _OPTIONS)
 
 
 def _token(file: Path | None) -> str:
@@ -86,3 +61,10 @@ def _token(file: Path | None) -> str:
     if not token.isprintable() or not token:
         raise Failure(f"{file} holds no token: put it on a line of its own")
     return token
+
+
+def _file(variable: str) -> Path | None:
+    path = os.environ.get(variable)
+    if path and not Path(path).is_file():
+        raise Failure(f"{variable} is {path!r}, which is not a file")
+    return Path(path) if path else None

@@ -2,26 +2,27 @@
 
 import asyncio
 import json
-import os
 import signal
 import time
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 import uvloop
 
-from soliloquy.cli import outcome
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.service_options import GRACE, sandbox_options
 from soliloquy.cli.sizes import SIZE
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.code import names
 from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
+from soliloquy.runtime.values import lane_name, plain, shown, status_name
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, Limits
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ def _names(_: click.Context, __: click.Parameter, listed: str) -> list[str]:
 @click.option("--vars", "variables", default="", metavar="A,B", callback=_names, help="Variables to print afterwards.")
 @click.option("--wall", type=DURATION, help="Wall time limit.  [default: 2s, the maximum]")
 @click.option("--memory", type=SIZE, help="Address space limit.  [default: 512MiB, the maximum]")
-@click.option("--single-use", is_flag=True, help="Boot a sandbox for this job alone.")
 @click.option("--address", metavar="HOST:PORT", type=ADDRESS, help="Send the job to this sandbox service.")
 @AS_JSON
 @click.pass_context
@@ -62,7 +62,6 @@ def run(
     variables: list[str],
     wall: float | None,
     memory: int | None,
-    single_use: bool,
     address: str | None,
     as_json: bool,
 ) -> None:
@@ -79,11 +78,10 @@ def run(
         code=_code(file),
         result_variables=variables,
         limits=Limits(wall_seconds=wall, memory_bytes=memory),
-        single_use=single_use,
     )
     with reporting(SandboxUnavailable, LimitExceeded, ServiceUnavailable, JobRefused):
         done = uvloop.run(_submit(job, address) if address else _run_here(job))
-    click.echo(json.dumps(outcome.as_json(done)) if as_json else "\n".join(outcome.lines(done)))
+    click.echo(json.dumps(outcome_json(done)) if as_json else "\n".join(outcome_lines(done)))
     context.exit(0 if done.status == STATUS_OK else JOB_FAILED)
 
 
@@ -108,20 +106,10 @@ def selftest() -> None:
     type=ADDRESS,
     help="Port 0 picks a free port.",
 )
-@click.option(
-    "--sandboxes",
-    default=os.cpu_count(),
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Sandboxes in each lane but the single-use one.",
-)
-@click.option("--wall", default="2s", show_default=True, type=DURATION, help="Maximum wall time of a job.")
-@click.option("--memory", default="512MiB", show_default=True, type=SIZE, help="Maximum address space of a job.")
-@click.option(
-    "--grace", default="20s", show_default=True, type=DURATION, help="Time for running jobs to finish at the end."
-)
+@sandbox_options
+@GRACE
 @observing("executor")
-def serve(*, listen: str, sandboxes: int, wall: float, memory: int, grace: float, traces: TraceSettings) -> None:
+def serve(*, listen: str, sandbox: "SandboxSettings", grace: float, traces: TraceSettings) -> None:
     """Serve sandboxes over gRPC, with health checks and reflection.
 
     Ctrl-C or SIGTERM stops the service after the running jobs are answered.
@@ -130,11 +118,9 @@ def serve(*, listen: str, sandboxes: int, wall: float, memory: int, grace: float
     serve other machines, put it behind something that authenticates, such as a service mesh's mTLS.
     """
     from services.executor.gvisor.runsc import SandboxUnavailable
-    from services.executor.settings import SandboxSettings
 
-    settings = SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory)
     with reporting(SandboxUnavailable, CannotListen, CannotTrace), recorded_traces(traces):
-        uvloop.run(_serve(listen, settings, grace))
+        uvloop.run(_serve(listen, sandbox, grace))
 
 
 def _code(file: BinaryIO) -> str:
@@ -156,7 +142,7 @@ async def _run_here(job: Job) -> Execution:
     from services.executor.pool import SandboxPool
     from services.executor.settings import SandboxSettings
 
-    pool = SandboxPool(SandboxSettings(sandboxes=1, spares=0, audit=job.single_use))
+    pool = SandboxPool(SandboxSettings(sandboxes=1, spares=0))
     await pool.start()
     try:
         return await pool.execute(job)
@@ -203,3 +189,43 @@ async def _serve(listen: str, settings: "SandboxSettings", grace_seconds: float)
     finally:
         await server.stop(grace_seconds)
         await pool.stop()
+
+
+def outcome_json(done: Execution) -> dict[str, Any]:
+    return {
+        "status": status_name(done),
+        "values": {named.name: plain(named.value) for named in done.values},
+        "stdout": done.stdout,
+        "error": done.error,
+        "error_line": done.error_line,
+        "lane": lane_name(done),
+        "isolation": done.isolation,
+        "runsc_version": done.runsc_version,
+        "seconds": done.seconds,
+        "waited_seconds": done.waited_seconds,
+        "recomputed": list(done.recomputed),
+    }
+
+
+def outcome_lines(done: Execution) -> Iterator[str]:
+    line = f" (line {done.error_line})" if done.error_line else ""
+    yield _printable(f"{status_name(done)}: {done.error}{line}" if done.error else status_name(done))
+    for named in done.values:
+        again = "  (recomputed on the host)" if named.name in done.recomputed else ""
+        yield _printable(f"{named.name} = {shown(named.value)}{again}")
+    if done.stdout:
+        yield "stdout:"
+        yield from (f"    {_printable(printed)}" for printed in done.stdout.splitlines())
+    if done.isolation:
+        lane = lane_name(done).replace("_", "-")
+        times = f"{_milliseconds(done.seconds)} after waiting {_milliseconds(done.waited_seconds)}"
+        yield f"{lane} lane, {times}; {done.isolation}, runsc {done.runsc_version}"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1_000:.1f} ms"
+
+
+def _printable(text: str) -> str:
+    """Escapes control characters, which could steer the terminal."""
+    return "".join(char if char.isprintable() or char == "\t" else repr(char)[1:-1] for char in text)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -32,19 +33,16 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 if TYPE_CHECKING:
     from services.executor.settings import SandboxSettings
 
+# How long a service waits for a Kafka that is unavailable at its start.
+KAFKA_WAIT = "SOLILOQUY_KAFKA_WAIT"
 _PROCESS = (
     option("--http", metavar="HOST:PORT", type=ADDRESS, help="Serve /healthz, /readyz and /metrics there."),
     GRACE,
-    option(
-        "--kafka-wait",
-        "patience",
-        default="0s",
-        show_default=True,
-        type=DURATION,
-        help="How long to wait for a Kafka that is unavailable at the start.",
-    ),
 )
-_HANDLING = (*_PROCESS, option("--max-in-flight", type=click.IntRange(min=1), help="Events handled at once."))
+_HANDLING = (
+    *_PROCESS,
+    option("--max-in-flight", type=click.IntRange(min=1), help="Events handled at once; fewer spare a weak model."),
+)
 _SPEAKERS = {
     "planner": "Enrich problems before their conversations start, if the run asks for it.",
     "student": "Speak as the student.",
@@ -66,7 +64,7 @@ def service() -> None:
 
 
 @service.command()
-@kafka_options(required=True, member=True)
+@kafka_options(required=True)
 @with_options(_HANDLING)
 @observing("curriculum")
 def curriculum(**options: Any) -> None:
@@ -75,7 +73,7 @@ def curriculum(**options: Any) -> None:
 
 
 def _speaker(name: str, purpose: str) -> click.Command:
-    @kafka_options(required=True, member=True)
+    @kafka_options(required=True)
     @model_settings_options
     @with_options((*((CLASSIFIERS,) if name == "composer" else ()), *_HANDLING))
     @observing(name)
@@ -90,7 +88,7 @@ for name, purpose in _SPEAKERS.items():
 
 
 @service.command()
-@kafka_options(required=True, member=True)
+@kafka_options(required=True)
 @sandbox_options
 @option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Accept jobs of other programs there too.")
 @with_options(_HANDLING)
@@ -101,7 +99,7 @@ def executor(*, sandbox: "SandboxSettings", max_in_flight: int | None, **options
 
 
 @service.command()
-@kafka_options(required=True, member=True)
+@kafka_options(required=True)
 @collector_options
 @with_options(_HANDLING)
 @observing("collector")
@@ -143,7 +141,8 @@ def gateway(
 
 
 def _run(*, kafka: KafkaSettings, **options: Any) -> None:
-    uvloop.run(_work(Assignment(transport=kafka, **options)))
+    patience = DURATION.convert(os.environ.get(KAFKA_WAIT, "0s"), None, None)
+    uvloop.run(_work(Assignment(transport=kafka, patience=patience, **options)))
 
 
 async def _work(assignment: Assignment) -> None:

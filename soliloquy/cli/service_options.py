@@ -3,18 +3,20 @@
 import functools
 import os
 from collections.abc import Callable, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from soliloquy.cli.durations import DURATION
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.options import NEW_FOLDER
 from soliloquy.cli.sizes import SIZE
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.recipe import load_judges
-from soliloquy.runs.failure import Failure
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -34,33 +36,53 @@ def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[C
     return decorate
 
 
+def gathered(
+    name: str, build: Callable[..., Any], options: Sequence[Callable[[Any], Any]]
+) -> Callable[[Command], Callable[..., Any]]:
+    """Hands the command `name`, which `build` makes of the values of `options`; its parameters name them."""
+    parts = signature(build).parameters
+
+    def decorate(command: Command) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_whole(*arguments: Any, **values: Any) -> Any:
+            values[name] = build(**{part: values.pop(part) for part in parts})
+            return command(*arguments, **values)
+
+        for each in reversed(options):
+            each(with_whole)
+        return with_whole
+
+    return decorate
+
+
 def _checked(_: click.Context, __: click.Parameter, classifiers: Path | None) -> Path | None:
-    try:
+    with reporting(BadClassifiers):
         load_judges(classifiers)
-    except BadClassifiers as unusable:
-        raise Failure(str(unusable)) from unusable
     return classifiers
 
 
 GRACE = option(
     "--grace", default="20s", show_default=True, type=DURATION, help="Time for unfinished work when it is stopped."
 )
+PROBLEMS = option(
+    "--problems",
+    multiple=True,
+    default=bank_names(),
+    show_default=True,
+    metavar="BANK|FILE",
+    help="Problems that the scripted model knows; repeatable.",
+)
 SCRIPTED = (
+    PROBLEMS,
     option(
-        "--problems",
-        multiple=True,
-        default=bank_names(),
-        show_default=True,
-        metavar="BANK|FILE",
-        help="Problems that the scripted model knows; repeatable.",
+        "--latency", default="0ms", show_default=True, type=DURATION, help="Latency of the scripted model's answers."
     ),
-    option("--latency", default="0ms", show_default=True, type=DURATION, help="Delay of the scripted model."),
     option(
         "--noise",
         default="none",
         show_default=True,
         type=click.Choice(["none", "real"]),
-        help="Imitate the malformed output of real models.",
+        help="Imitate the errors in the output of real models.",
     ),
 )
 CLASSIFIERS = option(
@@ -78,40 +100,35 @@ def collector_options(command: Command) -> Callable[..., Any]:
 
     defaults = LiveSettings()
 
-    @functools.wraps(command)
-    def with_datasets(
-        *arguments: Any, data: Path, store: str, shard_rows: int, shard_seconds: float, **options: Any
-    ) -> Any:
+    def settings(data: Path, store: str, shard_rows: int, shard_seconds: float) -> LiveSettings:
         limits = ShardLimits(rows=shard_rows)
-        datasets = LiveSettings(data=data, store=store, shard_seconds=shard_seconds, limits=limits)
-        return command(*arguments, datasets=datasets, **options)
+        return LiveSettings(data=data, store=store, shard_seconds=shard_seconds, limits=limits)
 
-    return with_options(
-        (
-            option(
-                "--data",
-                required=True,
-                metavar="DIR",
-                type=click.Path(path_type=Path, file_okay=False),
-                help="Where the collector keeps finished conversations.",
-            ),
-            option("--store", default="", metavar="URL", help="An object store for datasets: s3://bucket/folder."),
-            option(
-                "--shard-rows",
-                default=defaults.limits.rows,
-                show_default=True,
-                type=click.IntRange(min=1),
-                help="Conversations in a shard.",
-            ),
-            option(
-                "--shard-seconds",
-                default=defaults.shard_seconds,
-                show_default=f"{defaults.shard_seconds:g}s",
-                type=DURATION,
-                help="The longest that a conversation waits for its shard.",
-            ),
-        )
-    )(with_datasets)
+    options = (
+        option(
+            "--data",
+            required=True,
+            metavar="DIR",
+            type=NEW_FOLDER,
+            help="Where the collector keeps finished conversations.",
+        ),
+        option("--store", default="", metavar="URL", help="An object store for datasets: s3://bucket/folder."),
+        option(
+            "--shard-rows",
+            default=defaults.limits.rows,
+            show_default=True,
+            type=click.IntRange(min=1),
+            help="Conversations in a shard, the unit that readers open.",
+        ),
+        option(
+            "--shard-seconds",
+            default=defaults.shard_seconds,
+            show_default=f"{defaults.shard_seconds:g}s",
+            type=DURATION,
+            help="The longest that a conversation waits for its shard, and its readers for it.",
+        ),
+    )
+    return gathered("datasets", settings, options)(command)
 
 
 def sandbox_options(command: Command) -> Callable[..., Any]:
@@ -120,34 +137,31 @@ def sandbox_options(command: Command) -> Callable[..., Any]:
 
     defaults = SandboxSettings()
 
-    @functools.wraps(command)
-    def with_sandbox(*arguments: Any, sandboxes: int, wall: float, memory: int, audit: bool, **options: Any) -> Any:
-        sandbox = SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory, audit=audit)
-        return command(*arguments, sandbox=sandbox, **options)
+    def settings(sandboxes: int, wall: float, memory: int, audit: bool) -> SandboxSettings:
+        return SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory, audit=audit)
 
-    return with_options(
-        (
-            option(
-                "--sandboxes",
-                default=os.cpu_count(),
-                show_default=True,
-                type=click.IntRange(min=1),
-                help="Warm sandboxes of each lane.",
-            ),
-            option(
-                "--wall",
-                default=defaults.wall_seconds,
-                show_default=f"{defaults.wall_seconds:g}s",
-                type=DURATION,
-                help="Time limit of a job.",
-            ),
-            option(
-                "--memory",
-                default=defaults.memory_bytes,
-                show_default=f"{defaults.memory_bytes // 1024**2}MiB",
-                type=SIZE,
-                help="Memory limit of a job.",
-            ),
-            option("--audit", is_flag=True, help="Run each job in a sandbox of its own."),
-        )
-    )(with_sandbox)
+    options = (
+        option(
+            "--sandboxes",
+            default=os.cpu_count(),
+            show_default=True,
+            type=click.IntRange(min=1),
+            help="Warm sandboxes of each lane: the jobs that run at once.",
+        ),
+        option(
+            "--wall",
+            default=defaults.wall_seconds,
+            show_default=f"{defaults.wall_seconds:g}s",
+            type=DURATION,
+            help="The longest that a program may run.",
+        ),
+        option(
+            "--memory",
+            default=defaults.memory_bytes,
+            show_default=f"{defaults.memory_bytes // 1024**2}MiB",
+            type=SIZE,
+            help="The address space that a program may use.",
+        ),
+        option("--audit", is_flag=True, help="Run each job in a sandbox of its own, for models that nobody trusts."),
+    )
+    return gathered("sandbox", settings, options)(command)

@@ -1,6 +1,13 @@
-"""Tables in a terminal."""
+"""Tables and lines in a terminal."""
+
+from collections.abc import Mapping
 
 from rich.table import Table
+from rich.text import Text
+
+from soliloquy.v1.conversation_pb2 import Ending
+
+_QUESTION_CHARACTERS = 60
 
 
 def table(*heads: str) -> Table:
@@ -9,3 +16,23 @@ def table(*heads: str) -> Table:
     for column in made.columns[1:]:
         column.justify = "right"
     return made
+
+
+def facts(rows: Mapping[str, object]) -> Table:
+    """Returns a table with a line for each name and its value."""
+    made = Table(box=None, show_header=False, pad_edge=False)
+    made.add_column(style="dim")
+    made.add_column()
+    for name, value in rows.items():
+        made.add_row(name.replace("_", " "), Text(str(value)))
+    return made
+
+
+def ending(value: Ending) -> str:
+    return Ending.Name(value).removeprefix("ENDING_").lower().replace("_", " ")
+
+
+def short(question: str) -> str:
+    """Returns one line without control characters."""
+    plain = " ".join("".join(char if char.isprintable() else " " for char in question).split())
+    return plain if len(plain) <= _QUESTION_CHARACTERS else f"{plain[:_QUESTION_CHARACTERS]}…"

@@ -8,8 +8,10 @@ from contextlib import aclosing
 
 import click
 
+from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.show import record_of
+from soliloquy.cli.tables import ending, short
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.events import Undecodable, message_of
@@ -17,11 +19,10 @@ from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Unanswered
-from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
 
 LOOK_SECONDS = 1.0
-QUESTION_CHARACTERS = 60
 
 
 @click.command()
@@ -36,14 +37,13 @@ def tail(*, folder: str | None, kafka: KafkaSettings | None, follow: bool, after
         raise click.UsageError("tail requires either the DIR of a dataset or --kafka HOST:PORT")
     place = None
     try:
-        if kafka is not None:
-            asyncio.run(_print_events(kafka, after, follow=follow, as_json=as_json))
-            return
-        assert folder is not None
-        for place, conversation in _in_shards(folder, after, follow=follow):
-            click.echo(_json(place, conversation) if as_json else _line(conversation))
-    except (NoDataset, KafkaUnavailable, Unanswered) as error:
-        raise Failure(str(error)) from error
+        with reporting(NoDataset, KafkaUnavailable, Unanswered):
+            if kafka is not None:
+                asyncio.run(_print_events(kafka, after, follow=follow, as_json=as_json))
+                return
+            assert folder is not None
+            for place, conversation in _in_shards(folder, after, follow=follow):
+                click.echo(_json(place, conversation) if as_json else _line(conversation))
     finally:
         if folder is not None and place is not None and not as_json:
             click.echo(f"to continue from here: --after {place}", err=True)
@@ -109,12 +109,10 @@ def _place(starts: dict[int, int]) -> str:
 
 
 def _line(conversation: Conversation) -> str:
-    ending = Ending.Name(conversation.ending).removeprefix("ENDING_").lower().replace("_", " ")
     programs = sum(turn.HasField("calculation") for turn in conversation.turns)
-    question = " ".join(conversation.problem.question.split())
-    short = question if len(question) <= QUESTION_CHARACTERS else f"{question[:QUESTION_CHARACTERS]}…"
-    summary = f"{ending:<10} {len(conversation.turns):>2} turns {programs:>2} with Python"
-    return f"{conversation.id[:8]}  {summary}  {conversation.problem.topic:<12}  {short}".rstrip()
+    summary = f"{ending(conversation.ending):<10} {len(conversation.turns):>2} turns {programs:>2} with Python"
+    problem = conversation.problem
+    return f"{conversation.id[:8]}  {summary}  {problem.topic:<12}  {short(problem.question)}".rstrip()
 
 
 def _json(place: str, conversation: Conversation) -> str:

@@ -1,19 +1,19 @@
 """`soliloquy topics`: compares the topics of a Kafka with topics.toml, and changes them."""
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 import click
 import uvloop
 
+from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.runs.failure import Failure
+from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.service_options import with_options
 from soliloquy.runtime.transports.kafka import layout
 from soliloquy.runtime.transports.kafka.layout import Change, LayoutRefused
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 CHANGES = 1
 
@@ -26,22 +26,20 @@ def topics() -> None:
     """
 
 
-def _options(command: Command) -> Callable[..., Any]:
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."),
-        click.option("--grow", is_flag=True, help="Allow more partitions; no run may be under way."),
-        click.option(
-            "--replication",
-            type=click.IntRange(min=1),
-            help="Copies of each event, for clusters with fewer brokers than topics.toml assumes.",
-        ),
-    ):
-        command = option(command)
-    return kafka_options(required=True)(command)
+_OPTIONS = (
+    click.option(
+        "--replication",
+        type=click.IntRange(min=1),
+        help="Copies of each event, for clusters with fewer brokers than topics.toml assumes.",
+    ),
+    click.option("--grow", is_flag=True, help="Allow more partitions; no run may be under way."),
+    AS_JSON,
+)
 
 
 @topics.command()
-@_options
+@kafka_options(required=True)
+@with_options(_OPTIONS)
 @click.pass_context
 def plan(
     context: click.Context, /, *, kafka: KafkaSettings, replication: int | None, grow: bool, as_json: bool
@@ -56,7 +54,8 @@ def plan(
 
 
 @topics.command()
-@_options
+@kafka_options(required=True)
+@with_options(_OPTIONS)
 def apply(*, kafka: KafkaSettings, replication: int | None, grow: bool, as_json: bool) -> None:
     """Change the topics to match topics.toml.
 
@@ -66,11 +65,9 @@ def apply(*, kafka: KafkaSettings, replication: int | None, grow: bool, as_json:
     _print(changes, as_json=as_json, summary=f"{_counted(changes)} made")
 
 
-def _run(work: Any) -> list[Change]:
-    try:
-        return list(uvloop.run(work))
-    except (KafkaUnavailable, LayoutRefused) as error:
-        raise Failure(str(error)) from error
+def _run(work: Coroutine[Any, Any, list[Change]]) -> list[Change]:
+    with reporting(KafkaUnavailable, LayoutRefused):
+        return uvloop.run(work)
 
 
 def _print(changes: Sequence[Change], *, as_json: bool, summary: str) -> None:

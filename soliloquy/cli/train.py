@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET
+from soliloquy.cli.tables import facts
 from soliloquy.cli.training_view import serving_metrics, train_observed
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True)
@@ -73,11 +73,8 @@ def train(
 
 
 def _print(report: dict[str, Any], folder: Path) -> None:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="dim")
-    table.add_column()
-    for name, value in report.items():
-        shown = ", ".join(f"{key} {each}" for key, each in value.items()) if isinstance(value, dict) else str(value)
-        table.add_row(name.replace("_", " "), shown)
-    table.add_row("folder", str(folder))
-    Console().print(table)
+    shown = {
+        name: ", ".join(f"{key} {each}" for key, each in value.items()) if isinstance(value, dict) else value
+        for name, value in report.items()
+    }
+    Console().print(facts({**shown, "folder": folder}))

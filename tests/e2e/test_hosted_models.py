@@ -55,7 +55,7 @@ def test_the_whole_loop_runs_on_an_openai_endpoint_and_the_manifest_says_so(calm
 
 
 def test_a_storm_changes_no_byte(calm: Path, tmp_path: Path) -> None:
-    troubles = ["--throttled", "0.2", "--failed", "0.1", "--truncated", "0.05", "--malformed", "0.05"]
+    troubles = [f"--fault={fault}" for fault in ("throttled=0.2", "failed=0.1", "truncated=0.05", "malformed=0.05")]
     with fake(*troubles, "--retry-after", "0") as stormy:
         grown(tmp_path / "out", conversations=3, model="openai", base_url=stormy)
     assert dataset(tmp_path / "out") == dataset(calm)

@@ -68,13 +68,13 @@ def test_a_job_shows_its_values_and_what_contained_it(shot: Path) -> None:
     assert "gvisor-" in where
 
 
-def test_a_job_alone_and_with_less_than_the_limits_is_reported_as_json(shot: Path) -> None:
-    options = ("--wall", "900ms", "--memory", "256MiB", "--single-use", "--json")
+def test_a_job_with_less_than_the_limits_is_reported_as_json(shot: Path) -> None:
+    options = ("--wall", "900ms", "--memory", "256MiB", "--json")
     result = said(sandbox("run", shot, "--vars", "reach, is_correct", *options))
     assert (result.returncode, result.stderr) == (0, "")
     report = json.loads(result.stdout)
     assert report["values"] == {"reach": pytest.approx(13.8078, abs=1e-4), "is_correct": True}
-    assert (report["status"], report["lane"]) == ("ok", "single_use")
+    assert (report["status"], report["lane"]) == ("ok", "fast")
 
 
 def test_a_job_that_fails_says_where_with_status_1() -> None:

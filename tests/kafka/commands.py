@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -47,9 +48,12 @@ class Command:
 
 
 @asynccontextmanager
-async def running(*arguments: str | Path, kafka: KafkaSettings) -> AsyncIterator[Command]:
+async def running(*arguments: str | Path, kafka: KafkaSettings, wait: str = "0s") -> AsyncIterator[Command]:
     reach = ("--kafka", kafka.bootstrap, "--kafka-prefix", kafka.prefix)
-    process = await asyncio.create_subprocess_exec(SOLILOQUY, *map(str, arguments), *reach, stderr=PIPE)
+    environment = {**os.environ, "SOLILOQUY_KAFKA_WAIT": wait}
+    process = await asyncio.create_subprocess_exec(
+        SOLILOQUY, *map(str, arguments), *reach, stderr=PIPE, env=environment
+    )
     try:
         yield Command(process)
     finally:

@@ -1,6 +1,5 @@
 """Draws the faults of a stand-in for a hosted model from a seed."""
 
-import math
 from dataclasses import dataclass
 from enum import Enum
 
@@ -33,21 +32,18 @@ class FaultSchedule:
     hung: float = 0.0
     period: float = 0.0
     storm: float = 0.0
-    # The median seconds of an answer, and the sigma of its log-normal distribution.
+    # The seconds of an answer.
     latency: float = 0.0
-    spread: float = 0.0
     seed: int = 0
 
     def storms(self, elapsed: float) -> bool:
         return not self.period or elapsed % self.period >= self.period - self.storm
 
-    def fate_of(self, request: int, elapsed: float) -> tuple[Fate, float]:
-        """Returns the fate of a request by its number, and the seconds that its answer takes."""
-        chance = draw("weather", self.seed, request)
-        seconds = self.latency * math.exp(self.spread * chance.gauss(0, 1)) if self.spread else self.latency
-        drawn, reached = chance.random(), 0.0
+    def fate_of(self, request: int, elapsed: float) -> Fate:
+        """Returns the fate of a request by its number."""
+        drawn, reached = draw("weather", self.seed, request).random(), 0.0
         for fate in Fate if self.storms(elapsed) else ():
             reached += getattr(self, fate.value, 0.0)
             if drawn < reached:
-                return fate, seconds
-        return Fate.ANSWERED, seconds
+                return fate
+        return Fate.ANSWERED

@@ -79,7 +79,7 @@ class FakeServer:
         if refusal := self._refused_key(request):
             return refusal
         number, self._requests = self._requests, self._requests + 1
-        fate, seconds = self._settings.weather.fate_of(number, time.monotonic() - self._began)
+        fate = self._settings.weather.fate_of(number, time.monotonic() - self._began)
         self.fates[fate] += 1
         if fate is Fate.THROTTLED:
             headers = {"Retry-After": self._settings.retry_after} if self._settings.retry_after else {}
@@ -87,7 +87,7 @@ class FakeServer:
         if fate is Fate.HUNG:
             await asyncio.Event().wait()
         body = await request.read()
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(self._settings.weather.latency)
         if fate is Fate.FAILED:
             return _error(500, "The server had an error while processing your request", code="internal_error")
         try:

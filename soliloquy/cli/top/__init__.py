@@ -12,6 +12,7 @@ from rich.live import Live
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
+from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.processes import CONSOLE_OF_UP, KAFKA_OF_UP, PORTS, SCALE, metrics_addresses, process_names
 from soliloquy.cli.service_options import option, with_options
 from soliloquy.cli.top.overview import Overview, overview
@@ -27,12 +28,9 @@ _SCRAPES = 6
 @click.argument("addresses", nargs=-1, metavar="[HOST:PORT]...", type=ADDRESS)
 @option("--http-from", type=PORTS, metavar="PORT", help="The --http-from of `soliloquy up`.")
 @with_options((KAFKA_OF_UP, SCALE, CONSOLE_OF_UP))
-@click.option(
-    "--wanted", type=click.IntRange(min=1), help="Target of accepted conversations, to estimate the time left."
-)
 @click.option("--every", default="2s", show_default=True, type=DURATION, help="Time between two scrapes.")
-@click.option("--once", is_flag=True, help="Scrape twice, print and exit; the default if the output is not a terminal.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each scrape.")
+@click.option("--once", is_flag=True, help="Print once and exit; the default if the output is not a terminal.")
+@AS_JSON
 def top(
     *,
     addresses: tuple[str, ...],
@@ -40,12 +38,11 @@ def top(
     kafka: str | None,
     scales: Mapping[str, int],
     console: str | None,
-    wanted: int | None,
     every: float,
     once: bool,
     as_json: bool,
 ) -> None:
-    """Show backlog, throughput, cost and time left of running services.
+    """Show backlog, throughput and cost of running services.
 
     Reads /metrics at each HOST:PORT, or from the services of `soliloquy up --http-from PORT`. Counts start with a
     service; durations (waits, works, a call) are means of the last seconds.
@@ -56,7 +53,7 @@ def top(
     if not named:
         raise click.UsageError("top requires a HOST:PORT, or the --http-from PORT of soliloquy up")
     terminal = Console()
-    overviews = _overviews(named, wanted, every)
+    overviews = _overviews(named, every)
     try:
         if as_json:
             for now in overviews:
@@ -73,7 +70,7 @@ def top(
         return
 
 
-def _overviews(named: Mapping[str, str], wanted: int | None, every: float) -> Iterator[Overview]:
+def _overviews(named: Mapping[str, str], every: float) -> Iterator[Overview]:
     """Yields an overview after each scrape, the first one after the second scrape."""
     scrapes: deque[Scrape] = deque([scrape(named)], maxlen=_SCRAPES)
     if not scrapes[0].samples:
@@ -81,4 +78,4 @@ def _overviews(named: Mapping[str, str], wanted: int | None, every: float) -> It
     while True:
         time.sleep(every)
         scrapes.append(scrape(named))
-        yield overview(Interval(before=scrapes[0], after=scrapes[-1]), wanted)
+        yield overview(Interval(before=scrapes[0], after=scrapes[-1]))

@@ -33,9 +33,6 @@ class ConversationCounts:
     # Accepted a second.
     rate: float | None
     turn_seconds: float | None
-    # The target of accepted conversations, and the time until it is reached.
-    wanted: int | None
-    seconds_left: float | None
     dead_letters: int
 
 
@@ -92,13 +89,13 @@ class Overview:
     calls: EndpointCalls
 
 
-def overview(interval: Interval, wanted: int | None) -> Overview:
+def overview(interval: Interval) -> Overview:
     services = interval.sums("soliloquy_lanes", "service")
     roles = interval.sums("soliloquy_model_answers_total", "role")
     return Overview(
         processes=len(interval.after.samples),
         silent=interval.after.silent,
-        conversations=_conversations(interval, wanted),
+        conversations=_conversations(interval),
         stages=[_stage(interval, service) for service in services],
         sandbox=_sandbox(interval),
         roles=[_role(interval, role) for role in roles],
@@ -106,10 +103,8 @@ def overview(interval: Interval, wanted: int | None) -> Overview:
     )
 
 
-def _conversations(interval: Interval, wanted: int | None) -> ConversationCounts:
+def _conversations(interval: Interval) -> ConversationCounts:
     finished = "soliloquy_conversations_finished_total"
-    accepted = int(interval.value(finished, outcome="accepted"))
-    rate = interval.rate(finished, outcome="accepted")
     # Each process that reads a topic reports all its dead letters.
     letters: dict[str, float] = {}
     for labels, value in interval.series("soliloquy_dead_letters"):
@@ -117,12 +112,10 @@ def _conversations(interval: Interval, wanted: int | None) -> ConversationCounts
     return ConversationCounts(
         under_way=int(interval.value("soliloquy_conversations_under_way")),
         limit=int(interval.value("soliloquy_admission_limit")),
-        accepted=accepted,
+        accepted=int(interval.value(finished, outcome="accepted")),
         rejected=int(interval.value(finished, outcome="rejected")),
-        rate=rate,
+        rate=interval.rate(finished, outcome="accepted"),
         turn_seconds=interval.mean("soliloquy_turn_seconds"),
-        wanted=wanted,
-        seconds_left=max(wanted - accepted, 0) / rate if wanted and rate else None,
         dead_letters=int(sum(letters.values())),
     )
 

@@ -55,12 +55,10 @@ def view(overview: Overview, width: int) -> RenderableType:
 
 
 def _conversations(now: ConversationCounts) -> list[Text]:
-    words = [_words("accepted", f"{now.accepted:,}" + (f" of {now.wanted:,}" if now.wanted else ""), "bold green")]
+    words = [_words("accepted", f"{now.accepted:,}", "bold green")]
     words.append(_words("rejected", f"{now.rejected:,} ({_share(now.rejected, now.accepted + now.rejected)})"))
     if now.rate is not None:
         words.append(_words("a minute", f"{60 * now.rate:,.0f}"))
-    if now.wanted:
-        words.append(_words("left", _duration(now.seconds_left)))
     words.append(_words("under way", f"{now.under_way} of {now.limit}" if now.limit else "none"))
     if now.turn_seconds is not None:
         words.append(_words("an answer", _duration(now.turn_seconds)))

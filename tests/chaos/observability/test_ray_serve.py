@@ -40,7 +40,7 @@ def watcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     folder = tmp_path_factory.mktemp("ray")
     grpc, http, own = (free_port() for _ in range(3))
     serve = ["model", "serve", "--grpc", f"127.0.0.1:{grpc}", "--http", f"127.0.0.1:{http}", "--latency", "20ms"]
-    autoscaled = ["--min-replicas", "1", "--max-replicas", "2"]
+    autoscaled = ["--replicas", "1", "--max-replicas", "2"]
     log = folder / "serve.log"
     service = processes.start([SOLILOQUY, *serve, *autoscaled], log)
     try:

@@ -12,7 +12,7 @@ from aiokafka import errors
 from soliloquy.runtime.events import first_event
 from soliloquy.runtime.transports.kafka.connection import described, reach
 from soliloquy.runtime.transports.kafka.layout import apply, check, plan
-from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable, Mechanism
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationStarted
@@ -22,7 +22,7 @@ from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
 
 TOPIC = "conversation.started"
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+MECHANISMS: tuple[Mechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 @pytest.fixture(scope="module")
@@ -106,12 +106,12 @@ async def test_a_password_in_the_clear(in_the_clear: KafkaSettings) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_a_password_over_tls(guarded: KafkaSettings, mechanism: str) -> None:
+async def test_a_password_over_tls(guarded: KafkaSettings, mechanism: Mechanism) -> None:
     await works(replace(guarded, mechanism=mechanism))
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_a_wrong_password_is_said_with_the_name_of_the_user(guarded: KafkaSettings, mechanism: str) -> None:
+async def test_a_wrong_password_is_said_with_the_name_of_the_user(guarded: KafkaSettings, mechanism: Mechanism) -> None:
     line = await refused(replace(guarded, mechanism=mechanism, password="wrong"))
     assert f"does not take the user {guarded.username!r} with this password" in line
     assert "wrong" not in line
@@ -119,26 +119,26 @@ async def test_a_wrong_password_is_said_with_the_name_of_the_user(guarded: Kafka
 
 async def test_an_authority_that_did_not_sign_is_not_trusted(encrypted: KafkaSettings, strangers_ca: Path) -> None:
     assert "not trusted" in (line := await refused(replace(encrypted, ca_file=strangers_ca)))
-    assert "--kafka-ca-file" in line
-    assert "--kafka-ca-file" in await refused(replace(encrypted, ca_file=None))
+    assert "SOLILOQUY_KAFKA_CA_FILE" in line
+    assert "SOLILOQUY_KAFKA_CA_FILE" in await refused(replace(encrypted, ca_file=None))
 
 
 async def test_a_client_certificate_that_is_missing_is_asked_for(mutual: KafkaSettings) -> None:
-    assert "--kafka-certificate-file" in await refused(replace(mutual, certificate_file=None, key_file=None))
+    assert "SOLILOQUY_KAFKA_CERTIFICATE_FILE" in await refused(replace(mutual, certificate_file=None, key_file=None))
 
 
 async def test_a_plain_client_of_a_tls_broker_is_told_so(encrypted: KafkaSettings, guarded: KafkaSettings) -> None:
-    assert "speaks TLS: use --kafka-security SSL" in await refused(KafkaSettings(bootstrap=encrypted.bootstrap))
+    assert "speaks TLS: set SOLILOQUY_KAFKA_SECURITY=SSL" in await refused(KafkaSettings(bootstrap=encrypted.bootstrap))
     plain = replace(guarded, security="SASL_PLAINTEXT")
-    assert "speaks TLS: use --kafka-security SASL_SSL" in await refused(plain)
+    assert "speaks TLS: set SOLILOQUY_KAFKA_SECURITY=SASL_SSL" in await refused(plain)
 
 
 async def test_a_tls_client_of_a_plain_broker_is_told_so(kafka: str, in_the_clear: KafkaSettings) -> None:
     bootstrap = kafka.split(",")[0]
-    assert "does not speak TLS: use --kafka-security PLAINTEXT" in await refused(
+    assert "does not speak TLS: set SOLILOQUY_KAFKA_SECURITY=PLAINTEXT" in await refused(
         KafkaSettings(bootstrap=bootstrap, security="SSL")
     )
-    assert "does not speak TLS: use --kafka-security SASL_PLAINTEXT" in await refused(
+    assert "does not speak TLS: set SOLILOQUY_KAFKA_SECURITY=SASL_PLAINTEXT" in await refused(
         replace(in_the_clear, security="SASL_SSL")
     )
 
@@ -152,7 +152,7 @@ async def test_a_client_without_a_password_is_told_that_one_is_wanted(
 
 async def test_a_password_that_nobody_asks_for_is_said(encrypted: KafkaSettings) -> None:
     line = await refused(replace(encrypted, security="SASL_SSL", username="alice", password="secret"))
-    assert "asks for no password: use --kafka-security SSL" in line
+    assert "asks for no password: set SOLILOQUY_KAFKA_SECURITY=SSL" in line
 
 
 async def test_one_broker_that_answers_is_enough(encrypted: KafkaSettings) -> None:
@@ -219,22 +219,28 @@ def test_what_kafka_refuses_later_on_is_one_line_too(error: Exception, complaint
 
 
 def test_the_command_says_it_in_one_line_and_never_the_password(guarded: KafkaSettings) -> None:
-    reach = ["--kafka", guarded.bootstrap, "--kafka-security", "SASL_SSL", "--kafka-username", guarded.username]
-    trust = ["--kafka-ca-file", str(guarded.ca_file)]
+    login = {"SECURITY": "SASL_SSL", "USERNAME": guarded.username}
+    trust = {"CA_FILE": str(guarded.ca_file)}
 
-    def topics(*options: str, password: str) -> tuple[int, str]:
-        environment = {"SOLILOQUY_KAFKA_PASSWORD": password}
-        result = said([SOLILOQUY, "topics", "apply", "--replication", "1", *reach, *options], environment=environment)
+    def topics(variables: dict[str, str], *, password: str) -> tuple[int, str]:
+        chosen = {**login, **variables, "PASSWORD": password}
+        environment = {f"SOLILOQUY_KAFKA_{name}": value for name, value in chosen.items()}
+        command = [SOLILOQUY, "topics", "apply", "--replication", "1", "--kafka", guarded.bootstrap]
+        result = said(command, environment=environment)
         assert password not in result.stdout + result.stderr
         return result.returncode, result.stderr
 
-    assert topics(*trust, password=guarded.password) == (0, "")
-    for options, password, complaint in (
+    assert topics(trust, password=guarded.password) == (0, "")
+    for variables, password, complaint in (
         (trust, "not-this-one", "with this password"),
-        ([], guarded.password, "--kafka-ca-file"),
-        ([*trust, "--kafka-security", "SASL_PLAINTEXT"], guarded.password, "--kafka-ca-file requires --kafka-security"),
+        ({}, guarded.password, "SOLILOQUY_KAFKA_CA_FILE"),
+        (
+            {**trust, "SECURITY": "SASL_PLAINTEXT"},
+            guarded.password,
+            "SOLILOQUY_KAFKA_CA_FILE requires SOLILOQUY_KAFKA_SECURITY",
+        ),
     ):
-        status, line = topics(*options, password=password)
+        status, line = topics(variables, password=password)
         assert status == 2
         assert complaint in line
         assert len(line.splitlines()) == 1

@@ -109,8 +109,7 @@ async def test_a_service_without_its_broker_is_not_ready_says_why_and_can_be_end
             async with asyncio.timeout(grace + 5):
                 await student.terminated()
         probed = f"127.0.0.1:{free_ports(1)[0]}"
-        waiting = ("service", "student", "--kafka-wait", "120s", "--http", probed)
-        async with running(*waiting, kafka=settings) as student:
+        async with running("service", "student", "--http", probed, kafka=settings, wait="120s") as student:
 
             async def waits() -> bool:
                 with contextlib.suppress(OSError):
@@ -159,9 +158,9 @@ async def test_the_executor_takes_jobs_of_other_programs_beside_its_topic(topics
         assert await executor.terminated() == (0, [])
 
 
-def refused(*arguments: str | Path, kafka: KafkaSettings) -> str:
+def refused(*arguments: str | Path, kafka: KafkaSettings, wait: str = "0s") -> str:
     reach = ("--kafka", kafka.bootstrap, "--kafka-prefix", kafka.prefix)
-    result = said([SOLILOQUY, *map(str, arguments), *reach])
+    result = said([SOLILOQUY, *map(str, arguments), *reach], environment={"SOLILOQUY_KAFKA_WAIT": wait})
     [line] = result.stderr.splitlines()
     assert result.returncode == 2, line
     return line
@@ -170,9 +169,13 @@ def refused(*arguments: str | Path, kafka: KafkaSettings) -> str:
 def test_what_cannot_be_done_is_one_line_with_status_2(kafka: str, tmp_path: Path) -> None:
     nowhere = KafkaSettings(bootstrap="127.0.0.1:1", prefix="x")
     bare = KafkaSettings(bootstrap=kafka, prefix="bare-")
-    for command in (("service", "student"), ("service", "student", "--kafka-wait", "1s"), ("up", "--data", tmp_path)):
-        assert "refuses connections" in refused(*command, kafka=nowhere)
-        assert "soliloquy topics apply" in refused(*command, kafka=bare)
+    for command, wait in (
+        (("service", "student"), "0s"),
+        (("service", "student"), "1s"),
+        (("up", "--data", tmp_path), "0s"),
+    ):
+        assert "refuses connections" in refused(*command, kafka=nowhere, wait=wait)
+        assert "soliloquy topics apply" in refused(*command, kafka=bare, wait=wait)
     assert "'alchemy' is neither" in refused("service", "tutor", "--problems", "alchemy", kafka=bare)
     (tmp_path / "file").touch()
     assert "cannot be written" in refused("service", "collector", "--data", tmp_path / "file" / "inside", kafka=bare)

@@ -55,11 +55,11 @@ async def told(registry: Registry, port: int, *arguments: str) -> Result:
 
 async def test_adapters_come_and_go_under_load_without_a_lost_request(port: int, registry: Registry) -> None:
     first, other = registry.versions()
-    begun = await told(registry, port, "activate", first.id, "--canaries", "1", "--readable", "0")
+    begun = await told(registry, port, "activate", first.id, "--readable", "0")
     assert (begun.exit_code, begun.output) == (0, f"active: {first.id}\n")
     async with Asking(port=port, adapter="tutor") as asking:
         assert set(await asking.more()) == {first.digest}
-        await told(registry, port, "activate", other.id, "--canaries", "1", "--readable", "0")
+        await told(registry, port, "activate", other.id, "--readable", "0")
         assert set(await asking.more()) == {other.digest}
         back = await told(registry, port, "rollback", "tutor")
         assert set(await asking.more()) == {first.digest}

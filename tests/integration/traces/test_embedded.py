@@ -43,12 +43,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     troubles = (
         "--noise",
         "real",
-        "--throttled",
-        "0.1",
-        "--failed",
-        "0.05",
-        "--malformed",
-        "0.05",
+        "--fault=throttled=0.1",
+        "--fault=failed=0.05",
+        "--fault=malformed=0.05",
         "--retry-after",
         "0",
     )

@@ -7,8 +7,9 @@ import click
 import pytest
 import yaml
 
+from soliloquy.cli.kafka_options import PASSWORD_FILE, VARIABLES
 from soliloquy.cli.main import commands
-from soliloquy.cli.service import _SPEAKERS
+from soliloquy.cli.service import _SPEAKERS, KAFKA_WAIT
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES
 from tests.chart.render import CHART, Document, Values
@@ -68,7 +69,8 @@ def test_every_variable_is_one_that_its_command_reads() -> None:
     for _, pod in pods(objects(ALL, SECURED, {"model": {"engine": "openai", "baseUrl": "https://api.example.com/v1"}})):
         for each in pod["spec"]["containers"]:
             found, _ = command(each["args"])
-            known = {option.envvar for option in found.params if isinstance(option, click.Option)}
+            known = {KAFKA_WAIT, PASSWORD_FILE, *VARIABLES}
+            known |= {str(option.envvar) for option in found.params if isinstance(option, click.Option)}
             assert {name for name in environment(each) if name.startswith("SOLILOQUY_")} <= known
             seen.add(found.name)
     assert seen == {*SERVICES, "gateway", "apply", "generate"}

@@ -10,17 +10,17 @@ from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings
 
-ALICE = ["--kafka-security", "SASL_SSL", "--kafka-username", "alice"]
+ALICE = {"KAFKA_SECURITY": "SASL_SSL", "KAFKA_USERNAME": "alice"}
 
 
 class Asked:
     """A command that takes the options, and what it was handed."""
 
-    def __init__(self, *, required: bool = False, member: bool = False) -> None:
+    def __init__(self, *, required: bool = False) -> None:
         self.settings: list[KafkaSettings | None] = []
 
         @click.command()
-        @kafka_options(required=required, member=member)
+        @kafka_options(required=required)
         @click.option("--quiet", is_flag=True)
         def command(*, kafka: KafkaSettings | None, quiet: bool) -> None:
             self.settings.append(kafka)
@@ -33,7 +33,7 @@ class Asked:
 
 
 def handed(*arguments: str, **environment: str) -> KafkaSettings | None:
-    asked = Asked(member=True)
+    asked = Asked()
     result = asked.run(*arguments, **environment)
     assert result.exit_code == 0, result.output
     [settings] = asked.settings
@@ -41,7 +41,7 @@ def handed(*arguments: str, **environment: str) -> KafkaSettings | None:
 
 
 def refused(*arguments: str, **environment: str) -> str:
-    asked = Asked(member=True)
+    asked = Asked()
     result = asked.run(*arguments, **environment)
     assert asked.settings == []
     if isinstance(result.exception, Failure):
@@ -80,7 +80,7 @@ def test_what_is_no_address_is_named(text: str) -> None:
     assert "use HOST:PORT, e.g. 127.0.0.1:9092" in refused("--kafka", text)
 
 
-def test_every_option_can_be_in_the_environment(password_file: Path) -> None:
+def test_the_environment_says_how_to_log_in(password_file: Path) -> None:
     settings = handed(
         KAFKA="k:9092",
         KAFKA_SECURITY="SASL_PLAINTEXT",
@@ -106,55 +106,57 @@ def test_the_command_line_wins_over_the_environment() -> None:
 
 
 def test_a_password_comes_from_the_environment_or_from_a_file(password_file: Path) -> None:
-    reach = ["--kafka", "k:1", *ALICE]
-    by_environment = handed(*reach, KAFKA_PASSWORD="hunter2")
-    by_file = handed(*reach, "--kafka-password-file", str(password_file), KAFKA_PASSWORD="hunter2")
+    by_environment = handed("--kafka", "k:1", **ALICE, KAFKA_PASSWORD="hunter2")
+    by_file = handed("--kafka", "k:1", **ALICE, KAFKA_PASSWORD_FILE=str(password_file), KAFKA_PASSWORD="hunter2")
     assert by_environment is not None
     assert by_file is not None
     assert (by_environment.password, by_file.password) == ("hunter2", "s=cr, t")
 
 
 def test_a_password_is_neither_an_option_nor_shown() -> None:
-    assert "No such option" in refused("--kafka", "k:1", *ALICE, "--kafka-password", "hunter2")
-    settings = handed("--kafka", "k:1", *ALICE, KAFKA_PASSWORD="hunter2")
+    assert "No such option" in refused("--kafka", "k:1", "--kafka-password", "hunter2", **ALICE)
+    settings = handed("--kafka", "k:1", **ALICE, KAFKA_PASSWORD="hunter2")
     assert "alice" in repr(settings)
     assert "hunter2" not in repr(settings)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("variables", "complaint"),
     [
-        (["--kafka-username", "alice"], "--kafka-username requires --kafka-security SASL_SSL, not PLAINTEXT"),
-        (["--kafka-mechanism", "SCRAM-SHA-256"], "--kafka-mechanism requires --kafka-security SASL_SSL"),
-        (["--kafka-ca-file", __file__], "--kafka-ca-file requires --kafka-security SSL or SASL_SSL, not PLAINTEXT"),
+        ({"USERNAME": "alice"}, "KAFKA_USERNAME requires SOLILOQUY_KAFKA_SECURITY=SASL_SSL, not PLAINTEXT"),
+        ({"MECHANISM": "SCRAM-SHA-256"}, "KAFKA_MECHANISM requires SOLILOQUY_KAFKA_SECURITY=SASL_SSL"),
+        ({"CA_FILE": __file__}, "KAFKA_CA_FILE requires SOLILOQUY_KAFKA_SECURITY=SSL or SASL_SSL, not PLAINTEXT"),
+        ({"CERTIFICATE_FILE": __file__}, "KAFKA_CERTIFICATE_FILE requires SOLILOQUY_KAFKA_SECURITY=SSL or SASL_SSL"),
+        ({"SECURITY": "SSL", "KEY_FILE": __file__}, "KAFKA_KEY_FILE requires SOLILOQUY_KAFKA_CERTIFICATE_FILE"),
+        ({"SECURITY": "SASL_SSL"}, "requires SOLILOQUY_KAFKA_USERNAME"),
         (
-            ["--kafka-certificate-file", __file__],
-            "--kafka-certificate-file requires --kafka-security SSL or SASL_SSL",
+            {"SECURITY": "SASL_SSL", "USERNAME": "alice"},
+            "requires SOLILOQUY_KAFKA_PASSWORD or SOLILOQUY_KAFKA_PASSWORD_FILE",
         ),
         (
-            ["--kafka-security", "SSL", "--kafka-key-file", __file__],
-            "--kafka-key-file requires --kafka-certificate-file",
+            {"SECURITY": "SSL", "CA_FILE": "missing.pem"},
+            "missing.pem holds no certificate of an authority (No such file",
         ),
-        (["--kafka-security", "SASL_SSL"], "requires --kafka-username"),
-        (ALICE, "requires --kafka-password-file, or a password in SOLILOQUY_KAFKA_PASSWORD"),
-        (["--kafka-security", "SSL", "--kafka-ca-file", "missing.pem"], "'missing.pem' does not exist"),
-        (["--kafka-security", "SSL", "--kafka-ca-file", __file__], "holds no certificate of an authority"),
-        (["--kafka-security", "SSL", "--kafka-certificate-file", __file__], "are no certificate and its key"),
-        (["--kafka-security", "TLS"], "'TLS' is not one of"),
-        (["--kafka-prefix", "a b"], "invalid prefix 'a b'"),
+        ({"SECURITY": "SSL", "CA_FILE": __file__}, "holds no certificate of an authority"),
+        ({"SECURITY": "SSL", "CERTIFICATE_FILE": __file__}, "are no certificate and its key"),
+        ({"SECURITY": "TLS"}, "SOLILOQUY_KAFKA_SECURITY 'TLS': Input should be 'PLAINTEXT', 'SSL'"),
     ],
-    ids=lambda value: " ".join(value).replace(__file__, "FILE") if isinstance(value, list) else "",
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )
-def test_options_that_do_not_fit_together_are_named(arguments: list[str], complaint: str) -> None:
-    assert complaint in refused("--kafka", "k:1", *arguments)
+def test_variables_that_do_not_fit_together_are_named(variables: dict[str, str], complaint: str) -> None:
+    environment = {f"KAFKA_{name}": value for name, value in variables.items()}
+    assert complaint in refused("--kafka", "k:1", **environment)
+
+
+def test_a_prefix_that_kafka_would_not_take_is_named() -> None:
+    assert "invalid prefix 'a b'" in refused("--kafka", "k:1", "--kafka-prefix", "a b")
 
 
 def test_a_password_for_a_kafka_that_takes_none_is_not_dropped_in_silence() -> None:
-    assert "a password requires --kafka-security SASL_SSL, not SSL" in refused(
-        "--kafka", "k:1", "--kafka-security", "SSL", KAFKA_PASSWORD="hunter2"
+    assert "KAFKA_PASSWORD requires SOLILOQUY_KAFKA_SECURITY=SASL_SSL, not SSL" in refused(
+        "--kafka", "k:1", KAFKA_SECURITY="SSL", KAFKA_PASSWORD="hunter2"
     )
 
 
-def test_an_option_without_the_kafka_it_is_about_is_named() -> None:
-    assert "--kafka-username requires --kafka" in refused("--kafka-username", "alice")
+def test_variables_without_a_kafka_name_none() -> None:
     assert handed(KAFKA_USERNAME="alice") is None

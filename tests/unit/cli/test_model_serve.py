@@ -24,8 +24,7 @@ def refusal(*arguments: str) -> str:
         (["--adapter", "a=x", "--adapter", "a=y"], "duplicate adapter name 'a'"),
         (["--model", "nowhere"], "Directory 'nowhere' does not exist"),
         (["--grpc", "127.0.0.1:0", "--http", "127.0.0.2:0"], "must be on the same host"),
-        (["--replicas", "2", "--max-replicas", "3"], "--replicas cannot be used with"),
-        (["--min-replicas", "3", "--max-replicas", "2"], "--min-replicas 3 is larger than --max-replicas 2"),
+        (["--replicas", "3", "--max-replicas", "2"], "--replicas 3 is larger than --max-replicas 2"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

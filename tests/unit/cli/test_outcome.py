@@ -2,7 +2,7 @@
 
 import json
 
-from soliloquy.cli import outcome
+from soliloquy.cli.sandbox import outcome_json, outcome_lines
 from soliloquy.v1.sandbox_pb2 import (
     LANE_FAST,
     LANE_SINGLE_USE,
@@ -32,7 +32,7 @@ _DONE = Execution(
 
 
 def test_a_person_reads_values_output_and_where_it_ran() -> None:
-    assert list(outcome.lines(_DONE)) == [
+    assert list(outcome_lines(_DONE)) == [
         "ok",
         "reach = 13.8",
         "right = True  (recomputed on the host)",
@@ -46,7 +46,7 @@ def test_a_person_reads_values_output_and_where_it_ran() -> None:
 
 
 def test_a_program_reads_the_same_as_json() -> None:
-    report = json.loads(json.dumps(outcome.as_json(_DONE)))
+    report = json.loads(json.dumps(outcome_json(_DONE)))
     assert report["values"] == {"reach": 13.8, "right": True, "digits": "9" * 5_000, "nothing": "nan"}
     assert (report["status"], report["lane"], report["recomputed"]) == ("ok", "fast", ["right"])
 
@@ -55,15 +55,15 @@ def test_an_error_names_its_line_and_a_job_that_ran_nowhere_has_no_lane() -> Non
     failed = Execution(
         status=STATUS_ERROR, error="NameError: x", error_line=3, lane=LANE_SINGLE_USE, isolation="gvisor"
     )
-    first, last = outcome.lines(failed)
+    first, last = outcome_lines(failed)
     assert first == "error: NameError: x (line 3)"
     assert last.startswith("single-use lane")
-    assert list(outcome.lines(Execution(status=STATUS_ERROR, error="there is no code"))) == ["error: there is no code"]
+    assert list(outcome_lines(Execution(status=STATUS_ERROR, error="there is no code"))) == ["error: there is no code"]
 
 
 def test_a_job_cannot_steer_the_terminal() -> None:
     hostile = "\x1b[2J\x1b]0;owned\x07\x9b1m\r\u202e"
     value = NamedValue(name="x", value=Value(unserialisable=hostile))
-    shown = "\n".join(outcome.lines(Execution(status=STATUS_ERROR, error=hostile, stdout=hostile, values=[value])))
+    shown = "\n".join(outcome_lines(Execution(status=STATUS_ERROR, error=hostile, stdout=hostile, values=[value])))
     assert all(char.isprintable() or char == "\n" for char in shown)
     assert shown.count("\\x1b[2J") == 3

@@ -43,7 +43,7 @@ soliloquy_conversations_finished_total{recipe="soliloquy",outcome="rejected"} 10
 LATER = STUDENT.replace("} 100\n", "} 150\n").replace("} 50\n", "} 52\n")
 
 
-def told(*, wanted: int | None = None) -> Overview:
+def told() -> Overview:
     """Scrapes two processes of a service and a collector, ten seconds apart; one process has died in between."""
     before = Scrape(
         at=0, samples={"student-0": read(STUDENT), "student-1": read(STUDENT), "collector": read(COLLECTOR)}
@@ -54,7 +54,7 @@ def told(*, wanted: int | None = None) -> Overview:
         samples={"student-0": read(LATER), "collector": read(more)},
         silent={"student-1": "127.0.0.1:9101 does not answer (Connection refused)"},
     )
-    return overview(Interval(before=before, after=after), wanted)
+    return overview(Interval(before=before, after=after))
 
 
 def shown(now: Overview, width: int) -> str:
@@ -70,11 +70,6 @@ def test_a_stage_is_summed_over_partitions_and_its_pace_is_of_the_time_between_t
     assert (student.rate, student.works_seconds, student.waits_seconds) == (5, 2 / 50, None)
 
 
-def test_time_left_follows_from_what_is_wanted_and_the_pace() -> None:
-    assert told(wanted=100).conversations.seconds_left == 60
-    assert told().conversations.seconds_left is None
-
-
 def test_what_a_process_counts_anew_after_a_restart_is_not_taken_back() -> None:
     again = STUDENT.replace("} 100\n", "} 20\n")
     span = Interval(
@@ -86,12 +81,12 @@ def test_what_a_process_counts_anew_after_a_restart_is_not_taken_back() -> None:
 
 def test_a_topic_that_two_services_read_has_its_letters_once() -> None:
     both = Scrape(at=0, samples={"one": read(STUDENT), "other": read(STUDENT.replace('"student"', '"tutor"'))})
-    assert overview(Interval(before=both, after=both), None).conversations.dead_letters == 2
+    assert overview(Interval(before=both, after=both)).conversations.dead_letters == 2
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_no_line_is_cut_or_wrapped_in_a_table_of_any_width(width: int) -> None:
-    lines = shown(told(wanted=100), width).splitlines()
+    lines = shown(told(), width).splitlines()
     assert all(len(line) <= width for line in lines)
     assert "…" not in "".join(lines)
     header = next(line for line in lines if line.startswith("service"))
@@ -110,11 +105,10 @@ def test_what_is_wrong_is_said_in_words() -> None:
 
 
 def test_times_are_told_as_people_tell_them() -> None:
-    left = {
-        seconds: replace(told(wanted=9).conversations, seconds_left=seconds) for seconds in (0.0123, 3.44, 61, 7800)
-    }
-    lines = [shown(replace(told(), conversations=now), 200) for now in left.values()]
-    for line, words in zip(lines, ("left 12 ms", "left 3.4 s", "left 1 min", "left 2 h 10 min"), strict=True):
+    answers = [replace(told().conversations, turn_seconds=seconds) for seconds in (0.0123, 3.44, 61, 7800)]
+    lines = [shown(replace(told(), conversations=now), 200) for now in answers]
+    times = ("an answer 12 ms", "an answer 3.4 s", "an answer 1 min", "an answer 2 h 10 min")
+    for line, words in zip(lines, times, strict=True):
         assert words in line
 
 

@@ -119,29 +119,30 @@ def _known(error: BaseException, settings: KafkaSettings, *, opening: bool) -> s
     who = f"the user {settings.username!r}" if settings.sasl else "this client"
     match error:
         case errors.SaslAuthenticationFailed():
-            return f"does not take {who} with this password: check --kafka-username and the password"
+            return f"does not take {who} with this password: check SOLILOQUY_KAFKA_USERNAME and the password"
         case errors.UnsupportedSaslMechanismError():
-            return f"does not take passwords by {settings.mechanism}: choose another --kafka-mechanism"
+            return f"does not take passwords by {settings.mechanism}: choose another SOLILOQUY_KAFKA_MECHANISM"
         case errors.IllegalSaslStateError():
-            return f"asks for no password: use --kafka-security {settings.security.removeprefix('SASL_')}"
+            return f"asks for no password: set SOLILOQUY_KAFKA_SECURITY={settings.security.removeprefix('SASL_')}"
         case ssl.SSLCertVerificationError():
             return (
                 f"has a certificate that is not trusted ({error.verify_message.rstrip('.')}): "
-                "name the authority that signed it with --kafka-ca-file"
+                "name the authority that signed it in SOLILOQUY_KAFKA_CA_FILE"
             )
         case ssl.SSLError() if "ALERT" in (error.reason or "") and "CERTIFICATE" in (error.reason or ""):
             return (
                 "asks for a client certificate that it trusts: "
-                "name one with --kafka-certificate-file and its key with --kafka-key-file"
+                "name one in SOLILOQUY_KAFKA_CERTIFICATE_FILE and its key in SOLILOQUY_KAFKA_KEY_FILE"
             )
         case ssl.SSLError() | ConnectionResetError() | ConnectionAbortedError() if opening and settings.tls:
-            return f"does not speak TLS: use --kafka-security {settings.security.replace('SSL', 'PLAINTEXT')}"
+            security = settings.security.replace("SSL", "PLAINTEXT")
+            return f"does not speak TLS: set SOLILOQUY_KAFKA_SECURITY={security}"
         case asyncio.IncompleteReadError() if (error.expected or 0) >> 24 == _TLS_ALERT:
-            return f"speaks TLS: use --kafka-security {settings.security.replace('PLAINTEXT', 'SSL')}"
+            return f"speaks TLS: set SOLILOQUY_KAFKA_SECURITY={settings.security.replace('PLAINTEXT', 'SSL')}"
         case asyncio.IncompleteReadError() if error.partial:
             return "does not speak as a Kafka does: check --kafka"
         case asyncio.IncompleteReadError() if not settings.sasl:
-            return "hung up: it is ending, or it wants a user name and a password (--kafka-security SASL_SSL)"
+            return "hung up: it is ending, or it wants a user name and a password (SOLILOQUY_KAFKA_SECURITY=SASL_SSL)"
         case errors.NodeNotReadyError():
             return "answers, but a broker that it names does not: check the brokers' advertised.listeners"
         case (

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
+
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 
 class KafkaUnavailable(Exception):
@@ -12,10 +15,9 @@ class KafkaUnavailable(Exception):
 class KafkaSettings:
     # HOST:PORT, or several separated by commas.
     bootstrap: str
-    # PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
-    security: str = "PLAINTEXT"
-    # PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, if security is SASL_*.
-    mechanism: str = "PLAIN"
+    security: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    # If security is SASL_*.
+    mechanism: Mechanism = "PLAIN"
     username: str = ""
     password: str = field(default="", repr=False)
     # The CA that signed the brokers' certificates; None trusts the system's CAs.
