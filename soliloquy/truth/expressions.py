@@ -120,7 +120,8 @@ def _calculation(node: ast.expr) -> Calculation:
     """Builds one closure per node; raises BadExpression for a node that is not whitelisted."""
     match node:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            return _binary(OPERATORS[type(op)], _calculation(left), _calculation(right))
+            binary, first, second = OPERATORS[type(op)], _calculation(left), _calculation(right)
+            return lambda values: binary(first(values), second(values))
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return _constant(number)
         case ast.Name(id="math"):
@@ -150,10 +151,6 @@ def _constant(number: float) -> Calculation:
     if not math.isfinite(constant):
         raise BadExpression("a number is too large")
     return lambda values: constant
-
-
-def _binary(function: Callable[[float, float], float], left: Calculation, right: Calculation) -> Calculation:
-    return lambda values: function(left(values), right(values))
 
 
 SIGNS: dict[type[ast.operator], tuple[str, int]] = {

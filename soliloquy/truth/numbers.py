@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -55,19 +55,13 @@ class Number:
 @lru_cache(256)
 def numbers_in(text: str) -> Sequence[Number]:
     """Returns every number of a text, in order, including powers of ten, fractions and numbers in words."""
-    return tuple(_numbers(_OR_WORD.finditer(text) if has_any(text) else _NUMBER.finditer(text)))
+    matches = (_OR_WORD if has_any(text) else _NUMBER).finditer(text)
+    return tuple(filter(None, map(_number, matches)))
 
 
 def numbers_in_digits(text: str) -> Iterator[Number]:
     """Ignores numbers in words, which are more often pronouns than numbers."""
-    return _numbers(_NUMBER.finditer(text))
-
-
-def _numbers(matches: Iterable[re.Match[str]]) -> Iterator[Number]:
-    for found in matches:
-        number = _number(found)
-        if number is not None:
-            yield number
+    return filter(None, map(_number, _NUMBER.finditer(text)))
 
 
 def _number(found: re.Match[str]) -> Number | None:

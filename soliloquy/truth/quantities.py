@@ -1,6 +1,5 @@
 """Parses numbers with their units."""
 
-import functools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -26,6 +25,10 @@ _FORMULA = re.compile(r"\$([^$]*[\\=^_][^$]*)\$")
 _OPERAND = r"\(*\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
 _CALCULATION = re.compile(rf"(?<![\w.^]){_OPERAND}(?:\s?[-+−*×·⋅/]\s?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
 _CURRENCIES = tuple("$€£")
+# The kinds of units that people combine.
+_COMBINED_KINDS = {unit("s").kind, unit("$").kind, unit("m").kind}
+# The unit of the second part in "2 minutes 25".
+_SMALLER_UNITS = {unit("min").measure: unit("s"), unit("h").measure: unit("min"), unit("$").measure: unit("ct")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,9 @@ def _in_python(calculation: str) -> str:
 
 def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> WrittenQuantity | None:
     """Combines two parts of one quantity, such as hours and minutes, or dollars and cents."""
-    if before.unit is None or before.unit.kind not in _compound_kinds() or between.strip() not in ("", "and"):
+    if before.unit is None or before.unit.kind not in _COMBINED_KINDS or between.strip() not in ("", "and"):
         return None
-    smaller = rest.unit or (_smaller_units().get(before.unit.measure) if not rest.word.endswith("s") else None)
+    smaller = rest.unit or (_SMALLER_UNITS.get(before.unit.measure) if not rest.word.endswith("s") else None)
     if smaller is None or smaller.kind != before.unit.kind or smaller.factor >= before.unit.factor:
         return None
     scale = smaller.factor / before.unit.factor
@@ -92,18 +95,6 @@ def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> Wr
         return None
     value = before.value + rest.value * scale
     return replace(before, value=value, half=rest.half * scale, digits=EXACT, end=rest.end)
-
-
-@functools.cache
-def _compound_kinds() -> set[str]:
-    """The kinds of units that people combine."""
-    return {unit("s").kind, unit("$").kind, unit("m").kind}
-
-
-@functools.cache
-def _smaller_units() -> dict[str, Unit]:
-    """The unit of the second part in "2 minutes 25"."""
-    return {unit("min").measure: unit("s"), unit("h").measure: unit("min"), unit("$").measure: unit("ct")}
 
 
 def _quantities(text: str) -> Iterator[WrittenQuantity]:

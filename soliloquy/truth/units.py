@@ -70,20 +70,17 @@ class Unit:
 NO_UNIT = Unit("", 1.0)
 
 
-@functools.cache
-def _unit() -> re.Pattern[str]:
-    """Compiles on first use: the 50 ms are wasted in a command that reads no units."""
-    return re.compile(
-        rf"[\s\u00a0\u202f~\\,-]{{0,3}}?(?:"
-        rf"(?P<symbols>(?:1/)?{_FACTOR}(?:\s?[·*⋅/]\s?\(?{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*\)?|{_NEXT})*)"
-        rf"(?P<per>\s+per\s+(?:{_FACTOR}|{_SPELLED}))?"
-        rf"|(?P<words>(?i:{_SPELLED}(?:(?:[\s-]+|\s*/\s*)(?:per\s+|a\s+)?{_SPELLED})*)))"
-    )
+_UNIT = re.compile(
+    rf"[\s\u00a0\u202f~\\,-]{{0,3}}?(?:"
+    rf"(?P<symbols>(?:1/)?{_FACTOR}(?:\s?[·*⋅/]\s?\(?{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*\)?|{_NEXT})*)"
+    rf"(?P<per>\s+per\s+(?:{_FACTOR}|{_SPELLED}))?"
+    rf"|(?P<words>(?i:{_SPELLED}(?:(?:[\s-]+|\s*/\s*)(?:per\s+|a\s+)?{_SPELLED})*)))"
+)
 
 
 def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
     """Returns the unit right after a number and where it ends; None if there is none."""
-    found = _unit().match(text, at)
+    found = _UNIT.match(text, at)
     if found is None:
         return None, at
     if found["symbols"]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from soliloquy.problems.files.prose_solution import unit_at
@@ -14,27 +13,18 @@ _MARKS = re.compile(r"<<[^<>]*>>")
 _SUBQUESTION = " ** "
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AnnotatedSolution:
-    solution: str
-    # None if the text has no marks: the steps are then read out of the prose.
-    steps: list[dict[str, Any]] | None
-    # As written; empty if the text has none.
-    answer: str
+def parse_annotated(text: str) -> tuple[str, list[dict[str, Any]] | None, str]:
+    """Returns the solution without marks, its steps, and the answer as written.
 
-
-def parse_annotated(text: str) -> AnnotatedSolution:
+    The steps are None if the text has no marks: they are then read out of the prose. The answer may be empty.
+    """
     body, answer = _without_answer(text)
     lines = [line.strip() for line in body.splitlines() if line.strip()]
     steps = [step for line in lines for step in _steps_of_line(line)]
     for number, step in enumerate(steps, start=1):
         if "result" in step:
             step["result"] |= {"symbol": f"x{number}", "name": f"result of step {number}"}
-    return AnnotatedSolution(
-        solution=_MARKS.sub("", body).strip(),
-        steps=steps if _MARKS.search(body) else None,
-        answer=answer,
-    )
+    return _MARKS.sub("", body).strip(), steps if _MARKS.search(body) else None, answer
 
 
 def _without_answer(text: str) -> tuple[str, str]:

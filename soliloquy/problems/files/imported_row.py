@@ -32,12 +32,11 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
     answer, worded = _answer(given.get("answer"), given.get("unit"))
     match source.solution:
         case "annotated" if isinstance(given["solution"], str):
-            parts = parse_annotated(given["solution"])
-            fields["solution"] = parts.solution
-            if parts.steps:
-                fields["steps"] = parts.steps
-            if parts.answer:
-                answer, worded = _answer(parts.answer, None)
+            fields["solution"], steps, stated = parse_annotated(given["solution"])
+            if steps:
+                fields["steps"] = steps
+            if stated:
+                answer, worded = _answer(stated, None)
         case "program" if isinstance(given["solution"], str):
             fields["steps"] = steps_from_program(given["solution"])
         case "answer":

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.files.imported_row import import_row
-from soliloquy.problems.files.problem_file import first_complaint
+from soliloquy.problems.files.problem_file import refusal
 from soliloquy.problems.files.problem_from_row import BadField, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
@@ -101,11 +101,8 @@ def _outcome(row: SourceRow | RefusedRow, source_format: SourceFormat) -> tuple[
         return row
     try:
         return import_row(row.cells, source_format)
-    except ValidationError as error:
-        field, _, reason = first_complaint(error).partition(": ")
-        return RefusedRow(place=row.place, field=field, reason=reason)
-    except BadField as bad:
-        return RefusedRow(place=row.place, field=bad.field, reason=" ".join(bad.reason.split()))
+    except (ValidationError, BadField) as error:
+        return refusal(row.place, error)
 
 
 def _repeat(row: ProblemRow, place: str, seen: sqlite3.Connection) -> RefusedRow | None:

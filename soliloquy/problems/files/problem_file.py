@@ -13,7 +13,7 @@ from soliloquy.problems.book import ProblemBook, as_one_line
 from soliloquy.problems.files.problem_from_row import BadField, check_row, problem_from_row, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.lines import TextLine, lines
-from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
 from soliloquy.v1.conversation_pb2 import Problem
 
 Made = TypeVar("Made")
@@ -72,10 +72,8 @@ def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
         try:
             row = ProblemRow.model_validate_json(line.text)
             made = use(row, f"{path.name}:{number}")
-        except ValidationError as error:
-            raise BadProblemFile(f"{path}:{number}: {first_complaint(error)}") from error
-        except BadField as error:
-            raise BadProblemFile(f"{path}:{number}: {' '.join(str(error).split())}") from error
+        except (ValidationError, BadField) as error:
+            raise BadProblemFile(str(refusal(f"{path}:{number}", error))) from error
         for field, value in (("id", problem_id(row)), ("question", as_one_line(row.question))):
             first = line_of.setdefault(f"{field} {value}", number)
             if first != number:
@@ -99,11 +97,13 @@ def text_lines(path: Path) -> Iterator[TextLine]:
         raise BadProblemFile(f"{path}:1: question: the file contains no problem")
 
 
-def first_complaint(error: ValidationError) -> str:
-    """Returns the field and the reason of the first error in one line."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    if first["type"] == "json_invalid":
-        return f"text: not JSON: {first['msg'].removeprefix('Invalid JSON: ')}"
-    field = ".".join(map(str, first["loc"])) or "text"
-    reason = first["msg"].removeprefix("Value error, ")
-    return " ".join(f"{field}: {reason}".split())
+def refusal(place: str, error: ValidationError | BadField) -> RefusedRow:
+    """Returns the field and the reason of the first error of a row, in one line."""
+    if isinstance(error, BadField):
+        field, reason = error.field, error.reason
+    else:
+        first = error.errors(include_url=False, include_context=False)[0]
+        field, reason = ".".join(map(str, first["loc"])) or "text", first["msg"].removeprefix("Value error, ")
+        if first["type"] == "json_invalid":
+            reason = f"not JSON: {reason.removeprefix('Invalid JSON: ')}"
+    return RefusedRow(place=place, field=" ".join(field.split()), reason=" ".join(reason.split()))

@@ -35,14 +35,12 @@ def _calculations(code: str) -> list[dict[str, Any]]:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float() as number)):
                 known[name] = float(number)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as worked):
-                step = _step(name, worked, known, results)
-                step["explanation"] = _comment_above(lines, statement.lineno) or f"Work out the {_words(name)}."
-                steps.append(step)
+                comment = _comment_above(lines, statement.lineno) or f"Work out the {_words(name)}."
+                steps.append({"explanation": comment, **_step(name, worked, known, results)})
                 results.add(name)
             case ast.Return(value=ast.BinOp() as worked):
-                step = _step("answer", worked, known, results)
-                step["explanation"] = _comment_above(lines, statement.lineno) or "Work out the answer."
-                steps.append(step)
+                comment = _comment_above(lines, statement.lineno) or "Work out the answer."
+                steps.append({"explanation": comment, **_step("answer", worked, known, results)})
             case ast.Assign(targets=[ast.Name()], value=ast.Name()) | ast.Return(value=ast.Name()):
                 pass
             case ast.Expr(value=ast.Constant()) | ast.Import(names=[ast.alias(name="math")]):

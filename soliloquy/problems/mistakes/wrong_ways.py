@@ -146,7 +146,4 @@ def _inverse(node: ast.expr) -> ast.expr | None:
 
 
 def _renamed(node: ast.expr, *, symbol: str, original: str) -> ast.expr | None:
-    match node:
-        case ast.Name(id=name) if name == symbol:
-            return ast.Name(original)
-    return None
+    return ast.Name(original) if isinstance(node, ast.Name) and node.id == symbol else None
