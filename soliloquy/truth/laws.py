@@ -45,16 +45,37 @@ class Law:
 
 def law(formula: str) -> Law:
     """Parses a formula with any symbols."""
-    sides = [_read(side, None) for side in formula.split("=")]
+    sides = [expression(side) for side in formula.split("=")]
     read = [side for side in sides if side is not None]
     if len(read) < max(len(sides), 2):
         raise BadExpression(f"the law {formula!r} is not an equation")
     return Law(text=formula, sides=read)
 
 
-def expression(text: str) -> Expression | None:
-    """Parses a calculation such as "3/4 × 100" or "2π"; None if the text is anything else."""
-    return _read(text, None)
+@functools.lru_cache(8192)
+def expression(text: str, symbols: tuple[str, ...] | None = None) -> Expression | None:
+    """Parses a calculation such as "3/4 × 100" or "2π"; None for any other text, or one with other symbols."""
+    plain = re.sub(r"\bmath\.log\b", "ln", text)
+    for sign, python in _PYTHON.items():
+        plain = plain.replace(sign, python)
+    plain = re.sub(r"√\s*(\w+)", r"sqrt(\1)", plain).replace("√", "sqrt")
+    plain = re.sub(r"\bmath\.", "", plain)
+    plain = _SYMBOL.sub(lambda name: _NAMES.get(name[0], name[0]), plain)
+    if symbols is not None:
+        plain = _SYMBOL.sub(lambda name: _split_symbols(name[0], set(symbols)), plain)
+    # Juxtaposition means multiplication: 2 h, (a) (b), m g.
+    plain = re.sub(r"(?<=[\w)])\s+(?=[\w(])|(?<=\d)(?=[^\W\d_(])(?![eE][-+]?\d)|(?<=\))(?=[\w(])", "*", plain.strip())
+    plain = re.sub(r"(?<=\d)(?=\()", "*", plain)
+    for function in _FUNCTIONS:
+        plain = re.sub(rf"\b{function}\*\(", f"{function}(", plain)
+        plain = re.sub(rf"\b{function}\*(\w+)", rf"{function}(\1)", plain)
+        plain = re.sub(rf"\b{function}\(", f"math.{function}(", plain)
+    plain = re.sub(r"\bpi\b", "math.pi", plain)
+    try:
+        found = from_tree(ast.parse(plain.strip(" *"), mode="eval").body)
+    except (SyntaxError, BadExpression, ValueError, RecursionError):
+        return None
+    return found if symbols is None or set(symbols).issuperset(found.symbols) else None
 
 
 def laws_in(text: str) -> Iterator[tuple[str, str]]:
@@ -67,8 +88,8 @@ def law_between(left: str, right: str, symbols: Iterable[str]) -> Law | None:
     """Parses the law within two sides that include words of the sentence; None if that is impossible."""
     known = tuple(sorted(symbols))
     before, after = left.split(), right.split()
-    one = _first(_read(" ".join(before[start:]), known) for start in range(len(before)))
-    other = _first(_read(" ".join(after[:end]), known) for end in range(len(after), 0, -1))
+    one = _first(expression(" ".join(before[start:]), known) for start in range(len(before)))
+    other = _first(expression(" ".join(after[:end]), known) for end in range(len(after), 0, -1))
     return Law(text=f"{left} = {right}", sides=[one, other]) if one and other else None
 
 
@@ -98,32 +119,6 @@ def _is_quantity(text: str) -> bool:
     number, _, rest = text.partition(" ")
     found = next(iter(numbers_in(number)), None)
     return found is not None and found.end == len(number) and " " not in rest and unit_after(rest, 0)[1] == len(rest)
-
-
-@functools.lru_cache(8192)
-def _read(side: str, symbols: tuple[str, ...] | None) -> Expression | None:
-    """Returns None if the text is not arithmetic, or uses a symbol outside of `symbols`."""
-    plain = re.sub(r"\bmath\.log\b", "ln", side)
-    for sign, python in _PYTHON.items():
-        plain = plain.replace(sign, python)
-    plain = re.sub(r"√\s*(\w+)", r"sqrt(\1)", plain).replace("√", "sqrt")
-    plain = re.sub(r"\bmath\.", "", plain)
-    plain = _SYMBOL.sub(lambda name: _NAMES.get(name[0], name[0]), plain)
-    if symbols is not None:
-        plain = _SYMBOL.sub(lambda name: _split_symbols(name[0], set(symbols)), plain)
-    # Juxtaposition means multiplication: 2 h, (a) (b), m g.
-    plain = re.sub(r"(?<=[\w)])\s+(?=[\w(])|(?<=\d)(?=[^\W\d_(])(?![eE][-+]?\d)|(?<=\))(?=[\w(])", "*", plain.strip())
-    plain = re.sub(r"(?<=\d)(?=\()", "*", plain)
-    for function in _FUNCTIONS:
-        plain = re.sub(rf"\b{function}\*\(", f"{function}(", plain)
-        plain = re.sub(rf"\b{function}\*(\w+)", rf"{function}(\1)", plain)
-        plain = re.sub(rf"\b{function}\(", f"math.{function}(", plain)
-    plain = re.sub(r"\bpi\b", "math.pi", plain)
-    try:
-        expression = from_tree(ast.parse(plain.strip(" *"), mode="eval").body)
-    except (SyntaxError, BadExpression, ValueError, RecursionError):
-        return None
-    return expression if symbols is None or set(symbols).issuperset(expression.symbols) else None
 
 
 def _split_symbols(name: str, known: set[str]) -> str:

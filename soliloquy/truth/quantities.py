@@ -150,24 +150,23 @@ def is_same(
         # Two fifths are 40 %.
         share = wanted.kind == "dimensionless" and written.digits == EXACT and abs(written.value) <= 1
         told = written.value / wanted.factor if share else written.value
-        return _near(written, value, told, written.half, tolerance, least_digits)
+        return _near(written, value, told, tolerance, least_digits)
     # A bare ratio may be written as a percentage.
     ratio = not wanted.kind and written.unit.kind == "dimensionless"
     if written.unit.kind != wanted.kind and not ratio:
         return False
-    if _near(written, written.unit.of(value, wanted), written.value, written.half, tolerance, least_digits):
+    if _near(written, written.unit.of(value, wanted), written.value, tolerance, least_digits):
         return True
     # A difference of temperatures has no zero point.
     if written.unit.offset != wanted.offset:
-        return _near(written, value * wanted.factor / written.unit.factor, written.value, written.half, 0.0, 3)
+        return _near(written, value * wanted.factor / written.unit.factor, written.value, 0.0, 3)
     return False
 
 
-def _near(
-    written: WrittenQuantity, wanted: float, value: float, half: float, tolerance: float, least_digits: int
-) -> bool:
+def _near(written: WrittenQuantity, wanted: float, value: float, tolerance: float, least_digits: int) -> bool:
     if abs(value - wanted) <= tolerance * abs(wanted):
         return True
+    half = written.half
     return written.digits >= least_digits and abs(value - wanted) <= 1.0000001 * half and half <= 0.05 * abs(wanted)
 
 

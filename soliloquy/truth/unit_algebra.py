@@ -81,20 +81,12 @@ def _evaluate(node: ast.expr, values: Mapping[str, Quantity]) -> Quantity:
             return _evaluate(left, values) ** _in_unit(_evaluate(right, values), "")
         case ast.BinOp(left=left, op=op, right=right):
             return OPERATORS[type(op)](_evaluate(left, values), _evaluate(right, values))
+        case ast.Call(func=ast.Attribute(attr="sqrt"), args=[argument]):
+            return _evaluate(argument, values) ** 0.5
+        case ast.Call(func=ast.Attribute(attr="radians" | "degrees"), args=[argument]):
+            # An angle keeps its unit.
+            return _evaluate(argument, values)
         case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
-            return _function(name, _evaluate(argument, values))
+            # pint treats radians as plain numbers.
+            return unit_registry().Quantity(FUNCTIONS[name](_in_unit(_evaluate(argument, values), "")))
     raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be calculated with units")
-
-
-def _function(name: str, argument: Quantity) -> Quantity:
-    match name:
-        case "sqrt":
-            return argument**0.5
-        case "radians":
-            return argument.to("radian")
-        case "degrees":
-            return argument.to("degree")
-        case "asin" | "acos" | "atan":
-            return unit_registry().Quantity(FUNCTIONS[name](_in_unit(argument, "")), "radian")
-    # pint treats radians as plain numbers.
-    return unit_registry().Quantity(FUNCTIONS[name](_in_unit(argument, "")))

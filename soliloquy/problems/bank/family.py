@@ -6,7 +6,7 @@ from math import prod
 from pathlib import Path
 
 from soliloquy.problems.bank.family_file import BadFamily, ConceptTable, FamilyFile, read_family
-from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep, Worksheet, family_step
+from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep, Worksheet, family_steps
 from soliloquy.problems.bank.wording import SLOT, QuestionWording, question_wordings
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.expressions import BadExpression
@@ -84,7 +84,7 @@ def load_family(path: Path) -> Family:
     """Loads a family; the folder of its file names the topic, the folder above names the bank."""
     file = read_family(path)
     try:
-        steps = list(_steps(file))
+        steps = list(family_steps(file))
     except BadExpression as error:
         raise BadFamily(f"{path.name}: {error}") from error
     complaint = next(_contradictions(file, steps), None)
@@ -101,21 +101,6 @@ def load_family(path: Path) -> Family:
         outline=pb.Problem(topic=path.parent.name, tolerance=file.tolerance, steps=[step.outline for step in steps]),
         count=prod(choices, start=len(file.questions)),
     )
-
-
-def _steps(file: FamilyFile) -> Iterator[StatedStep | WorkedStep]:
-    known = {
-        symbol: pb.Quantity(symbol=symbol, name=row.name, unit=row.unit)
-        for symbol, row in (file.given | file.constants).items()
-    }
-    converted: dict[str, str] = {}
-    for number, table in enumerate(file.steps, start=1):
-        step = family_step(table, number=number, known=known, converted=converted)
-        if isinstance(step, WorkedStep):
-            known[step.symbol] = step.outline.result
-            if table.kind == "convert" and step.expression.symbols:
-                converted[step.symbol] = step.expression.symbols[0]
-        yield step
 
 
 def _contradictions(file: FamilyFile, steps: Sequence[StatedStep | WorkedStep]) -> Iterator[str]:

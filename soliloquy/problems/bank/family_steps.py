@@ -1,12 +1,11 @@
 """The steps of a family: calculations with the drawn values, or statements in words or as a law."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from soliloquy.problems.bank.family_file import ConceptTable, StepTable
-from soliloquy.problems.mistakes.slips import STRATEGIES, mistakes
-from soliloquy.problems.mistakes.wrong_ways import WrongWays, wrong_ways
+from soliloquy.problems.bank.family_file import ConceptTable, FamilyFile, StepTable
+from soliloquy.problems.mistakes.wrong_ways import STRATEGIES, WrongWays, mistakes, wrong_ways
 from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
 from soliloquy.truth.number_format import format_number, tidy, with_unit
 from soliloquy.v1 import conversation_pb2 as pb
@@ -94,10 +93,25 @@ class WorkedStep:
             slip.value = mistaken
 
 
-def family_step(
-    table: StepTable | ConceptTable, *, number: int, known: Mapping[str, pb.Quantity], converted: Mapping[str, str]
+def family_steps(file: FamilyFile) -> Iterator[StatedStep | WorkedStep]:
+    known = {
+        symbol: pb.Quantity(symbol=symbol, name=row.name, unit=row.unit)
+        for symbol, row in (file.given | file.constants).items()
+    }
+    # The results of conversions, and the symbols that they were converted from.
+    converted: dict[str, str] = {}
+    for number, table in enumerate(file.steps, start=1):
+        step = _step(table, number, known, converted)
+        if isinstance(step, WorkedStep):
+            known[step.symbol] = step.outline.result
+            if table.kind == "convert" and step.expression.symbols:
+                converted[step.symbol] = step.expression.symbols[0]
+        yield step
+
+
+def _step(
+    table: StepTable | ConceptTable, number: int, known: Mapping[str, pb.Quantity], converted: Mapping[str, str]
 ) -> StatedStep | WorkedStep:
-    """Builds a step from its table; `converted` maps the results of earlier conversions to their inputs."""
     outline = pb.Step(number=number, kind=f"STEP_KIND_{table.kind.upper()}")
     if isinstance(table, ConceptTable):
         outline.slips.extend(pb.Slip() for _ in table.misconceptions)

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep
-from soliloquy.problems.mistakes.slips import STRATEGIES
+from soliloquy.problems.mistakes.wrong_ways import STRATEGIES
 from soliloquy.truth.algebra import is_solved_by
-from soliloquy.truth.expressions import Unworkable
 from soliloquy.truth.laws import Law, law, law_between, laws_in
 from soliloquy.truth.number_format import format_value, is_workable
 from soliloquy.truth.unit_algebra import UnitsDisagree, UnknownUnit, calculate, convert
@@ -116,7 +115,7 @@ def laws_hold(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
             values = _values(family, problem)
             if known.symbols - values.keys():
                 yield f"{known.text!r} uses {sorted(known.symbols - values.keys())}, which is no quantity of the family"
-            elif not _holds(known, values):
+            elif not known.holds(values, ROUNDING):
                 yield f"{known.text!r} does not hold: {problem.question} {problem.solution}"
 
 
@@ -151,13 +150,6 @@ def _quoted(step: WorkedStep, family: Family) -> Iterator[Law]:
         # A single letter is a quantity that cancels out.
         found = (law_between(*sides, symbols | set(LETTER.findall(text))) for sides in laws_in(text))
         yield from (known for known in found if known is not None)
-
-
-def _holds(known: Law, values: Mapping[str, float]) -> bool:
-    try:
-        return known.holds(values, ROUNDING)
-    except Unworkable:
-        return False
 
 
 def _values(family: Family, problem: Problem) -> Mapping[str, float]:

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from soliloquy.problems.mistakes.slips import STRATEGIES, mistakes
-from soliloquy.problems.mistakes.wrong_ways import wrong_ways
+from soliloquy.problems.mistakes.wrong_ways import STRATEGIES, mistakes, wrong_ways
 from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
 from soliloquy.truth.number_format import format_number
 from soliloquy.v1 import conversation_pb2 as pb

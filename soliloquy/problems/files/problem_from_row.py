@@ -146,8 +146,11 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
         # An imported answer that is not a number stays text; the last number of the steps is something else.
         return numeric[-1].result if numeric and "answer" not in row.extra else None
     if numeric and _is_answer(numeric[-1].result, row.answer, row.tolerance):
-        _set_unit(numeric[-1], row.answer.unit or numeric[-1].result.unit)
-        return numeric[-1].result
+        last = numeric[-1]
+        last.result.unit = row.answer.unit or last.result.unit
+        for slip in last.slips:
+            slip.unit = last.result.unit
+        return last.result
     if numeric and row.steps is not None:
         _check_answer(row, numeric[-1].result)
     steps.append(
@@ -170,12 +173,6 @@ def _check_answer(row: ProblemRow, result: pb.Quantity) -> None:
 
 def _is_answer(result: pb.Quantity, answer: AnswerRow, tolerance: float) -> bool:
     return _same(answer.value, result.value, tolerance) and (result.unit in ("", answer.unit) or not answer.unit)
-
-
-def _set_unit(step: pb.Step, unit: str) -> None:
-    step.result.unit = unit
-    for slip in step.slips:
-        slip.unit = unit
 
 
 def _same(stated: float, calculated: float, tolerance: float) -> bool:
