@@ -14,9 +14,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from benchmarks.call_log import CallLog, environment
 from benchmarks.run_limit import ObservedCall, read_calls, waiting_times
 from benchmarks.usage import Usage
-from services.model.engines.call_log import CALL_LOG, CallLog
 from soliloquy.cli.show import record_of
 from soliloquy.client import Dataset
 from soliloquy.dataset.manifest import MANIFEST
@@ -51,7 +51,7 @@ class ObservedRun:
         self._calls = folder / "calls"
         self._calls.touch()
         CallLog(calls=str(self._calls), latency=request.latency).to_file(folder / "observation")
-        self._environment = os.environ | _environment(kafka) | {CALL_LOG: str(folder / "observation")}
+        self._environment = os.environ | _environment(kafka) | environment(folder / "observation")
 
     def grow(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Returns whether the run came to its end; kills everything at once when `stop` returns true."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from services.model.engines.call_log import call_id
+from benchmarks.call_log import call_id
 from soliloquy.runtime.seeds import seed
 
 

@@ -29,7 +29,6 @@ class ModelSettings:
 
 
 def scripted_model(settings: ModelSettings) -> StreamingModel:
-    from services.model.engines.call_log import with_call_log
     from services.model.engines.noise import real_noise
     from services.model.engines.scripted import ScriptedEngine
 
@@ -38,6 +37,4 @@ def scripted_model(settings: ModelSettings) -> StreamingModel:
         lambda question: next(filter(None, (book.recognise(question) for book in books)), None),
         next((book.draw for book in books if book.draw), None) or load_bank(_WRITING_BANK).draw,
     )
-    return with_call_log(
-        ScriptedEngine(book, latency=settings.latency, noise=real_noise() if settings.noise == "real" else None)
-    )
+    return ScriptedEngine(book, latency=settings.latency, noise=real_noise() if settings.noise == "real" else None)

@@ -1,14 +1,17 @@
 """The limit that a run is held against: what its model's answers alone would take."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.call_log import CallLog, LoggedModel, environment
 from benchmarks.run_limit import UnknownCall, makespan, read_calls, waiting_times
 from benchmarks.usage import Usage, UsageSample
-from services.model.engines.call_log import CALL_LOG, CallLog, with_call_log
-from soliloquy.runtime.model import StreamingModel, StreamListener
+from soliloquy.runtime.model import StreamListener
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 
@@ -44,7 +47,7 @@ def test_the_same_call_always_takes_the_same_time_and_so_many_take_so_long() -> 
 
 async def test_an_observed_model_gives_its_answers_and_writes_every_one_down(tmp_path: Path) -> None:
     CallLog(calls=str(tmp_path / "calls"), latency=((0.01, 1.0),)).to_file(tmp_path / "how")
-    model = with_call_log(Echo(), {CALL_LOG: str(tmp_path / "how")})
+    model = LoggedModel(Echo(), CallLog.from_file(tmp_path / "how"))
     for number in (1, 2, 1):
         request = GenerateRequest(role="tutor", prompt="soliloquy/deciding", seed=number)
         assert (await model.generate(request)).text == "soliloquy/deciding"
@@ -54,9 +57,13 @@ async def test_an_observed_model_gives_its_answers_and_writes_every_one_down(tmp
     assert first.answered_at <= second.answered_at <= again.answered_at
 
 
-def test_a_model_that_nobody_observes_is_left_as_it_is() -> None:
-    model: StreamingModel = Echo()
-    assert with_call_log(model, {}) is model
+def test_a_process_of_an_observed_run_logs_the_calls_of_its_scripted_model(tmp_path: Path) -> None:
+    CallLog(calls=str(tmp_path / "calls")).to_file(tmp_path / "how")
+    asks = (
+        "from soliloquy.runs.model import ModelSettings, scripted_model;"
+        "assert type(scripted_model(ModelSettings())).__name__ == 'LoggedModel'"
+    )
+    subprocess.run([sys.executable, "-c", asks], env=os.environ | environment(tmp_path / "how"), check=True)
 
 
 def test_a_conversation_that_holds_a_call_nobody_saw_does_not_count() -> None:

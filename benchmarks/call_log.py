@@ -1,17 +1,18 @@
 """A model that logs every answered call to a file, and can delay answers.
 
-Switched on by the environment, so that it reaches every process of a run: CALL_LOG names the file that says how.
+The environment takes it to every process of a run: PYTHONPATH loads it, and CALL_LOG names the file that says how.
 """
 
 import asyncio
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
+from soliloquy.runs import model
 from soliloquy.runtime.model import StreamingModel, StreamListener
 from soliloquy.runtime.seeds import digest, draw
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -56,10 +57,21 @@ class LoggedModel:
         return completion
 
 
-def with_call_log(model: StreamingModel, environment: Mapping[str, str] = os.environ) -> StreamingModel:
-    """The model itself where nobody observes."""
-    path = environment.get(CALL_LOG)
-    return LoggedModel(model, CallLog.from_file(Path(path))) if path else model
+def observe_models(observation: CallLog) -> None:
+    """Has the scripted models of this process log their calls; modules import them after this."""
+    build = model.scripted_model
+
+    def observed(settings: model.ModelSettings) -> LoggedModel:
+        return LoggedModel(build(settings), observation)
+
+    model.scripted_model = observed
+
+
+def environment(observation: Path) -> dict[str, str]:
+    """Returns the variables that observe the models of a process and of those that it starts."""
+    places = (Path(__file__).with_name("observation"), Path(__file__).parents[1])
+    path = os.pathsep.join([*map(str, places), os.environ.get("PYTHONPATH", "")])
+    return {CALL_LOG: str(observation), "PYTHONPATH": path}
 
 
 def call_id(role: str, prompt: str, seed: int) -> str:

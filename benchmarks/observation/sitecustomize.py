@@ -1,0 +1,8 @@
+"""Python loads this first in every process of an observed run, so that all of them log their model's calls."""
+
+import os
+from pathlib import Path
+
+from benchmarks.call_log import CALL_LOG, CallLog, observe_models
+
+observe_models(CallLog.from_file(Path(os.environ[CALL_LOG])))
