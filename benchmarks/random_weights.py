@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 import soliloquy.recipes
-from services.model.engines.transformers.shared_weights import placement
+from services.model.engines.transformers.engine import placement
 
 SIZES: dict[str, dict[str, int]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _TEXTS = Path(soliloquy.recipes.__file__).parent

@@ -22,8 +22,7 @@ def report(
     job: Job,
     identity: Mapping[str, Any],
     *,
-    summary: Mapping[str, Any],
-    packed: Mapping[str, Any],
+    data: Mapping[str, Any],
     steps: Sequence[Mapping[str, Any]],
     progress: Progress,
     workers: int,
@@ -32,7 +31,7 @@ def report(
     return {
         "base_model_digest": identity["base"],
         "data_digest": identity["data"],
-        "data": {**summary, **packed},
+        "data": data,
         "steps": len(steps),
         "stopped_early": 0 < job.settings.patience <= progress.stale,
         "loss": {"first": steps[0]["loss"], "last": steps[-1]["loss"]},

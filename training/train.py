@@ -5,12 +5,11 @@ torchrun --nproc-per-node 2 -m training.train --config FILE --base DIR --data DI
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-from training.checkpoints import Progress, weights
+from training.checkpoints import weights
 from training.data import Prepared, prepare
 from training.folder import REPORT, Job, TrainingFolder
 from training.loop import Loop
@@ -21,16 +20,10 @@ from training.settings import CannotTrain, read_settings
 from training.state import write_json
 from training.step_log import StepLog, steps
 from training.templating import Template
-from training.world import World, world
-
-ReadCallback = Callable[[int], None]
+from training.world import world
 
 
-def _quiet(_: int) -> None:
-    pass
-
-
-def check(job: Job, workers: int, report_read: ReadCallback = _quiet) -> None:
+def check(job: Job, workers: int, report_read: Callable[[int], None] = lambda _: None) -> None:
     """Prepares the data; raises CannotTrain for problems that show before the training."""
     check_batch(job.settings, workers)
     check_hardware(job.settings)
@@ -39,7 +32,7 @@ def check(job: Job, workers: int, report_read: ReadCallback = _quiet) -> None:
         _prepared(folder, job, report_read)
 
 
-def train(job: Job, report_read: ReadCallback = _quiet) -> None:
+def train(job: Job) -> None:
     """Resumes from the newest checkpoint if there is one; the report marks a finished training."""
     folder = TrainingFolder(job)
     with world() as group, ExitStack() as stack:
@@ -48,7 +41,7 @@ def train(job: Job, report_read: ReadCallback = _quiet) -> None:
             identity = stack.enter_context(folder.opened())
         try:
             if group.first:
-                _prepared(folder, job, report_read)
+                _prepared(folder, job)
             group.wait()
             prepared = Prepared(folder.prepared)
             model = build(job.base, job.settings, group, job.adapter)
@@ -58,7 +51,13 @@ def train(job: Job, report_read: ReadCallback = _quiet) -> None:
             progress = loop.run()
             trained = weights(model)
             if group.first:
-                _finish(folder, job, identity, loop, prepared, model, trained, progress, group)
+                best = loop.checkpoints.best() if progress.best is not None else trained
+                curve = steps(folder.metrics)
+                packed = {"sequences": loop.schedule.sequences, "filled": round(loop.schedule.filled, 4)}
+                data = prepared.summary | packed
+                content = report(job, identity, data=data, steps=curve, progress=progress, workers=group.size)
+                save(job, model, best, content, curve)
+                write_json(folder.path / REPORT, content)
             group.wait()
         except CannotTrain as failure:
             if group.first:
@@ -66,39 +65,13 @@ def train(job: Job, report_read: ReadCallback = _quiet) -> None:
             raise
 
 
-def _prepared(folder: TrainingFolder, job: Job, report_read: ReadCallback) -> None:
+def _prepared(folder: TrainingFolder, job: Job, report_read: Callable[[int], None] = lambda _: None) -> None:
     try:
         prepare(folder.prepared, job.data, job.settings, Template(job.base), report_read)
     except OSError as error:
         raise CannotTrain(
             f"cannot write {folder.prepared} ({error.strerror or error}): free some space and run the command again"
         ) from error
-
-
-def _finish(
-    folder: TrainingFolder,
-    job: Job,
-    identity: Mapping[str, Any],
-    loop: Loop,
-    prepared: Prepared,
-    model: Any,
-    trained: Any,
-    progress: Progress,
-    group: World,
-) -> None:
-    schedule, curve = loop.schedule, steps(folder.metrics)
-    content = report(
-        job,
-        identity,
-        summary=prepared.summary,
-        packed={"sequences": schedule.sequences, "filled": round(schedule.filled, 4)},
-        steps=curve,
-        progress=progress,
-        workers=group.size,
-    )
-    best = loop.checkpoints.best() if progress.best is not None else trained
-    save(job, model, best, content, curve)
-    write_json(folder.path / REPORT, content)
 
 
 def main() -> None:

@@ -26,7 +26,6 @@ from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Unanswered
 
 if TYPE_CHECKING:
-    from training.continuous.folder import RoundOutcome
     from training.continuous.policy import EvaluationPolicy
 
 # Cases to evaluate at once.
@@ -170,6 +169,3 @@ class _RoundDisplay:
         self._status.stop()
         if not self._quiet:
             click.echo(f"round {number}: {step}", err=True)
-
-    def ended(self, outcome: "RoundOutcome") -> None:
-        self.at(outcome.round, ": ".join(filter(None, (outcome.outcome, outcome.version, outcome.reason))))

@@ -37,9 +37,7 @@ class RetrainingDisplay(Protocol):
         """`found` is the number of conversations so far."""
 
     def at(self, number: int, step: str) -> None:
-        """A step begins."""
-
-    def ended(self, outcome: RoundOutcome) -> None: ...
+        """A step begins, or the round has ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +116,7 @@ class Retraining:
         self.rounds.finish(outcome)
         self._learned.update(self.rounds.learned(number))
         ROUNDS.labels(outcome.outcome).inc()
-        self.display.ended(outcome)
+        self.display.at(number, ": ".join(filter(None, (outcome.outcome, outcome.version, outcome.reason))))
         return outcome
 
     def _plan(self, folder: RoundFolder, after: Any) -> RoundPlan:

@@ -61,7 +61,6 @@ class Noted:
 
     fatal: bool = False
     steps: list[str] = field(default_factory=list)
-    ends: list[RoundOutcome] = field(default_factory=list)
 
     def waiting(self, number: int, found: int) -> None:
         self.at(number, f"{found} conversations are there")
@@ -72,9 +71,6 @@ class Noted:
             self.steps.append(told)
             raise Killed(told)
         self.steps.append(told)
-
-    def ended(self, outcome: RoundOutcome) -> None:
-        self.ends.append(outcome)
 
 
 def until_done(run: Callable[[], list[RoundOutcome]]) -> tuple[list[RoundOutcome], int]:

@@ -1,21 +1,25 @@
 """Runs weights with transformers: continuous batching on GPU or CPU, with several adapters at once."""
 
 import asyncio
+import copy
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import llguidance.hf
+import torch
 import transformers
-from transformers import AutoTokenizer
+from peft import PeftModel
+from safetensors import SafetensorError
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from services.model.engines.engine import EngineFailed, TokenDelta, TokenRequest
+from services.model.engines.engine import EngineFailed, MissingWeights, TokenDelta, TokenRequest, WrongBase
 from services.model.engines.settings import EngineSettings
 from services.model.engines.transformers.batching import PAGE_TOKENS, Batcher
-from services.model.engines.transformers.shared_weights import load_base, with_adapter
 
 _BASE = ""
+_MAX_ERROR_CHARACTERS = 300
 
 
 class TransformersEngine:
@@ -94,3 +98,45 @@ def _end_tokens(*configured: int | Sequence[int] | None) -> list[int]:
     """Returns the tokens that end an answer; a model's config and its tokenizer may each name one, several or none."""
     ends = [end for one in configured if one is not None for end in ([one] if isinstance(one, int) else one)]
     return list(dict.fromkeys(ends))
+
+
+def placement() -> tuple[str, torch.dtype]:
+    """Returns device and precision: the GPU if there is one."""
+    return ("cuda", torch.bfloat16) if torch.cuda.is_available() else ("cpu", torch.float32)
+
+
+def load_base(folder: Path) -> Any:
+    device, dtype = placement()
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype=dtype)
+    except (OSError, ValueError, SafetensorError) as error:
+        raise MissingWeights(f"cannot load the model in {folder}: {_in_a_line(error)}") from error
+    return model.to(device).eval()
+
+
+def with_adapter(base: Any, folder: Path) -> Any:
+    """Returns a separate model of which only the adapter takes memory, so that several adapters run at once."""
+    with torch.device("meta"):
+        shell = type(base)(copy.deepcopy(base.config))
+    shell.load_state_dict(base.state_dict(), assign=True)
+    _share_buffers(base, shell)
+    shell.generation_config = copy.deepcopy(base.generation_config)
+    try:
+        adapted = PeftModel.from_pretrained(shell, str(folder), autocast_adapter_dtype=False)
+    except (RuntimeError, ValueError) as error:
+        raise WrongBase(f"the adapter in {folder} does not fit the model: {_in_a_line(error)}") from error
+    except (OSError, SafetensorError, TypeError) as error:
+        raise MissingWeights(f"cannot load the adapter in {folder}: {_in_a_line(error)}") from error
+    return adapted.get_base_model().to(base.device).eval()
+
+
+def _share_buffers(base: Any, shell: Any) -> None:
+    """Shares the buffers that no state dict holds, such as the angles of the rotary embedding."""
+    for name, buffer in base.named_buffers():
+        owner, _, own_name = name.rpartition(".")
+        shell.get_submodule(owner).register_buffer(own_name, buffer, persistent=False)
+
+
+def _in_a_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
