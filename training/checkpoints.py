@@ -15,7 +15,7 @@ from torch.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
 )
 
-from training.settings import CannotTrain
+from training.state import complete
 from training.world import World
 
 KEPT = 2
@@ -79,28 +79,17 @@ class Checkpoints:
         return sorted(self.folder.glob("[0-9]*.pt"))
 
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
-        self.folder.mkdir(exist_ok=True)
-        unfinished = self.folder / f".{name}.unfinished"
-        try:
-            with unfinished.open("wb") as file:
+        with complete(self.folder / name) as unfinished, unfinished.open("wb") as file:
+            try:
                 torch.save(content, file)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(self.folder / name)
-        except (OSError, RuntimeError) as error:
-            # A partial file is no checkpoint, and occupies the space that is missing.
-            unfinished.unlink(missing_ok=True)
-            raise CannotTrain(
-                f"cannot write {self.folder / name} ({_reason(error)}): free some space and run the command again; it "
-                "resumes from the previous checkpoint"
-            ) from error
+            except RuntimeError as error:
+                # This is how torch reports a full disk.
+                raise OSError(str(error)) from error
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def weights(model: Any) -> dict[str, torch.Tensor]:
     """Returns the trained weights, gathered on the first worker."""
     found: dict[str, torch.Tensor] = get_model_state_dict(model, options=_WHOLE)
     return found
-
-
-def _reason(error: OSError | RuntimeError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error).splitlines()[0]

@@ -4,12 +4,13 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from soliloquy.recipes.recipe import TrainingMessage
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.seeds import seed
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -17,11 +18,15 @@ from training.packing import Row, row
 from training.samples import Sample, samples
 from training.settings import CannotTrain, TrainingSettings
 from training.source import conversations
-from training.splitting import TurnTooLong, split
+from training.state import complete
 from training.templating import MarkedTokens, Template
+
+Length = Callable[[Sample], int]
 
 _AT_ONCE = 64
 _SUMMARY = "summary.json"
+# The share of a part's free space, after its first own turn, that earlier turns may take.
+_CONTEXT_SHARE = 0.5
 
 
 class Prepared:
@@ -54,10 +59,9 @@ def prepare(
 ) -> Prepared:
     """Reports the number of conversations read so far; reuses files that exist already."""
     if not (folder / _SUMMARY).exists():
-        unfinished = folder.with_name(f".{folder.name}.unfinished")
-        unfinished.mkdir(parents=True, exist_ok=True)
-        _write(unfinished, data, settings, template, tell)
-        unfinished.replace(folder)
+        with complete(folder) as unfinished:
+            unfinished.mkdir(exist_ok=True)
+            _write(unfinished, data, settings, template, tell)
     return Prepared(folder)
 
 
@@ -156,3 +160,55 @@ def _held_out(draws: np.ndarray, share: float) -> np.ndarray:
     chosen = np.zeros(len(draws), dtype=np.bool_)
     chosen[np.argsort(draws, kind="stable")[:count]] = True
     return chosen
+
+
+class TurnTooLong(Exception):
+    """One turn, together with the messages before the first turn, is longer than a sequence."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__(tokens)
+        self.tokens = tokens
+
+
+def split(chat: Sample, limit: int, length: Length) -> list[list[TrainingMessage]]:
+    """Returns parts of at most `limit` tokens; turns that a part repeats are not learned again.
+
+    A chat of one prompt and its answer is one turn, and cannot be split.
+    """
+    head, *turns = _by_turn(chat)
+    parts = []
+    start = 0
+    while start < len(turns):
+        part = _with_context(head, turns, start, limit, length)
+        end = start + 1
+        while end < len(turns) and length([*part, *turns[end]]) <= limit:
+            part += turns[end]
+            end += 1
+        parts.append(part)
+        start = end
+    return parts
+
+
+def _by_turn(chat: Sample) -> list[list[TrainingMessage]]:
+    """Returns the messages before the first turn, which may be none, and then the turns."""
+    turns = [list(messages) for _, messages in groupby(chat, key=lambda message: message.turn)]
+    return turns if turns[0][0].turn == 0 else [[], *turns]
+
+
+def _with_context(
+    head: list[TrainingMessage], turns: list[list[TrainingMessage]], start: int, limit: int, length: Length
+) -> list[TrainingMessage]:
+    """Returns the head, as many earlier turns as fit, and the turn itself."""
+    part = [*head, *turns[start]]
+    alone = length(part)
+    if alone > limit:
+        raise TurnTooLong(alone)
+    room = alone + int((limit - alone) * _CONTEXT_SHARE)
+    before: list[TrainingMessage] = []
+    for turn in reversed(turns[:start]):
+        before = [*(message._replace(learned=False) for message in turn), *before]
+        longer = [*head, *before, *turns[start]]
+        if length(longer) > room:
+            break
+        part = longer
+    return part

@@ -14,7 +14,6 @@ from training.source import digest_of as data_digest
 
 REPORT = "report.json"
 _WORKFLOW = state.Workflow(name="training", file="run.json", option="--name")
-_FAILURE = "failure.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,18 +33,10 @@ class TrainingFolder:
     def __init__(self, job: Job) -> None:
         self._job = job
         self.path = job.folder
-
-    @property
-    def prepared(self) -> Path:
-        return self.path / "prepared"
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.path / "checkpoints"
-
-    @property
-    def metrics(self) -> Path:
-        return self.path / "metrics.jsonl"
+        self.prepared = self.path / "prepared"
+        self.checkpoints = self.path / "checkpoints"
+        self.metrics = self.path / "metrics.jsonl"
+        self.failure_file = self.path / "failure.json"
 
     @contextmanager
     def opened(self) -> Iterator[Mapping[str, Any]]:
@@ -56,10 +47,6 @@ class TrainingFolder:
                 raise CannotTrain(f"{self.path} holds a finished training: choose another --name, or remove it")
             self.failure_file.unlink(missing_ok=True)
             yield identity
-
-    @property
-    def failure_file(self) -> Path:
-        return self.path / _FAILURE
 
     def note_failure(self, failure: CannotTrain) -> None:
         """Leaves the failure for the process that started the workers, whose own output is mixed up."""

@@ -13,7 +13,7 @@ from torch.distributed.fsdp import fully_shard
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
 from training import attention
-from training.settings import CannotTrain, TrainingSettings
+from training.settings import CannotTrain, TrainingSettings, one_line
 from training.world import World
 
 # peft reads what transformers has renamed.
@@ -74,7 +74,7 @@ def _load(base: Path, settings: TrainingSettings, world: World) -> Any:
             **({} if settings.quantize == "none" else {"quantization_config": quantized}),
         )
     except (OSError, ValueError, SafetensorError) as error:
-        raise CannotTrain(f"cannot load the model in {base}: {_in_a_line(error)}") from error
+        raise CannotTrain(f"cannot load the model in {base}: {one_line(error)}") from error
     if settings.quantize != "none":
         return prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     return model.to(world.device)
@@ -95,8 +95,4 @@ def _with_lora(model: Any, base: Path, settings: TrainingSettings, adapter: Path
         return get_peft_model(model, chosen)
     except (RuntimeError, ValueError, OSError, SafetensorError, TypeError) as error:
         what = f"the adapter in {adapter}" if adapter else f"lora.targets {', '.join(lora.targets)}"
-        raise CannotTrain(f"{what} does not fit the model in {base}: {_in_a_line(error)}") from error
-
-
-def _in_a_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
+        raise CannotTrain(f"{what} does not fit the model in {base}: {one_line(error)}") from error

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from training.folder import Job, TrainingFolder
-from training.settings import CannotTrain
+from training.settings import CannotTrain, one_line
 
 # Restarts of all workers when one is lost.
 RESTARTS = 3
@@ -41,7 +41,7 @@ def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **(local if own else {}))
     except Exception as error:  # Ray raises no specific type
-        raise CannotTrain(f"Ray does not start: {_in_a_line(error)}") from error
+        raise CannotTrain(f"Ray does not start: {one_line(error)}") from error
     try:
         # The driver may lack the GPU that its workers have.
         gpus = "GPU" in ray.cluster_resources()
@@ -60,7 +60,7 @@ def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
         try:
             trainer.fit()
         except Exception as error:  # Ray wraps the error of the workers
-            gave_up = CannotTrain(f"Ray gave up the training: {_in_a_line(error)}")
+            gave_up = CannotTrain(f"Ray gave up the training: {one_line(error)}")
             raise folder.failure() or gave_up from error
         if failure := folder.failure():
             raise failure
@@ -75,7 +75,3 @@ def _work(config: dict[str, Any]) -> None:
     job: Job = config["job"]
     if not TrainingFolder(job).failure():
         train(job)
-
-
-def _in_a_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, CARD, digest_of
 from training.checkpoints import Progress
 from training.folder import Job
-from training.settings import CannotTrain
+from training.state import complete
 
 ADAPTER, MODEL = "adapter", "model"
 
@@ -62,8 +62,7 @@ def save(
 ) -> None:
     """Writes the adapter or the whole model to a folder atomically, and adds its digest to the report."""
     folder = job.folder / (ADAPTER if job.settings.tune == "lora" else MODEL)
-    unfinished = folder.with_name(f".{folder.name}.unfinished")
-    try:
+    with complete(folder) as unfinished:
         unfinished.mkdir(exist_ok=True)
         if job.settings.tune == "lora":
             _save_adapter(unfinished, job, model, trained)
@@ -75,11 +74,6 @@ def save(
                     (unfinished / name).write_bytes((job.base / name).read_bytes())
         (unfinished / CARD).write_text(card(job, content), "utf-8")
         picture(unfinished / "loss.png", curve)
-        unfinished.replace(folder)
-    except OSError as error:
-        raise CannotTrain(
-            f"cannot write {folder} ({error.strerror or error}): free some space and run the command again"
-        ) from error
 
 
 def _save_adapter(folder: Path, job: Job, model: Any, trained: dict[str, torch.Tensor]) -> None:

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.seeds import digest
 
+_MAX_CHARACTERS = 300
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -20,6 +22,11 @@ class CannotTrain(Exception):
 
 class Diverged(CannotTrain):
     """The loss is not finite, so continuing is useless."""
+
+
+def one_line(error: Exception) -> str:
+    """Returns the message of a library, which may be a page."""
+    return " ".join(str(error).split())[:_MAX_CHARACTERS]
 
 
 class Lora(BaseModel):
@@ -100,4 +107,4 @@ def read_model(path: Path, parse: Callable[[str], Any], model: type[Model]) -> M
         field = ".".join(str(part) for part in problem["loc"]) or "the file"
         raise CannotTrain(f"{path}: {field}: {problem['msg']}, not {problem['input']!r}") from error
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise CannotTrain(f"cannot read {path}: {' '.join(str(error).split())}") from error
+        raise CannotTrain(f"cannot read {path}: {one_line(error)}") from error

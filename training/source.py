@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
-from training.settings import CannotTrain
+from training.settings import CannotTrain, one_line
 
 
 def digest_of(data: str) -> str:
@@ -38,5 +38,6 @@ def conversations(data: str) -> Iterator[Conversation]:
     except NoDataset as error:
         raise CannotTrain(str(error)) from error
     except (KeyError, pa.ArrowException, DecodeError) as error:
-        lacking = " ".join(str(error).split())
-        raise CannotTrain(f"{data} has no rows of conversations ({lacking}): use the folder of a dataset") from error
+        raise CannotTrain(
+            f"{data} has no rows of conversations ({one_line(error)}): use the folder of a dataset"
+        ) from error

@@ -18,7 +18,7 @@ from training.evaluation.report import table
 from training.settings import CannotTrain
 
 TABLE = "rounds.md"
-_PLAN, _OUTCOME = "plan.json", "outcome.json"
+PLAN, OUTCOME = "plan", "outcome"
 
 Content = TypeVar("Content")
 Outcome = TypeVar("Outcome")
@@ -62,16 +62,25 @@ def read(path: Path) -> dict[str, Any]:
         raise CannotTrain(f"{path} is unreadable ({error}): remove {path.parent}") from error
 
 
-def write(path: Path, content: str) -> None:
+@contextmanager
+def complete(path: Path) -> Iterator[Path]:
+    """Yields where to write a file or a folder that appears at the end; raises CannotTrain if the disk refuses it."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(content + "\n", "utf-8")
+        yield unfinished
         unfinished.replace(path)
     except OSError as error:
-        raise CannotTrain(
-            f"cannot write {path} ({error.strerror}): free some space and run the command again"
-        ) from error
+        if unfinished.is_file():
+            # It occupies the space that is missing.
+            unfinished.unlink()
+        reason = error.strerror or str(error).splitlines()[0]
+        raise CannotTrain(f"cannot write {path} ({reason}): free some space and run the command again") from error
+
+
+def write(path: Path, content: str) -> None:
+    with complete(path) as unfinished:
+        unfinished.write_text(content + "\n", "utf-8")
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -90,17 +99,13 @@ class RoundFolder:
         self.adapter = self.training / "adapter"
         self.written = self.folder / "written"
 
-    def plan(self, kind: type[Content]) -> Content | None:
-        return _content(self.folder / _PLAN, kind)
+    def read(self, name: str, kind: type[Content]) -> Content | None:
+        """Returns None if the round has not written this yet."""
+        found = read(self.folder / f"{name}.json")
+        return TypeAdapter(kind).validate_python(found) if found else None
 
-    def write_plan(self, plan: Any) -> None:
-        write_json(self.folder / _PLAN, asdict(plan))
-
-    def outcome(self, kind: type[Content]) -> Content | None:
-        return _content(self.folder / _OUTCOME, kind)
-
-    def finish(self, outcome: Any) -> None:
-        write_json(self.folder / _OUTCOME, asdict(outcome))
+    def write(self, name: str, content: Any) -> None:
+        write_json(self.folder / f"{name}.json", asdict(content))
 
 
 class RoundsFolder(Generic[Outcome]):
@@ -123,18 +128,13 @@ class RoundsFolder(Generic[Outcome]):
 
     def done(self) -> list[Outcome]:
         found: list[Outcome] = []
-        while outcome := self.round(len(found) + self._first).outcome(self._outcome):
+        while outcome := self.round(len(found) + self._first).read(OUTCOME, self._outcome):
             found.append(outcome)
         return found
 
     def write_table(self, head: Sequence[str], rows: Iterable[Sequence[str]], *after: str) -> None:
         cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
         write(self.folder / TABLE, "\n".join(["# Rounds", "", *table(head, cells), *after]))
-
-
-def _content(path: Path, kind: type[Content]) -> Content | None:
-    found = read(path)
-    return TypeAdapter(kind).validate_python(found) if found else None
 
 
 def _check(folder: Path, workflow: Workflow, identity: Mapping[str, Any]) -> None:

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from training.state import complete
+
 # More than two lines take.
 _LINES_BYTES = 4096
 
@@ -42,9 +44,8 @@ class StepLog:
         from torch.utils.tensorboard import SummaryWriter
 
         lines = [line for line in _lines(self._metrics) if json.loads(line)["step"] <= step]
-        unfinished = self._metrics.with_name(f".{self._metrics.name}.unfinished")
-        unfinished.write_text("".join(lines), "utf-8")
-        unfinished.replace(self._metrics)
+        with complete(self._metrics) as unfinished:
+            unfinished.write_text("".join(lines), "utf-8")
         self._file = self._opened.enter_context(self._metrics.open("a", encoding="utf-8"))
         self._writer = self._opened.enter_context(SummaryWriter(str(self._curves), purge_step=step + 1))
 

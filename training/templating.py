@@ -13,7 +13,7 @@ from transformers import AutoTokenizer
 from transformers.utils.chat_template_utils import render_jinja_template
 
 from soliloquy.recipes.recipe import TrainingMessage
-from training.settings import CannotTrain
+from training.settings import CannotTrain, one_line
 
 _MARK = "{% generation"
 
@@ -40,7 +40,7 @@ class Template:
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError) as error:
-            raise CannotTrain(f"cannot load the tokenizer in {folder}: {' '.join(str(error).split())}") from error
+            raise CannotTrain(f"cannot load the tokenizer in {folder}: {one_line(error)}") from error
         if not self._tokenizer.chat_template:
             raise CannotTrain(f"the tokenizer of {folder} has no chat template: add its chat_template.jinja")
         self._special = {str(token) for token in self._tokenizer.all_special_tokens}

@@ -29,7 +29,7 @@ def check(job: Job, workers: int, report_read: Callable[[int], None] = lambda _:
     check_hardware(job.settings)
     folder = TrainingFolder(job)
     with folder.opened():
-        _prepared(folder, job, report_read)
+        prepare(folder.prepared, job.data, job.settings, Template(job.base), report_read)
 
 
 def train(job: Job) -> None:
@@ -41,7 +41,7 @@ def train(job: Job) -> None:
             identity = stack.enter_context(folder.opened())
         try:
             if group.first:
-                _prepared(folder, job)
+                prepare(folder.prepared, job.data, job.settings, Template(job.base), lambda _: None)
             group.wait()
             prepared = Prepared(folder.prepared)
             model = build(job.base, job.settings, group, job.adapter)
@@ -63,15 +63,6 @@ def train(job: Job) -> None:
             if group.first:
                 folder.note_failure(failure)
             raise
-
-
-def _prepared(folder: TrainingFolder, job: Job, report_read: Callable[[int], None] = lambda _: None) -> None:
-    try:
-        prepare(folder.prepared, job.data, job.settings, Template(job.base), report_read)
-    except OSError as error:
-        raise CannotTrain(
-            f"cannot write {folder.prepared} ({error.strerror or error}): free some space and run the command again"
-        ) from error
 
 
 def main() -> None:

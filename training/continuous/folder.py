@@ -9,7 +9,7 @@ from typing import Any
 from soliloquy.dataset.reading import Dataset
 from training.continuous.policy import Figures
 from training.continuous.sources import SourceSpan
-from training.state import RoundsFolder, Workflow
+from training.state import OUTCOME, RoundsFolder, Workflow
 
 _WORKFLOW = Workflow(name="retraining", file="retraining.json", option="--state")
 _HEAD = ("round", "conversations", "from", "to", "loss", "held out", "evaluation before", "after", "outcome")
@@ -62,7 +62,7 @@ class RetrainingFolder(RoundsFolder[RoundOutcome]):
             yield
 
     def finish(self, outcome: RoundOutcome) -> None:
-        self.round(outcome.round).finish(outcome)
+        self.round(outcome.round).write(OUTCOME, outcome)
         self._tabulate()
 
     def learned(self, number: int) -> set[str]:

@@ -25,7 +25,7 @@ from training.folder import Job, TrainingFolder
 from training.freeze import LeaveOut
 from training.metrics import ROUNDS
 from training.settings import CannotTrain, Diverged, TrainingSettings
-from training.state import RoundFolder
+from training.state import PLAN, RoundFolder
 
 Report = Mapping[str, Any]
 
@@ -105,7 +105,7 @@ class Retraining:
 
     def _round(self, number: int, after: Any) -> RoundOutcome:
         folder = self.rounds.round(number)
-        plan = folder.plan(RoundPlan) or self._plan(folder, after)
+        plan = folder.read(PLAN, RoundPlan) or self._plan(folder, after)
         if not folder.data.exists():
             self.display.at(number, f"freezing {plan.span.conversations} conversations")
             self.source.freeze(plan.span, folder.data, self._leave_out(number, plan.onto))
@@ -125,7 +125,7 @@ class Retraining:
         self.display.waiting(folder.number, 0)
         span = self.source.next(after, self.every, leave_out, lambda found: self.display.waiting(folder.number, found))
         plan = RoundPlan(span=span, onto=onto)
-        folder.write_plan(plan)
+        folder.write(PLAN, plan)
         if span.missed:
             self.display.at(folder.number, f"{span.missed} offsets before these were deleted unread")
         return plan

@@ -5,7 +5,7 @@ training or writing anything twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from training.rounds.folder import ImprovementFolder
 from training.rounds.outcome import RoundResult, best, figures
 from training.settings import CannotTrain, Diverged, TrainingSettings
 from training.source import conversations, digest_of
-from training.state import RoundFolder
+from training.state import OUTCOME, RoundFolder
 
 AS_IT_WAS = "the writer as it was"
 UNTRAINED = "the same writer again: without a base, nothing is trained"
@@ -68,7 +68,7 @@ class Improvement:
         except Diverged as diverged:
             learned = Dataset(folder.data).count()
             outcome = RoundResult(round=folder.number, learned=learned, figures=None, remark=f"diverged: {diverged}")
-        folder.finish(outcome)
+        folder.write(OUTCOME, outcome)
         self.tell(folder.number, outcome.remark)
         return outcome
 
@@ -104,7 +104,7 @@ class Improvement:
             figures=figures(written, fresh=len(fresh)),
             remark="",
         )
-        return outcome.remarked(self._remark(outcome, done))
+        return replace(outcome, remark=self._remark(outcome, done))
 
     def _remark(self, outcome: RoundResult, done: Sequence[RoundResult]) -> str:
         if not done:

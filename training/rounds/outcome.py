@@ -1,7 +1,7 @@
 """The result of a round: the writer, its training and the problems it wrote."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from soliloquy.dataset.reading import Dataset
@@ -52,9 +52,6 @@ class RoundResult:
     @property
     def interval(self) -> tuple[float, float]:
         return wilson(self.figures["fresh"], self.figures["asked"]) if self.figures else (0.0, 0.0)
-
-    def remarked(self, remark: str) -> "RoundResult":
-        return replace(self, remark=remark)
 
     def beside(self, best: "RoundResult") -> str:
         """Compares the round with the best earlier one, and says whether chance could explain the difference."""

@@ -7,8 +7,8 @@ import pytest
 
 from soliloquy.recipes.recipe import TrainingMessage
 from tests.unit.training.growing import conversations
+from training.data import TurnTooLong, split
 from training.samples import dialogue
-from training.splitting import TurnTooLong, split
 
 
 def words(chat: Sequence[TrainingMessage]) -> int:
