@@ -18,9 +18,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListen
 from soliloquy.runtime.events import Event, caused_events, checked, message_of
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.lanes import Lanes
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.connection import Names, client_options
 from soliloquy.runtime.transports.kafka.records import delivery_of, headers_of
-from soliloquy.runtime.transports.kafka.settings import KafkaSettings
 from soliloquy.runtime.transports.port import Delivery, Partition, Result
 from soliloquy.runtime.transports.watermark import Watermark
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 from aiokafka.admin import AIOKafkaAdminClient
 
 from soliloquy.runtime.topics import shapes
-from soliloquy.runtime.transports.kafka import layout
+from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from soliloquy.runtime.transports.kafka.admin import admin
 from soliloquy.runtime.transports.kafka.connection import client_options
-from soliloquy.runtime.transports.kafka.settings import KafkaSettings
 
 _COPIES = 3
 

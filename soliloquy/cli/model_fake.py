@@ -10,10 +10,10 @@ import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.durations import DURATION
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import EXISTING_FILE, NOISE, SEED
 from soliloquy.cli.service_options import PROBLEMS, option
+from soliloquy.cli.units import DURATION
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import CannotListen

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.durations import DURATION
+from soliloquy.cli.units import DURATION
 
 Command = Callable[..., Any]
 

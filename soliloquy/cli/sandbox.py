@@ -11,12 +11,11 @@ import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.durations import DURATION
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.service_options import GRACE, sandbox_options
-from soliloquy.cli.sizes import SIZE
+from soliloquy.cli.units import DURATION, SIZE
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.code import names

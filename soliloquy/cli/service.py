@@ -11,7 +11,6 @@ import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.durations import DURATION
 from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_assignment, take_gateway_options
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
@@ -24,6 +23,7 @@ from soliloquy.cli.service_options import (
     sandbox_options,
     with_options,
 )
+from soliloquy.cli.units import DURATION
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import READY

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-from soliloquy.cli.durations import DURATION
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import NEW_FOLDER
-from soliloquy.cli.sizes import SIZE
+from soliloquy.cli.units import DURATION, SIZE
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.recipes.judges import BadClassifiers

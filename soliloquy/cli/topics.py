@@ -11,9 +11,8 @@ from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.service_options import with_options
-from soliloquy.runtime.transports.kafka import layout
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, layout
 from soliloquy.runtime.transports.kafka.layout import Change, LayoutRefused
-from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 
 CHANGES = 1
 

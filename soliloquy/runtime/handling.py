@@ -8,20 +8,8 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from soliloquy.runtime import events
 from soliloquy.runtime.cancelled import CancelledRuns
-from soliloquy.runtime.events import (
-    AnyOutcome,
-    ConversationEvent,
-    Event,
-    EventTooLarge,
-    RunEvent,
-    Undecodable,
-    UnknownTopic,
-    caused_events,
-    checked,
-    message_of,
-    run_of,
-)
 from soliloquy.runtime.metrics import TOOK, TopicMetrics
 from soliloquy.runtime.retry import Refused, RetryPolicy, Transient
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS, origin
@@ -29,12 +17,12 @@ from soliloquy.runtime.traces import spans
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.v1.events_pb2 import RunCancelled
 
-Handler = Callable[[Any], Awaitable[AnyOutcome]]
+Handler = Callable[[Any], Awaitable[events.AnyOutcome]]
 # Also receives the delivery that carried its message.
-DeliveryHandler = Callable[[Any, Delivery], Awaitable[AnyOutcome]]
+DeliveryHandler = Callable[[Any, Delivery], Awaitable[events.AnyOutcome]]
 
 # Retrying cannot help, whatever the handler or the services behind it do.
-PERMANENT_ERRORS = (Refused, Undecodable, EventTooLarge, UnknownTopic)
+PERMANENT_ERRORS = (Refused, events.Undecodable, events.EventTooLarge, events.UnknownTopic)
 
 
 class Interrupted(Exception):
@@ -81,7 +69,7 @@ class Handling:
             TOPIC_OF[message].name: handler for message, handler in service.delivery_handlers.items()
         }
 
-    async def outputs(self, delivery: Delivery) -> list[Event]:
+    async def outputs(self, delivery: Delivery) -> list[events.Event]:
         """Handles an event and returns the events to publish."""
         event = delivery.event
         now = time.time()
@@ -93,14 +81,14 @@ class Handling:
             finally:
                 seconds = time.perf_counter() - began
                 self._metrics[origin(event.topic)].seconds.observe(seconds, spans.exemplar())
-            outputs = caused_events(event, outcome, source=self._name, time=time.time())
+            outputs = events.caused_events(event, outcome, source=self._name, time=time.time())
             for output in outputs:
-                checked(output)
+                events.checked(output)
             if spans.recording():
                 self._begin_traces(event, outcome, outputs, now)
         return outputs
 
-    def _span(self, event: Event, now: float) -> spans.Span:
+    def _span(self, event: events.Event, now: float) -> spans.Span:
         if not spans.recording():
             return spans.NOTHING
         name = f"{self._name} {origin(event.topic)}"
@@ -108,7 +96,9 @@ class Handling:
             self._name, name, "consumer", event.traceparent, now, **_event_attributes(event, now)
         )
 
-    def _begin_traces(self, event: Event, outcome: AnyOutcome, outputs: Sequence[Event], now: float) -> None:
+    def _begin_traces(
+        self, event: events.Event, outcome: events.AnyOutcome, outputs: Sequence[events.Event], now: float
+    ) -> None:
         """Starts a trace for every conversation that begins with this event, including further attempts."""
         for message, output in zip(outcome, outputs, strict=True):
             if output.traceparent not in ("", event.traceparent):
@@ -122,7 +112,7 @@ class Handling:
                     **_message_attributes(message),
                 )
 
-    def _measure_wait(self, event: Event, now: float) -> None:
+    def _measure_wait(self, event: events.Event, now: float) -> None:
         """Observes how long the event queued, and the duration of the turn or conversation that it ends."""
         exemplar = spans.exemplar()
         self._metrics[origin(event.topic)].queued.observe(max(0.0, now - event.time), exemplar)
@@ -130,11 +120,11 @@ class Handling:
             if what in event.began:
                 TOOK[what].labels(self._name).observe(max(0.0, now - event.began[what]), exemplar)
 
-    async def _outcome(self, delivery: Delivery) -> AnyOutcome:
+    async def _outcome(self, delivery: Delivery) -> events.AnyOutcome:
         event = delivery.event
-        message = message_of(event)
-        assert isinstance(message, ConversationEvent | RunEvent)
-        run = run_of(message)
+        message = events.message_of(event)
+        assert isinstance(message, events.ConversationEvent | events.RunEvent)
+        run = events.run_of(message)
         if spans.recording():
             spans.note(**_message_attributes(message))
         if isinstance(message, RunCancelled):
@@ -147,7 +137,7 @@ class Handling:
         self._metrics[origin(event.topic)].cancelled.inc()
         return ()
 
-    async def _run_with_retries(self, delivery: Delivery, message: Message) -> AnyOutcome:
+    async def _run_with_retries(self, delivery: Delivery, message: Message) -> events.AnyOutcome:
         event = delivery.event
         tries = 0
         while True:
@@ -161,16 +151,16 @@ class Handling:
             self._metrics[origin(event.topic)].retries.inc()
             await asyncio.sleep(self._policy.pause_after(event, tries))
             # The failed handler may have changed its message.
-            message = message_of(event)
+            message = events.message_of(event)
 
-    def _begin(self, message: Message, delivery: Delivery) -> Awaitable[AnyOutcome]:
+    def _begin(self, message: Message, delivery: Delivery) -> Awaitable[events.AnyOutcome]:
         topic = origin(delivery.event.topic)
         if handler := self._delivery_handlers.get(topic):
             return handler(message, delivery)
         return self._handlers[topic](message)
 
 
-def _event_attributes(event: Event, now: float) -> dict[str, spans.Attribute]:
+def _event_attributes(event: events.Event, now: float) -> dict[str, spans.Attribute]:
     return {
         "topic": event.topic,
         "event": event.id,
@@ -180,14 +170,14 @@ def _event_attributes(event: Event, now: float) -> dict[str, spans.Attribute]:
     }
 
 
-def _message_attributes(message: ConversationEvent | RunEvent) -> dict[str, spans.Attribute]:
-    if not isinstance(message, ConversationEvent):
+def _message_attributes(message: events.ConversationEvent | events.RunEvent) -> dict[str, spans.Attribute]:
+    if not isinstance(message, events.ConversationEvent):
         return {"run": message.run.id}
     conversation = message.conversation
     return {"run": conversation.run.id, "conversation": conversation.id, "turn": len(conversation.turns)}
 
 
-async def _unless_cancelled(run: Awaitable[AnyOutcome]) -> AnyOutcome:
+async def _unless_cancelled(run: Awaitable[events.AnyOutcome]) -> events.AnyOutcome:
     """Returns the outcome. If the stage cancels the task, a handler that ignores it has no outcome."""
     task = asyncio.current_task()
     assert task

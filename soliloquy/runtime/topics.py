@@ -3,7 +3,7 @@
 import functools
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from google.protobuf.message import Message
@@ -23,10 +23,10 @@ class Topic:
     key: str
     keep: str
     # The periods that an event of this topic begins and ends: a turn, a conversation.
-    begins: str
-    ends: Sequence[str]
+    begins: str = ""
+    ends: Sequence[str] = ()
     # Kafka settings that differ from topics with the same retention.
-    kafka: Row
+    kafka: Row = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,15 +44,7 @@ def _load() -> tuple[dict[str, Topic], dict[str, Row]]:
     table = tomllib.loads(Path(__file__).with_name("topics.toml").read_text("utf-8"))
     layers = table.pop("kafka")
     topics = {
-        name: Topic(
-            name=name,
-            message=getattr(events_pb2, row["message"]),
-            key=row["key"],
-            keep=row["keep"],
-            begins=row.get("begins", ""),
-            ends=row.get("ends", ()),
-            kafka=row.get("kafka", {}),
-        )
+        name: Topic(**row | {"name": name, "message": getattr(events_pb2, row["message"])})
         for name, row in table.items()
     }
     return topics, layers

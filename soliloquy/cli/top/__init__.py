@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.live import Live
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.durations import DURATION
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.processes import CONSOLE_OF_UP, KAFKA_OF_UP, PORTS, SCALE, metrics_addresses, process_names
 from soliloquy.cli.service_options import option, with_options
 from soliloquy.cli.top.overview import Overview, overview
 from soliloquy.cli.top.scrape import Interval, Scrape, scrape
 from soliloquy.cli.top.view import view
+from soliloquy.cli.units import DURATION
 from soliloquy.runs.failure import Failure
 
 # Rates are means over this many scrapes.

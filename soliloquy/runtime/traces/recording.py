@@ -53,23 +53,17 @@ class Recording:
         self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
     ) -> Span:
         parent = self._sampled_context(traceparent)
-        return _started(self._tracer(service), name, kind, parent, attributes, since) if parent else NOTHING
+        return _LiveSpan(self._tracer(service), name, kind, parent, attributes, since) if parent else NOTHING
 
     def record_root(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
         root = self._sampled_context(traceparent)
         if root is None:
             return
         cause = _context(CURRENT.get().traceparent)
+        links = [otel.Link(cause)] if cause else []
         self._ids.next_root = root
-        span = self._tracer(service).start_span(
-            name,
-            Context(),
-            otel.SpanKind.CONSUMER,
-            _named(attributes),
-            links=[otel.Link(cause)] if cause else (),
-            start_time=int(since * NANOSECONDS),
-        )
-        span.end()
+        tracer, start = self._tracer(service), int(since * NANOSECONDS)
+        tracer.start_span(name, Context(), otel.SpanKind.CONSUMER, _named(attributes), links, start).end()
 
     def record_batch(self, service: str, name: str, ids: Iterable[str], since: float, **attributes: Attribute) -> None:
         links = [otel.Link(root) for one in ids if (root := self._sampled_context(traceparent_of(one)))]
@@ -96,10 +90,20 @@ class Recording:
 
 
 class _LiveSpan(Span):
-    def __init__(self, tracer: otel.Tracer, span: otel.Span) -> None:
+    def __init__(
+        self,
+        tracer: otel.Tracer,
+        name: str,
+        kind: Kind,
+        parent: otel.SpanContext,
+        attributes: Mapping[str, Attribute],
+        since: float | None = None,
+    ) -> None:
+        under = otel.set_span_in_context(otel.NonRecordingSpan(parent), Context())
+        start = None if since is None else int(since * NANOSECONDS)
         self._tracer = tracer
-        self._span = span
-        self._context = span.get_span_context()
+        self._span = tracer.start_span(name, under, otel.SpanKind[kind.upper()], _named(attributes), start_time=start)
+        self._context = self._span.get_span_context()
         self._outer: Span = NOTHING
 
     def __enter__(self) -> Self:
@@ -117,7 +121,7 @@ class _LiveSpan(Span):
         self._span.end()
 
     def child(self, name: str, kind: Kind, **attributes: Attribute) -> Span:
-        return _started(self._tracer, name, kind, self._context, attributes)
+        return _LiveSpan(self._tracer, name, kind, self._context, attributes)
 
     def note(self, **attributes: Attribute) -> None:
         self._span.set_attributes(_named(attributes))
@@ -128,21 +132,6 @@ class _LiveSpan(Span):
     @property
     def traceparent(self) -> str:
         return f"00-{self._context.trace_id:032x}-{self._context.span_id:016x}-{SAMPLED}"
-
-
-def _started(
-    tracer: otel.Tracer,
-    name: str,
-    kind: Kind,
-    parent: otel.SpanContext,
-    attributes: Mapping[str, Attribute],
-    since: float | None = None,
-) -> _LiveSpan:
-    under = otel.set_span_in_context(otel.NonRecordingSpan(parent), Context())
-    start = None if since is None else int(since * NANOSECONDS)
-    return _LiveSpan(
-        tracer, tracer.start_span(name, under, otel.SpanKind[kind.upper()], _named(attributes), start_time=start)
-    )
 
 
 def _context(traceparent: str) -> otel.SpanContext | None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runtime.topics import shapes
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply, check, plan
-from soliloquy.runtime.transports.kafka.settings import KafkaSettings
 from tests.chaos.kafka.conftest import Undisturbed
 from tests.chaos.kafka.history import history
 from tests.chaos.kafka.installation import Installation

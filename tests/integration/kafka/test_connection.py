@@ -10,9 +10,9 @@ import pytest
 from aiokafka import errors
 
 from soliloquy.runtime.events import first_event
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, Mechanism
 from soliloquy.runtime.transports.kafka.connection import described, reach
 from soliloquy.runtime.transports.kafka.layout import apply, check, plan
-from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable, Mechanism
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationStarted

@@ -13,10 +13,10 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from soliloquy.runtime.events import MAX_EVENT_BYTES
 from soliloquy.runtime.topics import DLQ, RETRY, shapes
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.admin import ExistingTopic, admin
 from soliloquy.runtime.transports.kafka.connection import client_options
 from soliloquy.runtime.transports.kafka.layout import LayoutRefused, apply, check, plan
-from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 from tests.e2e.runs import SOLILOQUY, run
 from tests.integration.transport.support import until
 

@@ -4,7 +4,7 @@ import click
 import pytest
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.sizes import SIZE
+from soliloquy.cli.units import SIZE
 
 
 @pytest.mark.parametrize(("text", "size"), [("256MiB", 2**28), ("1GiB", 2**30), ("4KiB", 4096)])

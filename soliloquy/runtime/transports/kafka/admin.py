@@ -13,8 +13,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from soliloquy.runtime.topics import Shape
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.connection import client_options, connecting
-from soliloquy.runtime.transports.kafka.settings import KafkaSettings
 
 Answer = TypeVar("Answer")
 

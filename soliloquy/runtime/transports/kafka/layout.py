@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from soliloquy.runtime.topics import TOPICS, Shape, is_retry, origin, shapes
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.admin import Admin, ExistingTopic, admin
-from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 
 # Until every broker knows the changes and every partition has a leader.
 SETTLE_SECONDS = 30.0

@@ -8,10 +8,10 @@ from typing import Self, TypeVar
 from aiokafka import AIOKafkaConsumer, errors
 from aiokafka.admin import AIOKafkaAdminClient
 
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.connection import Names, client_options
 from soliloquy.runtime.transports.kafka.positions import decoded
 from soliloquy.runtime.transports.kafka.records import delivery_of
-from soliloquy.runtime.transports.kafka.settings import KafkaSettings
 from soliloquy.runtime.transports.port import Delivery, Partition, Unanswered
 from soliloquy.runtime.transports.watermark import Watermark
 
