@@ -99,14 +99,11 @@ def _exported(folder: Path) -> dict[str, float]:
     dataset, rates = Dataset(manifest.parent), {}
     for name in NAMES:
         began = time.process_time()
-        counts = export(dataset, name, folder / f"exported-{name}{_suffix(name)}", choice=ExportOptions())
+        counts = export(
+            dataset, name, folder / f"exported-{name}{''.join(find(name).suffixes[:1])}", choice=ExportOptions()
+        )
         rates[name] = counts.written.total() / (time.process_time() - began)
     return rates
-
-
-def _suffix(name: str) -> str:
-    # `datasets` reads a folder.
-    return "" if name == "hf" else find(name).suffixes[0]
 
 
 def _grown(folder: Path) -> list[Conversation]:

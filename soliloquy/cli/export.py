@@ -1,7 +1,6 @@
 """`soliloquy export`."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -16,7 +15,21 @@ from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runs.failure import Failure
 
 
-@click.command()
+class CommandOfFormats(click.Command):
+    """Lists the formats in its help; only the help imports them all."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Formats"):
+            formatter.write_dl([(name, _description(name)) for name in NAMES])
+
+
+def _description(name: str) -> str:
+    form = find(name)
+    return f"{form.title} ({', '.join(form.suffixes)})" if form.suffixes else form.title
+
+
+@click.command(cls=CommandOfFormats)
 @click.argument("folder", metavar="DIR|URL")
 @click.option("--format", "name", required=True, type=click.Choice(NAMES), help="The format to write.")
 @click.option(
@@ -54,22 +67,12 @@ def export(
 ) -> None:
     """Write a dataset in another format.
 
-    \b
-    openai       chat messages a line, programs as tool calls (.jsonl)
-    sharegpt     human and gpt, programs as function calls (.json, .jsonl)
-    fastchat     human and gpt alone, hidden states as JSON (.json)
-    soliloquies  Code Soliloquies' own fields (.json, .jsonl)
-    mathdial     MathDial's rows, without hidden states (.csv, .jsonl)
-    sgsm         MATHWELL's rows, a word problem and its program each (.jsonl, .csv)
-    alpaca       the same as instruction records (.json, .jsonl)
-    hf           a folder for Hugging Face's `datasets`
-
     All conversations about a problem go to the same split. The parts for --leave-out are prompts (the system message),
     solutions, thoughts (of the tutor, with its codes), labels (drawn for the student) and raw (the models' answers).
     """
     choice = ExportOptions(hidden=hidden, leave_out=frozenset(leave_out))
-    empty = () if name == "hf" else find(name).empty
-    if name != "hf" and not find(name).holds_hidden:
+    form = find(name)
+    if not form.holds_hidden:
         if hidden and context.get_parameter_source("hidden") is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--hidden cannot be used with {name}, which has no field for hidden states")
         choice = ExportOptions(hidden=False, leave_out=frozenset(leave_out))
@@ -83,15 +86,15 @@ def export(
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     if as_json:
-        click.echo(json.dumps({"written": counts.written, "left_out": counts.left_out, "empty": list(empty)}))
+        click.echo(json.dumps({"written": counts.written, "left_out": counts.left_out, "empty": list(form.empty)}))
         return
-    _print(counts, name, out, empty)
+    _print(counts, name, out)
 
 
-def _print(counts: ExportCounts, name: str, out: Path, empty: Sequence[str]) -> None:
+def _print(counts: ExportCounts, name: str, out: Path) -> None:
     parts = ", ".join(f"{part} {rows}" for part, rows in counts.written.items())
     click.echo(f"{counts.written.total()} rows in {out}" + (f": {parts}" if len(counts.written) > 1 else ""))
     if counts.left_out:
         click.echo(f"{counts.left_out} left out: {name} requires {find(name).wants}", err=True)
-    if empty:
-        click.echo(f"empty fields: {', '.join(empty)}", err=True)
+    if find(name).empty:
+        click.echo(f"empty fields: {', '.join(find(name).empty)}", err=True)

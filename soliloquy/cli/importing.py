@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.export import CommandOfFormats
 from soliloquy.dataset.exports.format import NAMES
-from soliloquy.dataset.exports.importing import CannotImport, import_folder, import_rows
+from soliloquy.dataset.exports.importing import CannotImport, import_rows
 from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.runs.failure import Failure
@@ -15,7 +16,7 @@ from soliloquy.runs.failure import Failure
 _READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
 
 
-@click.command("import")
+@click.command("import", cls=CommandOfFormats)
 @click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
 @click.option("--format", "name", required=True, type=click.Choice(NAMES), help="The format of the source.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder for the dataset.")
@@ -28,7 +29,7 @@ def import_(*, source: Path, name: str, out: Path) -> None:
     if not source.exists():
         raise Failure(f"{source}: no such file or folder")
     try:
-        count = import_folder(source, out) if name == "hf" else import_rows(source, name, out, _rows(source))
+        count = import_rows(source, name, out, _rows(source))
     except (CannotImport, UnreadableSource) as cannot:
         raise Failure(f"{cannot}; nothing was written") from cannot
     except OSError as error:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import yaml
 
-from soliloquy.recipes.packages import folder
 from soliloquy.recipes.recipe import DEFAULT
 from training.small.stages import begin, soliloquy, train, write_config
 
@@ -37,8 +36,8 @@ class SmallModel:
         # Seeds that differ from each other and from the evaluation's.
         self._grow("pretraining", self.conversations, seed=1_000_000 + self.seed)
         self._grow("stream", self.stream, seed=2_000_000 + self.seed)
-        untrained, prompts = self.out / "untrained", folder(DEFAULT) / "prompts"
-        begin(untrained, self.out / "pretraining", prompts, _SETTINGS["shape"], seed=self.seed)
+        untrained = self.out / "untrained"
+        begin(untrained, self.out / "pretraining", _SETTINGS["shape"], seed=self.seed)
         self._train("pretrained", "pretraining", untrained, self.out / "pretraining", self.steps)
         pretrained = self.out / "pretrained" / "model"
         self._train("tuned", "tuning", pretrained, self.out / "stream", self.tuning_steps)

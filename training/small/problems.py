@@ -11,7 +11,6 @@ from pathlib import Path
 
 import yaml
 
-from soliloquy.recipes.mathwell.prompting import FOLDER
 from training.small.stages import begin, soliloquy, train, write_config
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("problems.yaml").read_text("utf-8"))
@@ -28,7 +27,7 @@ def make(out: Path, *, problems: int, steps: int, rounds: int, per_round: int, s
     scripted = ["--n", str(problems), "--seed", str(_SEED + seed), "--out", str(out / "scripted.jsonl")]
     # The file keeps one of several near-duplicates, so it may hold fewer than requested; the dataset holds all.
     soliloquy("problems", "generate", *scripted, *asked, ends=(0, 1))
-    begin(out / "untrained", out / "scripted", FOLDER, _SETTINGS["shape"], seed=seed)
+    begin(out / "untrained", out / "scripted", _SETTINGS["shape"], seed=seed)
     config = write_config(out / "pretraining.yaml", _SETTINGS["pretraining"], max_steps=steps, seed=seed)
     train("pretrained", config, base=out / "untrained", data=out / "scripted", out=out)
     wanted = ["--rounds", str(rounds), "--per-round", str(per_round), "--seed", str(seed), "--in-flight", "32"]

@@ -23,15 +23,19 @@ def soliloquy(*arguments: str, ends: Collection[int] = (0,)) -> None:
         sys.exit(status)
 
 
-def begin(folder: Path, data: Path, prompts: Path, shape: dict[str, Any], *, seed: int) -> None:
-    """Creates the untrained model."""
+def begin(folder: Path, data: Path, shape: dict[str, Any], *, seed: int) -> None:
+    """Creates the untrained model, which knows the words of the data and of its recipe's prompts."""
     if (folder / "config.json").is_file():
         return
     # These imports take seconds.
+    from soliloquy.dataset.reading import Dataset
+    from soliloquy.recipes.packages import folder as recipe_folder
+    from soliloquy.recipes.recipe import DEFAULT
     from training.small.base import make_base
     from training.source import conversations
 
-    parameters = make_base(folder, conversations(str(data)), prompts, shape, seed=seed)
+    recipe = Dataset(data).manifest["run"].get("recipe", DEFAULT)
+    parameters = make_base(folder, conversations(str(data)), recipe_folder(recipe) / "prompts", shape, seed=seed)
     print(f"{folder}: {parameters:,} parameters with random values")
 
 

@@ -10,8 +10,7 @@ from soliloquy.dataset.exports.decoding import dialogues
 from soliloquy.dataset.exports.dialect import Dialect
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
 from soliloquy.dataset.exports.files import AlreadyExists, RowWriter, atomic_output, open_rows
-from soliloquy.dataset.exports.format import ExportOptions, Format, Row, find
-from soliloquy.dataset.exports.formats import hf
+from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Format, Row, find, row_format
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
 
@@ -41,24 +40,23 @@ def export(
     if not dataset.count(rejected=rejected):
         kind = "rejected" if rejected else "accepted"
         raise CannotExport(f"{dataset.folder} holds no {kind} conversations to export")
-    counts = ExportCounts(written=Counter(dict.fromkeys(shares.of if shares else [out.name], 0)))
+    form, counts = find(name), ExportCounts(written=Counter(dict.fromkeys(shares.of if shares else [out.name], 0)))
     try:
         with atomic_output(out) as place:
-            if name == "hf":
-                hf.export(dataset, place, choice, shares, counts.written, rejected=rejected)
+            if isinstance(form, FolderFormat):
+                counts.written = form.export(dataset, place, choice, shares, rejected)
             else:
-                _export_rows(dataset, name, out, place, choice, shares, counts, rejected=rejected)
+                _export_rows(dataset, form, name, out, place, choice, shares, counts, rejected=rejected)
             if not counts.written.total():
-                raise CannotExport(f"no conversation of {dataset.folder} has {find(name).wants}, which {name} needs")
+                raise CannotExport(f"no conversation of {dataset.folder} has {form.wants}, which {name} needs")
     except AlreadyExists as taken:
         raise CannotExport(str(taken)) from taken
     return counts
 
 
-def rows_of(
-    form: Format, name: str, choice: ExportOptions, dialogues: Iterator[Dialogue]
-) -> Iterator[tuple[Dialogue, Row | None]]:
+def rows_of(name: str, choice: ExportOptions, dialogues: Iterator[Dialogue]) -> Iterator[tuple[Dialogue, Row | None]]:
     """Yields each conversation's row, with the fields that an import of the same format kept verbatim."""
+    form = row_format(name)
     for dialogue in dialogues:
         row = form.row(dialogue, choice)
         if row is not None and dialogue.person:
@@ -73,6 +71,7 @@ def rows_of(
 
 def _export_rows(
     dataset: Dataset,
+    form: Format,
     name: str,
     out: Path,
     place: Path,
@@ -82,7 +81,6 @@ def _export_rows(
     *,
     rejected: bool,
 ) -> None:
-    form = find(name)
     seen: set[str] = set()
     with ExitStack() as stack:
         files = _files(form, out, place, shares, stack, _dialect(dataset, name))
@@ -90,7 +88,7 @@ def _export_rows(
             ["id", "person", "problem.id", "problem.question", *form.columns(choice)], rejected=rejected
         ):
             try:
-                for dialogue, row in rows_of(form, name, choice, dialogues(batch)):
+                for dialogue, row in rows_of(name, choice, dialogues(batch)):
                     if form.once_a_problem:
                         problem = dialogue.problem_id or dialogue.id
                         if problem in seen:

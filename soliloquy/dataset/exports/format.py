@@ -1,13 +1,17 @@
 """The contract of an export format, and the list of formats."""
 
 import importlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
 from soliloquy.dataset.exports.dialogue import Dialogue
+from soliloquy.dataset.exports.splitting import Splits
+from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.packages import known_recipes, part
 
 # The parts that an export can leave out, with their descriptions.
@@ -51,11 +55,34 @@ class ExportOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Format:
-    """A format of other tools, with a row for each conversation."""
+class _AnyFormat:
+    """A format of other tools."""
 
-    # The file types that can hold it; the first is the default.
-    suffixes: Sequence[str]
+    # Describes it in the help of the command line.
+    title: str
+    # The file types that can hold it, the first of which is the default; none for a folder.
+    suffixes: Sequence[str] = ()
+    holds_hidden: bool = True
+    # Fields that our conversations leave empty.
+    empty: Sequence[str] = ()
+    # Fields that a conversation needs to be exported.
+    wants: str = "a reply of the tutor"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderFormat(_AnyFormat):
+    """A format with a layout of its own, which holds our rows as they are."""
+
+    # Creates the folder with a part for each share, or one for all, and counts the rows of each part.
+    export: Callable[[Dataset, Path, ExportOptions, Splits | None, bool], Counter[str]]
+    # Yields the serialised conversations. Raises CannotConvert.
+    read: Callable[[Path], Iterator[bytes]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format(_AnyFormat):
+    """A format with a row for each conversation."""
+
     # The columns that a row needs, besides `id` and the problem's `id` and `question`.
     columns: Callable[[ExportOptions], Sequence[str]]
     # Returns None for a conversation without a row in this format. Raises CannotConvert.
@@ -64,30 +91,33 @@ class Format:
     dialogue: Callable[[Row], Dialogue]
     # Fields that an export rebuilds; an import keeps all other fields verbatim.
     made: Collection[str]
-    holds_hidden: bool = True
     once_a_problem: bool = False
-    # Fields that our conversations leave empty.
-    empty: Sequence[str] = ()
-    # Fields that a conversation needs to have a row.
-    wants: str = "a reply of the tutor"
 
 
 @cache
-def find(name: str) -> Format:
-    form: Format = importlib.import_module(_modules()[name]).FORMAT
+def find(name: str) -> Format | FolderFormat:
+    form: Format | FolderFormat = importlib.import_module(_modules()[name]).FORMAT
+    return form
+
+
+def row_format(name: str) -> Format:
+    form = find(name)
+    assert isinstance(form, Format), f"{name} has no rows"
     return form
 
 
 @cache
 def _modules() -> Mapping[str, str]:
-    """Maps each format's name to its module, which has that name."""
+    """Maps the name of each format to its module: ours for every recipe, and those in the `formats` of a recipe."""
     packages = [importlib.import_module(f"{__package__}.formats"), *(part(name, "formats") for name in known_recipes())]
-    return {
-        module.name: f"{package.__name__}.{module.name}"
-        for package in packages
-        if package
-        for module in iter_modules(package.__path__)
-    }
+    found: dict[str, str] = {}
+    for package in filter(None, packages):
+        for module in iter_modules(package.__path__, f"{package.__name__}."):
+            name = module.name.rpartition(".")[2]
+            if name in found:
+                raise ValueError(f"{module.name} and {found[name]} have the same name: rename one of the two formats")
+            found[name] = module.name
+    return found
 
 
 NAMES = tuple(_modules())

@@ -12,11 +12,9 @@ from pydantic_core import to_json
 from soliloquy.dataset.exports import dialect
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue, Exchange, conversation_of
 from soliloquy.dataset.exports.files import AlreadyExists, atomic_output
-from soliloquy.dataset.exports.format import ExportOptions, Row, find
-from soliloquy.dataset.exports.formats import hf
+from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Row, find, row_format
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import versions, write_manifest
-from soliloquy.dataset.rows import messages
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
@@ -30,7 +28,16 @@ class CannotImport(ValueError):
 
 
 def import_rows(source: Path, name: str, out: Path, rows: Iterable[tuple[str, Row]]) -> int:
-    """Writes a dataset of rows, which come with their places in the source; raises CannotImport and OSError."""
+    """Writes a dataset; raises CannotImport and OSError.
+
+    `rows` come with their places in the source; a format of folders reads the source itself.
+    """
+    form = find(name)
+    if isinstance(form, FolderFormat):
+        try:
+            return _write(source, name, out, form.read(source), None)
+        except CannotConvert as unfit:
+            raise CannotImport(str(unfit)) from unfit
     run = digest("import", name, _sha256(source))
     known: Counter[str] = Counter()
 
@@ -49,18 +56,9 @@ def import_rows(source: Path, name: str, out: Path, rows: Iterable[tuple[str, Ro
     return _write(source, name, out, (one.SerializeToString(deterministic=True) for one in conversations()), known)
 
 
-def import_folder(source: Path, out: Path) -> int:
-    """Imports a folder of `datasets` whose rows are conversations."""
-    conversations = (message for batch in hf.evenly(hf.read(source)) for message in messages(batch))
-    try:
-        return _write(source, "hf", out, conversations, None)
-    except hf.NoFolder as none:
-        raise CannotImport(str(none)) from none
-
-
 def dialogue_of(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
     """Reads a row, and keeps every field verbatim that an export would write differently."""
-    form = find(name)
+    form = row_format(name)
     dialogue = form.dialogue(row)
     if dialogue.id in taken:
         dialogue = dialogue._replace(id="")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from soliloquy.client import Dataset
+from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, digest_of
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -19,7 +20,6 @@ from tests.datasets import accepted_rows, rejected_rows, written
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Killed
 from tests.unit.recipes.mathwell.writing import Says, commissioned, made
-from training.rounds.folder import ImprovementFolder
 from training.settings import CannotTrain
 
 FAULTS = find("mathwell").faults
@@ -76,7 +76,7 @@ def repeats(questions: Sequence[str]) -> list[bool]:
 
 @pytest.fixture
 def improving(base: Path, tmp_path: Path) -> Callable[..., Any]:
-    from training.rounds.improvement import Improvement, WriterTraining
+    from soliloquy.recipes.mathwell.commands.rounds.improvement import Improvement, WriterTraining
     from training.train import train
 
     def make(name: str, writer: Writer, *, start: str = "", **differing: Any) -> Improvement:

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from soliloquy.dataset.exports.arrays import completed
 from soliloquy.dataset.exports.decoding import dialogues
-from soliloquy.dataset.exports.format import ExportOptions
+from soliloquy.dataset.exports.dialogue import CannotConvert
+from soliloquy.dataset.exports.format import ExportOptions, FolderFormat
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
-from soliloquy.dataset.rows import SCHEMA
+from soliloquy.dataset.rows import SCHEMA, messages
 
 # A fixed batch size, so that equal rows make equal bytes.
 ROWS_AT_ONCE = 1_000
@@ -27,10 +28,6 @@ _LABELS = {"turns.student.intent", "turns.student.strategy"}
 _THOUGHTS = {f"turns.tutor.{field}" for field in ("thoughts", "evaluation", "action", "step", "state")}
 _SOLUTIONS = {"problem.solution", "problem.steps", "problem.enrichment"}
 _RAW = {"turns.calls", "problem.enrichment.calls"}
-
-
-class NoFolder(ValueError):
-    """The folder was not saved by `datasets`, or its rows are no conversations; the message says which."""
 
 
 def columns(choice: ExportOptions) -> list[str]:
@@ -47,13 +44,10 @@ def export(
     place: Path,
     choice: ExportOptions,
     shares: Splits | None,
-    written: Counter[str],
-    *,
     rejected: bool,
-) -> None:
+) -> Counter[str]:
     parts = list(shares.of) if shares else [WHOLE]
-    if shares is None:
-        written.clear()
+    written = Counter(dict.fromkeys(parts, 0))
     place.mkdir()
     for part in parts:
         (place / part).mkdir()
@@ -66,6 +60,7 @@ def export(
     (place / "dataset_dict.json").write_text(json.dumps({"splits": parts}), "utf-8")
     files = "".join(f"  - split: {part}\n    path: {part}/{DATA}\n" for part in parts)
     (place / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  data_files:\n{files}---\n", "utf-8")
+    return written
 
 
 def _of_part(batches: Iterator[pa.RecordBatch], part: str, shares: Splits | None) -> Iterator[pa.RecordBatch]:
@@ -116,8 +111,12 @@ def _write(batches: Iterator[pa.RecordBatch], folder: Path) -> int:
     return rows
 
 
-def read(folder: Path) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of all splits; columns that were left out are unset. Raises NoFolder."""
+def read(folder: Path) -> Iterator[bytes]:
+    return (message for batch in evenly(_rows(folder)) for message in messages(batch))
+
+
+def _rows(folder: Path) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of all splits; columns that were left out are unset."""
     try:
         splits = [folder]
         if (folder / "dataset_dict.json").exists():
@@ -129,13 +128,13 @@ def read(folder: Path) -> Iterator[pa.RecordBatch]:
                 path = split / Path(str(data["filename"])).name
                 with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
                     if unknown := set(stream.schema.names) - set(SCHEMA.names):
-                        raise NoFolder(f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation")
+                        raise CannotConvert(f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation")
                     for batch in stream:
                         yield completed(batch, SCHEMA)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        if isinstance(error, NoFolder):
+        if isinstance(error, CannotConvert):
             raise
-        raise NoFolder(f"{folder} is not a folder saved by `datasets` ({' '.join(str(error).split())})") from error
+        raise CannotConvert(f"{folder} is not a folder saved by `datasets` ({' '.join(str(error).split())})") from error
 
 
 def _paths(fields: Iterable[pa.Field], above: str = "") -> Iterator[str]:
@@ -146,3 +145,6 @@ def _paths(fields: Iterable[pa.Field], above: str = "") -> Iterator[str]:
             yield from _paths(inner, f"{above}{field.name}.")
         else:
             yield f"{above}{field.name}"
+
+
+FORMAT = FolderFormat(title="a folder for Hugging Face's `datasets`", export=export, read=read)

@@ -123,5 +123,10 @@ def _called(call: Any) -> tuple[str | None, Attempt]:
 
 
 FORMAT = Format(
-    suffixes=(".jsonl",), columns=columns, row=row, dialogue=dialogue, made=("messages", "tools", "parallel_tool_calls")
+    title="chat messages a line, programs as tool calls",
+    suffixes=(".jsonl",),
+    columns=columns,
+    row=row,
+    dialogue=dialogue,
+    made=("messages", "tools", "parallel_tool_calls"),
 )

@@ -70,6 +70,7 @@ def _arguments(text: str) -> Row:
 
 
 FORMAT = Format(
+    title="human and gpt, programs as function calls",
     suffixes=(".json", ".jsonl"),
     columns=columns,
     row=row,

@@ -158,6 +158,7 @@ def _messages(text: str) -> list[str]:
 
 
 FORMAT = Format(
+    title="MathDial's rows, without hidden states",
     suffixes=(".csv", ".jsonl"),
     columns=columns,
     row=row,

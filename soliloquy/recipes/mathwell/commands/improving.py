@@ -38,7 +38,7 @@ from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of
 from soliloquy.v1.model_pb2 import Adapter
 
 if TYPE_CHECKING:
-    from training.rounds.improvement import WriterTraining
+    from soliloquy.recipes.mathwell.commands.rounds.improvement import WriterTraining
 
 # The role that writes problems; another role judges them.
 _WRITER = "codegen"
@@ -124,9 +124,9 @@ def improve(
     if not quiet:
         click.echo(f"commissions: {about}", err=True)
     from services.model.engines.engine import EngineRefused
+    from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder
+    from soliloquy.recipes.mathwell.commands.rounds.improvement import Improvement
     from training.adapters.serving import ServiceError
-    from training.rounds.folder import ImprovementFolder
-    from training.rounds.improvement import Improvement
     from training.settings import CannotTrain
 
     try:
@@ -156,7 +156,7 @@ def improve(
 def _school(base: Path | None, config: str | None, start: str | None, *, quiet: bool) -> "WriterTraining | None":
     if base is None or config is None:
         return None
-    from training.rounds.improvement import WriterTraining
+    from soliloquy.recipes.mathwell.commands.rounds.improvement import WriterTraining
     from training.settings import read_settings
 
     file = configuration(config)

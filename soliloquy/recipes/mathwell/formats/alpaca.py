@@ -39,6 +39,7 @@ def dialogue(row: Row) -> Dialogue:
 
 
 FORMAT = Format(
+    title="word problems and their programs as instruction records",
     suffixes=(".json", ".jsonl"),
     columns=sgsm.columns,
     row=row,

@@ -53,6 +53,7 @@ def _answer(value: Any) -> float | None:
 
 
 FORMAT = Format(
+    title="MATHWELL's rows, a word problem and its program each",
     suffixes=(".jsonl", ".csv"),
     columns=columns,
     row=row,

@@ -86,4 +86,11 @@ def _decided(value: str) -> tuple[str | None, Attempt] | None:
     return (description, read_program(fields)) if isinstance(fields, dict) else None
 
 
-FORMAT = Format(suffixes=(".json",), columns=columns, row=row, dialogue=dialogue, made=("conversations",))
+FORMAT = Format(
+    title="human and gpt alone, hidden states as JSON",
+    suffixes=(".json",),
+    columns=columns,
+    row=row,
+    dialogue=dialogue,
+    made=("conversations",),
+)

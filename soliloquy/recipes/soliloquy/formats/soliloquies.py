@@ -102,6 +102,7 @@ def _attempts(turn: Row) -> list[Attempt]:
 
 
 FORMAT = Format(
+    title="Code Soliloquies' own fields",
     suffixes=(".json", ".jsonl"),
     columns=columns,
     row=row,

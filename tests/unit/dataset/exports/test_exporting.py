@@ -10,7 +10,7 @@ import pytest
 
 from soliloquy.dataset.exports.exporting import CannotExport, export
 from soliloquy.dataset.exports.format import NAMES, ExportOptions
-from soliloquy.dataset.exports.importing import CannotImport, import_folder, import_rows
+from soliloquy.dataset.exports.importing import CannotImport, import_rows
 from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
 from soliloquy.dataset.reading import Dataset
 from tests.unit.dataset.small import dataset, small
@@ -36,10 +36,8 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 def imported(source: Path, name: str, out: Path) -> Path:
-    if name == "hf":
-        import_folder(source, out)
-    else:
-        import_rows(source, name, out, [(f"{source.name}:{at}", row) for at, row in enumerate(rows_of(source))])
+    rows = [] if source.is_dir() else [(f"{source.name}:{at}", row) for at, row in enumerate(rows_of(source))]
+    import_rows(source, name, out, rows)
     return out
 
 
@@ -162,7 +160,7 @@ def test_a_row_that_cannot_be_used_is_named_by_its_place(tmp_path: Path) -> None
     with pytest.raises(CannotImport, match="holds no conversation"):
         import_rows(source, "openai", tmp_path / "out", [])
     with pytest.raises(CannotImport, match="is not a folder saved by `datasets`"):
-        import_folder(tmp_path, tmp_path / "out")
+        import_rows(tmp_path, "hf", tmp_path / "out", [])
     assert names_in(tmp_path) == ["given.jsonl"]
 
 

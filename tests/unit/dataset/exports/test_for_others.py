@@ -10,7 +10,6 @@ from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
-from soliloquy.dataset.rows import messages
 from tests.unit.dataset.small import dataset, small
 
 
@@ -124,5 +123,4 @@ def test_the_whole_folder_is_the_conversations_as_they_were(folder: Path, tmp_pa
     from soliloquy.dataset.exports.formats import hf
 
     export(Dataset(folder), "hf", tmp_path / "out", choice=ExportOptions())
-    back = [message for batch in hf.read(tmp_path / "out") for message in messages(batch)]
-    assert back == list(Dataset(folder).messages())
+    assert list(hf.read(tmp_path / "out")) == list(Dataset(folder).messages())

@@ -6,7 +6,7 @@ import pytest
 
 from soliloquy.dataset.exports.dialogue import conversation_of
 from soliloquy.dataset.exports.exporting import rows_of
-from soliloquy.dataset.exports.format import ExportOptions, find
+from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.exports.importing import dialogue_of
 from tests.unit.dataset.small import told
 
@@ -28,7 +28,7 @@ MATHDIAL = {
 
 def again(row: dict[str, Any], name: str) -> dict[str, Any] | None:
     conversation = conversation_of(dialogue_of(row, name), "run", 0)
-    [(_, made)] = rows_of(find(name), name, ExportOptions(), iter([told(conversation)]))
+    [(_, made)] = rows_of(name, ExportOptions(), iter([told(conversation)]))
     return made
 
 

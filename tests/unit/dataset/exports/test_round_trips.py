@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 
 from soliloquy.dataset.exports.dialogue import conversation_of
 from soliloquy.dataset.exports.exporting import rows_of
-from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
+from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions
 from soliloquy.dataset.exports.importing import dialogue_of
 from soliloquy.dataset.exports.output import execution, written
 from soliloquy.runtime.values import shown
@@ -85,7 +85,7 @@ def conversations(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Conversation
 
 
 def exported(conversation: Conversation, name: str, choice: ExportOptions) -> bytes | None:
-    [(_, row)] = rows_of(find(name), name, choice, iter([told(conversation)]))
+    [(_, row)] = rows_of(name, choice, iter([told(conversation)]))
     return None if row is None else to_json(row)
 
 

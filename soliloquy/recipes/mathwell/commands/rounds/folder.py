@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from training.rounds.outcome import HEAD, RoundResult, best
+from soliloquy.recipes.mathwell.commands.rounds.outcome import HEAD, RoundResult, best
 from training.state import RoundsFolder, Workflow, write_json
 
 REPORT = "rounds.json"

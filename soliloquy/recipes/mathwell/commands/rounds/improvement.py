@@ -11,10 +11,10 @@ from typing import Any
 
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder
+from soliloquy.recipes.mathwell.commands.rounds.outcome import RoundResult, best, figures
 from training.folder import Job, TrainingFolder
 from training.freeze import freeze
-from training.rounds.folder import ImprovementFolder
-from training.rounds.outcome import RoundResult, best, figures
 from training.settings import CannotTrain, Diverged, TrainingSettings
 from training.source import conversations, digest_of
 from training.state import OUTCOME, RoundFolder
