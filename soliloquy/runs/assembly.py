@@ -15,7 +15,7 @@ from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.model import Model
-from soliloquy.runtime.model.opening import OpenModels, open_models
+from soliloquy.runtime.model.opening import ModelByRole, open_models
 
 if TYPE_CHECKING:
     from services.collector.live_datasets import LiveDatasets
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assembly:
     services: Sequence[Service]
-    models: OpenModels
+    models: ModelByRole
     # Running if one of the services is the executor.
     sandboxes: "SandboxPool | None"
     # Open if one of the services is the collector.

@@ -25,38 +25,34 @@ class GrpcServer:
         credentials: grpc.ServerCredentials | None = None,
     ) -> None:
         """`add` registers the service. The server rejects requests above `most_bytes` without reading them."""
+        options = (
+            ("grpc.max_receive_message_length", most_bytes),
+            # Otherwise two servers could share the port and split the calls.
+            ("grpc.so_reuseport", 0),
+        )
         self._service = service
-        self._add = add
         self._fault = fault
-        self._most_bytes = most_bytes
-        self._interceptors = interceptors
         self._credentials = credentials
         self._health = health.aio.HealthServicer()
-        self._server: grpc.aio.Server | None = None
+        self._server = grpc.aio.server(options=options, interceptors=interceptors)
         self._following: asyncio.Task[None] | None = None
+        add(self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        names = (service, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server)
 
     async def start(self, address: str) -> str:
         """Starts listening and returns the bound address; port 0 picks a free port."""
         # gRPC does not say why it cannot bind an address.
         with listening(address):
             pass
-        options = (
-            ("grpc.max_receive_message_length", self._most_bytes),
-            # Otherwise two servers could share the port and split the calls.
-            ("grpc.so_reuseport", 0),
-        )
-        server = self._server = grpc.aio.server(options=options, interceptors=self._interceptors)
-        self._add(server)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        names = (self._service, health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(names, server)
         if self._credentials:
-            bound = server.add_secure_port(address, self._credentials)
+            bound = self._server.add_secure_port(address, self._credentials)
         else:
-            bound = server.add_insecure_port(address)
+            bound = self._server.add_insecure_port(address)
         await self._tell_health()
         self._following = asyncio.create_task(self._follow())
-        await server.start()
+        await self._server.start()
         return f"{address.rpartition(':')[0]}:{bound}"
 
     async def leave(self) -> None:
@@ -67,8 +63,7 @@ class GrpcServer:
         """Stops listening and gives running calls a moment to finish."""
         if self._following:
             self._following.cancel()
-        if self._server:
-            await self._server.stop(_LAST_WORDS_SECONDS)
+        await self._server.stop(_LAST_WORDS_SECONDS)
 
     async def _follow(self) -> None:
         while True:

@@ -37,14 +37,12 @@ def plain(value: Value) -> Any:
     """Converts a value for a JSON record; values that JSON cannot hold are printed as in Python."""
     kind = value.WhichOneof("kind")
     match kind:
-        case "boolean":
-            return value.boolean
+        case "boolean" | "text":
+            return getattr(value, kind)
         case "integer":
             return int(value.integer) if len(value.integer.lstrip("-")) <= _MOST_DIGITS else value.integer
         case "real":
             return value.real if abs(value.real) < float("inf") else repr(value.real)
-        case "text":
-            return value.text
         case "items":
             return [plain(item) for item in value.items.items]
         case "entries":

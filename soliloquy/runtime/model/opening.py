@@ -1,6 +1,6 @@
 """Opens the models that the settings name, and routes each role's requests to its endpoint."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -13,10 +13,13 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
 
 
 class ModelByRole:
-    """Answers each role at its endpoint with its adapter and sampling settings."""
+    """Answers each role at its endpoint with its adapter and sampling settings; calls wait while it is gone."""
 
-    def __init__(self, models: Models, answering: Mapping[str, StreamingModel]) -> None:
+    def __init__(
+        self, models: Models, answering: Mapping[str, StreamingModel], remotes: Sequence[RemoteModel] = ()
+    ) -> None:
         """`answering` maps the name of each endpoint in use to its model."""
+        self._remotes = remotes
         self._cast = {
             name: (
                 answering[role.endpoint],
@@ -27,6 +30,11 @@ class ModelByRole:
             )
             for name, role in models.roles.items()
         }
+
+    @property
+    def fault(self) -> str:
+        """Why calls wait; empty while none do."""
+        return "; ".join(remote.fault for remote in self._remotes if remote.fault)
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         try:
@@ -40,23 +48,10 @@ class ModelByRole:
         return await model.generate(request, stream_listener)
 
 
-class OpenModels:
-    """Answers every role; calls wait while their endpoint is gone."""
-
-    def __init__(self, by_role: ModelByRole, remotes: list[RemoteModel]) -> None:
-        self.generate = by_role.generate
-        self._remotes = remotes
-
-    @property
-    def fault(self) -> str:
-        """Why calls wait; empty while none do."""
-        return "; ".join(remote.fault for remote in self._remotes if remote.fault)
-
-
 @asynccontextmanager
 async def open_models(
     models: Models, scripted: Callable[[], StreamingModel], cache_folder: Path | None
-) -> AsyncIterator[OpenModels]:
+) -> AsyncIterator[ModelByRole]:
     """Raises BadModelSettings for a missing key."""
     answering: dict[str, StreamingModel] = {}
     remotes: list[RemoteModel] = []
@@ -73,7 +68,7 @@ async def open_models(
             remotes.append(remote)
             counted = CountedModel(remote, name, endpoint)
             answering[name] = CachedModel(counted, name, endpoint, cache) if cache else counted
-        yield OpenModels(ModelByRole(models, answering), remotes)
+        yield ModelByRole(models, answering, remotes)
 
 
 def client_for(name: str, endpoint: Endpoint) -> EndpointClient:

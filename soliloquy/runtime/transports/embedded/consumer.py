@@ -31,14 +31,14 @@ class EmbeddedConsumer:
     def __init__(
         self,
         log: Log,
-        members: set["EmbeddedConsumer"],
+        followers: defaultdict[str, set[asyncio.Event]],
         *,
         group: str,
         topics: Sequence[str],
         listener: Listener,
     ) -> None:
         self._log = log
-        self._members = members
+        self._followers = followers
         self._group = group
         self._topics = frozenset(topics)
         self._listener = listener
@@ -53,12 +53,14 @@ class EmbeddedConsumer:
         await self._log.write(
             partial(leases.join, group=self._group, topics=self._topics, partitions=self._log.partitions)
         )
-        self._members.add(self)
+        for topic in self._topics:
+            self._followers[topic].add(self._woken)
         self._start(self._stay())
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._members.discard(self)
+        for topic in self._topics:
+            self._followers[topic].discard(self._woken)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -70,18 +72,12 @@ class EmbeddedConsumer:
     async def poll(self, limit: int, seconds: float) -> list[Delivery]:
         return await first_deliveries(partial(self._take, limit), self._woken, seconds)
 
-    def reads(self, topics: Collection[str]) -> bool:
-        return not self._topics.isdisjoint(topics)
-
-    def wake(self) -> None:
-        self._woken.set()
-
     def pause(self, partitions: Collection[Partition]) -> None:
         self._paused.update(partitions)
 
     def resume(self, partitions: Collection[Partition]) -> None:
         self._paused.difference_update(partitions)
-        self.wake()
+        self._woken.set()
 
     async def commit(self, results: Sequence[Result]) -> list[Result]:
         refused: list[Result] = []
@@ -173,7 +169,7 @@ class EmbeddedConsumer:
             self._held[partition] = _HeldPartition(
                 epoch=epochs[partition.number], watermark=Watermark(watermark, ahead), fetched=watermark
             )
-        self.wake()
+        self._woken.set()
 
     async def _give_up(self, partitions: list[Partition]) -> None:
         leaving = {partition: self._held[partition] for partition in partitions}
@@ -208,4 +204,4 @@ class EmbeddedConsumer:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             self._failure = error
-            self.wake()
+            self._woken.set()

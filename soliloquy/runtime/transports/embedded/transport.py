@@ -19,8 +19,7 @@ class EmbeddedTransport:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._members: set[EmbeddedConsumer] = set()
-        # Wakes the followers of each topic.
+        # Wakes the consumers and followers of each topic.
         self._followers: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
     async def __aenter__(self) -> Self:
@@ -37,7 +36,7 @@ class EmbeddedTransport:
         await self._log.write(partial(records.append, events=events, partitions=self._log.partitions))
 
     def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> EmbeddedConsumer:
-        return EmbeddedConsumer(self._log, self._members, group=group, topics=topics, listener=listener)
+        return EmbeddedConsumer(self._log, self._followers, group=group, topics=topics, listener=listener)
 
     async def read(
         self, topic: str, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
@@ -83,9 +82,6 @@ class EmbeddedTransport:
         await self._log.write(partial(records.replay, letters=letters, partitions=self._log.partitions))
 
     def _wake(self, topics: Collection[str]) -> None:
-        for member in self._members:
-            if not topics or member.reads(topics):
-                member.wake()
         for topic in topics or self._followers:
             for woken in self._followers.get(topic, ()):
                 woken.set()
