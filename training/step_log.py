@@ -1,13 +1,26 @@
-"""Logs a training's steps: one JSON line per step, and the same curves for TensorBoard."""
+"""Logs a training's steps: one JSON line per step, the same curves for TensorBoard, gauges for Prometheus."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from soliloquy.runtime.instruments import counter, gauge
 from training.state import complete
+
+STEP = gauge("soliloquy_training_step")
+STEPS = gauge("soliloquy_training_steps")
+LOSS = gauge("soliloquy_training_loss")
+VALIDATION_LOSS = gauge("soliloquy_training_validation_loss")
+TOKENS_PER_SECOND = gauge("soliloquy_training_tokens_per_second")
+STEP_SECONDS = gauge("soliloquy_training_step_seconds")
+CHECKPOINT = gauge("soliloquy_training_checkpoint_timestamp_seconds")
+ROUNDS = counter("soliloquy_training_rounds_total")
+# Create the series at once, so that a dashboard shows zeros instead of no data.
+for outcome in ("activated", "worse", "refused", "diverged"):
+    ROUNDS.labels(outcome)
 
 # More than two lines take.
 _LINES_BYTES = 4096
@@ -73,6 +86,17 @@ def newest(metrics: Path) -> dict[str, Any] | None:
         file.seek(max(0, metrics.stat().st_size - _LINES_BYTES))
         *_, last, _rest = [b"", *file.read().split(b"\n")]
     return dict(json.loads(last)) if last.startswith(b"{") else None
+
+
+def tell(step: Mapping[str, Any]) -> None:
+    """Exports a step to Prometheus."""
+    STEP.set(step["step"])
+    STEPS.set(step["steps"])
+    LOSS.set(step["loss"])
+    if step["validation"] is not None:
+        VALIDATION_LOSS.set(step["validation"])
+    TOKENS_PER_SECOND.set(step["tokens"] / step["seconds"])
+    STEP_SECONDS.set(step["seconds"])
 
 
 def _lines(metrics: Path) -> Iterator[str]:

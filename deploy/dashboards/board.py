@@ -53,10 +53,6 @@ class Board:
     # Variables that a person types in: name to default.
     entries: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def panels(self) -> list[Panel]:
-        return [panel for panels in self.row.values() for panel in panels]
-
 
 def boards() -> dict[str, Board]:
     """Returns all boards by the name of their file."""

@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Protocol
 
 from services.model.backend import ModelBackend, final_completion
 from services.model.completion_cache import CompletionCache
 from services.model.engines.engine import EngineFailed, InvalidRequest
+from services.model.shared_adapters import SharedAdapters
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import (
-    Adapter,
     Completion,
     Delta,
     Finish,
@@ -30,26 +29,18 @@ MAX_ID_CHARACTERS = 256
 CACHED_ANSWERS = 4096
 
 
-class Adapters(Protocol):
-    """Loads adapters into this process's engine, or into those of all replicas."""
-
-    async def load_adapter(self, adapter: Adapter) -> Adapter: ...
-
-    async def unload_adapter(self, name: str) -> None: ...
-
-
 class ModelHandler:
     """Raises the errors of `engines.engine`, which `errors` maps to status codes."""
 
     def __init__(
         self,
         backend: ModelBackend,
-        adapters: Adapters | None = None,
+        adapters: SharedAdapters | None = None,
         *,
         cached_answers: int = CACHED_ANSWERS,
         fault_seconds: float = 0.0,
     ) -> None:
-        """Delays refusals by `fault_seconds` while the engine has a fault."""
+        """Loads adapters on all replicas if they share them; delays refusals by `fault_seconds` during a fault."""
         self._backend = backend
         self._adapters = adapters or backend
         self._fault_seconds = fault_seconds

@@ -10,7 +10,8 @@ from pathlib import Path
 import grpc
 
 from services.model.backend import ModelBackend
-from services.model.engines.settings import EngineSettings
+from services.model.engines.chat import ChatBackend
+from services.model.engines.engine import EngineSettings
 from services.model.handler import ModelHandler
 from services.model.servicer import ModelServicer
 from soliloquy.v1.model_pb2_grpc import add_ModelServiceServicer_to_server
@@ -52,15 +53,19 @@ def serve_weights(base: Path) -> Iterator[str]:
 
 
 async def _serve(base: Path, address: Future[str], stopping: threading.Event) -> None:
-    from services.model.engines.chat import ChatBackend
+    async with running_backend(EngineSettings(model=base)) as chat, serve_grpc(chat) as port:
+        address.set_result(f"127.0.0.1:{port}")
+        await asyncio.to_thread(stopping.wait)
+
+
+@asynccontextmanager
+async def running_backend(settings: EngineSettings) -> AsyncIterator[ChatBackend]:
+    """Starts the transformers engine, and stops it at the end."""
     from services.model.engines.transformers.engine import TransformersEngine
 
-    settings = EngineSettings(model=base)
     chat = ChatBackend(TransformersEngine(settings), settings)
-    await chat.start()
     try:
-        async with serve_grpc(chat) as port:
-            address.set_result(f"127.0.0.1:{port}")
-            await asyncio.to_thread(stopping.wait)
+        await chat.start()
+        yield chat
     finally:
         await chat.stop()

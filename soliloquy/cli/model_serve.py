@@ -164,7 +164,7 @@ def run(build: "Callable[[], ModelBackend]", settings: "ServingSettings") -> Non
 def backend(engine: str, weights: Path | None, scripted: ModelSettings) -> "ModelBackend":
     """Returns what answers in a replica; called there, so that only replicas import the engines' libraries."""
     from services.model.backend import ScriptedBackend
-    from services.model.engines.settings import EngineSettings
+    from services.model.engines.engine import EngineSettings
 
     if weights is None:
         return ScriptedBackend(scripted_model(scripted))

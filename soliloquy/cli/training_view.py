@@ -78,8 +78,7 @@ def _show(bar: Progress, task: TaskID, step: dict[str, Any]) -> None:
 
 
 def _follow(folder: Path, show: Callable[[dict[str, Any]], None], ended: threading.Event) -> None:
-    from training import metrics
-    from training.step_log import newest
+    from training.step_log import CHECKPOINT, newest, tell
 
     latest = None
     while True:
@@ -88,9 +87,9 @@ def _follow(folder: Path, show: Callable[[dict[str, Any]], None], ended: threadi
         if step and step != latest:
             latest = step
             show(step)
-            metrics.tell(step)
+            tell(step)
         if checkpoints := sorted(folder.glob("checkpoints/[0-9]*.pt")):
             # Only older checkpoints are removed.
-            metrics.CHECKPOINT.set(checkpoints[-1].stat().st_mtime)
+            CHECKPOINT.set(checkpoints[-1].stat().st_mtime)
         if last:
             return

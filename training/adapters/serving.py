@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 import grpc
+from google.protobuf.message import Message
 
 from soliloquy.v1.model_pb2 import (
     Adapter,
@@ -47,7 +48,7 @@ class ModelService:
         await self._channel.close()
 
     async def info(self) -> ModelInfo:
-        return await self._call(lambda: self._stub.Info(InfoRequest(), timeout=_CALL_SECONDS))
+        return await self._call(self._stub.Info, InfoRequest())
 
     async def check_base(self, base: Path, digest: str) -> None:
         """Raises CannotTrain unless the service serves the base that is trained."""
@@ -61,26 +62,24 @@ class ModelService:
 
     async def adapters(self) -> dict[str, Adapter]:
         """Returns the loaded adapters, by name."""
-        listed = await self._call(lambda: self._stub.ListAdapters(ListAdaptersRequest(), timeout=_CALL_SECONDS))
+        listed = await self._call(self._stub.ListAdapters, ListAdaptersRequest())
         return {adapter.name: adapter for adapter in listed.adapters}
 
     async def load(self, adapter: Adapter) -> Adapter:
         """Returns when every replica has the adapter; running requests keep the one they began with."""
-        request = LoadAdapterRequest(adapter=adapter)
-        return (await self._call(lambda: self._stub.LoadAdapter(request, timeout=_CALL_SECONDS))).adapter
+        return (await self._call(self._stub.LoadAdapter, LoadAdapterRequest(adapter=adapter))).adapter
 
     async def unload(self, name: str) -> None:
-        request = UnloadAdapterRequest(name=name)
-        await self._call(lambda: self._stub.UnloadAdapter(request, timeout=_CALL_SECONDS))
+        await self._call(self._stub.UnloadAdapter, UnloadAdapterRequest(name=name))
 
     async def ask(self, request: GenerateRequest) -> Completion:
-        return await self._call(lambda: self._stub.Generate(request, timeout=_CALL_SECONDS))
+        return await self._call(self._stub.Generate, request)
 
-    async def _call(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _call(self, method: Callable[..., Awaitable[T]], request: Message) -> T:
         until = time.monotonic() + _PATIENCE_SECONDS
         while True:
             try:
-                return await call()
+                return await method(request, timeout=_CALL_SECONDS)
             except grpc.aio.AioRpcError as error:
                 if error.code() not in _TRANSIENT or time.monotonic() > until:
                     said = " ".join((error.details() or "").split())

@@ -23,9 +23,9 @@ from training.continuous.sources import Source
 from training.evaluation.report import read_report
 from training.folder import Job, TrainingFolder
 from training.freeze import LeaveOut
-from training.metrics import ROUNDS
 from training.settings import CannotTrain, Diverged, TrainingSettings
 from training.state import PLAN, RoundFolder
+from training.step_log import ROUNDS
 
 Report = Mapping[str, Any]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,6 @@ from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.runtime.transports.port import Delivery
 from soliloquy.v1.conversation_pb2 import Conversation
 from training.freeze import FINISHED, AcceptedFilter, LeaveOut, finished_in, freeze, freeze_topic
 from training.settings import CannotTrain
@@ -66,7 +65,7 @@ class TopicSource:
     async def _next(self, after: dict[int, int], wanted: int, leave_out: LeaveOut, tell: Tell) -> SourceSpan:
         sieve, found = AcceptedFilter(leave_out), 0
         begins, ends = dict(after), dict(after)
-        async with aclosing(self._followed(after)) as deliveries:
+        async with open_transport(self.kafka) as transport, aclosing(transport.follow(FINISHED, after)) as deliveries:
             async for delivery in deliveries:
                 number = delivery.partition.number
                 if ends.get(number) == after.get(number):
@@ -81,11 +80,6 @@ class TopicSource:
                         break
         missed = sum(begins[number] - at for number, at in after.items())
         return SourceSpan(conversations=found, begin=_as_json(begins), end=_as_json(ends), missed=missed)
-
-    async def _followed(self, after: dict[int, int]) -> AsyncGenerator[Delivery, None]:
-        async with open_transport(self.kafka) as transport, aclosing(transport.follow(FINISHED, after)) as deliveries:
-            async for delivery in deliveries:
-                yield delivery
 
     async def _freeze(self, span: SourceSpan, folder: Path, leave_out: LeaveOut) -> None:
         begins, ends = ({int(number): at for number, at in offsets.items()} for offsets in (span.begin, span.end))

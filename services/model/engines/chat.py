@@ -11,6 +11,7 @@ from services.model.engines.engine import (
     Engine,
     EngineBusy,
     EngineFailed,
+    EngineSettings,
     InvalidRequest,
     TokenRequest,
     TooLong,
@@ -18,7 +19,6 @@ from services.model.engines.engine import (
 )
 from services.model.engines.grammar import grammar
 from services.model.engines.metrics import EngineMetrics
-from services.model.engines.settings import EngineSettings
 from services.model.engines.tokenizer import ChatTokenizer
 from services.model.engines.weights import check_base, check_fits, read_adapter
 from soliloquy.runtime.weights import base_digest

@@ -74,19 +74,13 @@ class WeightsModel:
 
 @asynccontextmanager
 async def running_weights(weights: Weights) -> AsyncIterator[WeightsModel]:
-    from services.model.engines.chat import ChatBackend
-    from services.model.engines.engine import EngineRefused
-    from services.model.engines.settings import EngineSettings
-    from services.model.engines.transformers.engine import TransformersEngine
+    from services.model.engines.engine import EngineRefused, EngineSettings
+    from services.model.in_process import running_backend
 
-    settings = EngineSettings(model=weights.folder)
-    chat = ChatBackend(TransformersEngine(settings), settings)
     try:
-        await chat.start()
-        if weights.adapter:
-            await chat.load_adapter(Adapter(name=_ADAPTER, path=str(weights.adapter)))
-        yield WeightsModel(chat, weights)
+        async with running_backend(EngineSettings(model=weights.folder)) as chat:
+            if weights.adapter:
+                await chat.load_adapter(Adapter(name=_ADAPTER, path=str(weights.adapter)))
+            yield WeightsModel(chat, weights)
     except EngineRefused as error:
         raise Failure(str(error)) from error
-    finally:
-        await chat.stop()

@@ -10,7 +10,7 @@ from typing import Any
 from prometheus_client import REGISTRY
 
 from services.model.backend import ModelBackend, final_completion
-from services.model.engines.settings import EngineSettings
+from services.model.engines.engine import EngineSettings
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
 
@@ -35,16 +35,10 @@ def requests(state: str) -> float | None:
 
 @asynccontextmanager
 async def started(base: Path, **settings: Any) -> AsyncIterator[Any]:
-    from services.model.engines.chat import ChatBackend
-    from services.model.engines.transformers.engine import TransformersEngine
+    from services.model.in_process import running_backend
 
-    chosen = EngineSettings(**{"model": base, "cache_tokens": 8192, **settings})
-    chat = ChatBackend(TransformersEngine(chosen), chosen)
-    await chat.start()
-    try:
+    async with running_backend(EngineSettings(**{"model": base, "cache_tokens": 8192, **settings})) as chat:
         yield chat
-    finally:
-        await chat.stop()
 
 
 async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:

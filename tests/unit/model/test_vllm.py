@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from services.model.engines.engine import TokenRequest
-from services.model.engines.settings import EngineSettings
+from services.model.engines.engine import EngineSettings, TokenRequest
 from soliloquy.v1.model_pb2 import Sampling
 
 pytest.importorskip("vllm", reason="vllm is missing: it comes with the image for GPUs")

@@ -14,8 +14,14 @@ from peft import PeftModel
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from services.model.engines.engine import EngineFailed, MissingWeights, TokenDelta, TokenRequest, WrongBase
-from services.model.engines.settings import EngineSettings
+from services.model.engines.engine import (
+    EngineFailed,
+    EngineSettings,
+    MissingWeights,
+    TokenDelta,
+    TokenRequest,
+    WrongBase,
+)
 from services.model.engines.transformers.batching import PAGE_TOKENS, Batcher
 
 _BASE = ""

@@ -16,8 +16,7 @@ from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
-from services.model.engines.engine import EngineFailed, TokenDelta, TokenRequest, WrongBase
-from services.model.engines.settings import EngineSettings
+from services.model.engines.engine import EngineFailed, EngineSettings, TokenDelta, TokenRequest, WrongBase
 from soliloquy.v1.model_pb2 import Finish
 
 # The highest adapter rank that vLLM reserves memory for.

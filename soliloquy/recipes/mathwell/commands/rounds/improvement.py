@@ -11,8 +11,7 @@ from typing import Any
 
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
-from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder
-from soliloquy.recipes.mathwell.commands.rounds.outcome import RoundResult, best, figures
+from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder, RoundResult, best, figures
 from training.folder import Job, TrainingFolder
 from training.freeze import freeze
 from training.settings import CannotTrain, Diverged, TrainingSettings
