@@ -178,14 +178,12 @@ def _names_another_thing(word: str, wanted: Unit) -> bool:
 def answer_in(text: str, unit: str) -> float | None:
     """Returns the number that a reply states last, preferably in the given unit, which is compared as text."""
     numbers = list(numbers_in_digits(text))
-    stated = [number for number in numbers if _is_stated(number, text)] or numbers
+    stated = [
+        number for number in numbers if STATES.search(text[max(0, number.start - BEFORE) : number.start])
+    ] or numbers
     in_unit = [number for number in stated if unit and _is_in_unit(text[number.end :].lstrip(), unit)]
     chosen = in_unit or stated
     return chosen[-1].value if chosen else None
-
-
-def _is_stated(number: Number, text: str) -> bool:
-    return STATES.search(text[max(0, number.start - BEFORE) : number.start]) is not None
 
 
 def _is_in_unit(following: str, unit: str) -> bool:

@@ -89,13 +89,12 @@ class Likeness:
 
 def shingles(texts: Sequence[str]) -> set[str]:
     """Returns the runs of words within each text."""
-    return set(chain.from_iterable(map(_runs, texts)))
-
-
-def _runs(text: str) -> Iterable[str]:
-    words = [_NUMBER if word[0].isdigit() else word for word in _TOKEN.findall(text.casefold())]
     size = LIKENESS["shingle"]
-    return (" ".join(words[start : start + size]) for start in range(max(1, len(words) - size + 1)))
+    found: set[str] = set()
+    for text in texts:
+        words = [_NUMBER if word[0].isdigit() else word for word in _TOKEN.findall(text.casefold())]
+        found.update(" ".join(words[start : start + size]) for start in range(max(1, len(words) - size + 1)))
+    return found
 
 
 @dataclass(kw_only=True)

@@ -25,15 +25,12 @@ def _longest_match(words: Iterable[str]) -> str:
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
 
 
-def _symbols() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for symbol, name in _TABLES["prefixable"].items():
-        found |= {prefix + symbol: f"{word}{name}" for prefix, word in _TABLES["prefixes"].items()}
-    found |= _TABLES["prefixable"]
-    return found | _TABLES["others"]
-
-
-_SYMBOLS = _symbols()
+_SYMBOLS = {
+    prefix + symbol: f"{word}{name}"
+    for symbol, name in _TABLES["prefixable"].items()
+    for prefix, word in _TABLES["prefixes"].items()
+}
+_SYMBOLS |= _TABLES["prefixable"] | _TABLES["others"]
 _SYMBOL = _longest_match(_SYMBOLS)
 _POWER = r"(?:[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?[({]?[-−]?\d[)}]?|-[1234](?!\d)|(?<=m)[23](?![\d.,]\d|\d))?"
 # `\w` matches superscripts too.

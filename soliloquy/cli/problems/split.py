@@ -10,7 +10,7 @@ from soliloquy.cli.errors import reporting, writing_to
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, SEED
 from soliloquy.problems.files.problem_file import BadProblemFile
 from soliloquy.problems.sifting import split as sifting
-from soliloquy.problems.sifting.policy import SPLIT
+from soliloquy.problems.sifting.policy import TRAIN_SHARE
 from soliloquy.problems.sifting.split import SplitShares
 
 INCOMPLETE = 1
@@ -21,7 +21,7 @@ INCOMPLETE = 1
 @click.option("--out", required=True, type=NEW_FOLDER, help="The folder for the parts.")
 @click.option(
     "--train",
-    default=SPLIT.train,
+    default=TRAIN_SHARE,
     show_default=True,
     type=click.FloatRange(min=0, max=1),
     help="The share of the rows for training.",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from soliloquy.problems.bank.family import Family, load_family
 from soliloquy.problems.bank.family_file import BadFamily, read_questions
-from soliloquy.problems.bank.wording import longest_piece
+from soliloquy.problems.bank.wording import SLOT
 from soliloquy.problems.book import ProblemBook
 from soliloquy.runtime.seeds import seed
 from soliloquy.v1.conversation_pb2 import Problem
@@ -64,8 +64,12 @@ class Bank:
 
     @cached_property
     def _clues(self) -> Sequence[tuple[str, str]]:
-        """Returns, for each wording, a text that all its questions contain, and its family."""
-        return [(longest_piece(text), name) for name, path in self.files.items() for text in read_questions(path)]
+        """Returns, for each wording, the longest text that all its questions contain, and its family."""
+        return [
+            (max(SLOT.split(text)[::2], key=len), name)
+            for name, path in self.files.items()
+            for text in read_questions(path)
+        ]
 
     def _recognised(self, question: str) -> Problem | None:
         for name in dict.fromkeys(name for clue, name in self._clues if clue in question):

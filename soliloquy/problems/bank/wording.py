@@ -38,11 +38,6 @@ class QuestionWording:
         return match.groupdict() if match else None
 
 
-def longest_piece(template: str) -> str:
-    """Returns the longest text between two slots, which every question of this wording contains."""
-    return max(SLOT.split(template)[::2], key=len)
-
-
 def question_wordings(family: FamilyFile) -> Sequence[QuestionWording]:
     drawn = {slot: "|".join(map(re.escape, words)) for slot, words in family.things.items()}
     drawn |= dict.fromkeys(family.given, NUMBER)

@@ -16,11 +16,6 @@ class DuplicatePolicy:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SplitPolicy:
-    train: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class SolveRatePolicy:
     edge: float
     below: float
@@ -30,5 +25,5 @@ class SolveRatePolicy:
 _POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("policy.toml").read_text("utf-8"))
 
 DUPLICATES = DuplicatePolicy(**_POLICY["duplicates"])
-SPLIT = SplitPolicy(**_POLICY["split"])
+TRAIN_SHARE: float = _POLICY["split"]["train"]
 SOLVE_RATE = SolveRatePolicy(**_POLICY["solve_rate"])
