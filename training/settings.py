@@ -98,10 +98,10 @@ def read_settings(path: Path) -> TrainingSettings:
     return read_model(path, yaml.safe_load, TrainingSettings)
 
 
-def read_model(path: Path, parse: Callable[[str], Any], model: type[Model]) -> Model:
+def read_model(path: Path, parse: Callable[[str], Any], model: type[Model], *, context: Any = None) -> Model:
     """Reads and validates a file; raises CannotTrain with its first problem."""
     try:
-        return model.model_validate(parse(path.read_text("utf-8")) or {})
+        return model.model_validate(parse(path.read_text("utf-8")) or {}, context=context)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in problem["loc"]) or "the file"

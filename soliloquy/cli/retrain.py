@@ -12,6 +12,8 @@ from rich.console import Console
 
 from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, canary_prompts, reporting_adapter_errors
 from soliloquy.cli.errors import reporting
+from soliloquy.cli.evaluate.retraining import RetrainingEvaluation, retraining_evaluation
+from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import Tutor, at_most
 from soliloquy.cli.evaluate.weights import Weights
 from soliloquy.cli.kafka_options import kafka_options
@@ -20,7 +22,8 @@ from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, QUIET, count_option
 from soliloquy.cli.training_view import serving_metrics, train_observed
 from soliloquy.dataset.storage import Storage
-from soliloquy.recipes.soliloquy.evaluate.evaluation import HiggsEvaluation
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.runtime.model.settings import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Unanswered
@@ -42,6 +45,13 @@ _IN_FLIGHT = 16
     help="The served model's weights and tokenizer.",
 )
 @click.option("--name", required=True, metavar="NAME", help="The adapter's name in requests.")
+@click.option(
+    "--recipe",
+    default=DEFAULT,
+    show_default=True,
+    type=click.Choice(list(known_recipes())),
+    help="The recipe of the tutor; its evaluation compares the versions.",
+)
 @click.option("--data", metavar="DIR|URL", help="A growing dataset; alternatively use --kafka.")
 @count_option("--every", 500, "Conversations in a round.")
 @click.option("--rounds", type=click.IntRange(min=1), help="End after this many rounds in total.  [default: never]")
@@ -71,6 +81,7 @@ def retrain(
     launch: Launch,
     base: Path,
     name: str,
+    recipe: str,
     kafka: KafkaSettings | None,
     data: str | None,
     every: int,
@@ -101,11 +112,17 @@ def retrain(
     from training.continuous.sources import DatasetSource, Source, TopicSource
     from training.settings import CannotTrain, read_settings
 
+    evaluation = retraining_evaluation(recipe)
     source: Source = TopicSource(kafka=kafka) if kafka else DatasetSource(data=str(data))
     display = _RoundDisplay(every, quiet=quiet or as_json)
     try:
         with reporting(CannotTrain, KafkaUnavailable, Unanswered), reporting_adapter_errors():
-            chosen = read_policy(policy or SHIPPED)
+            chosen = read_policy(
+                policy or SHIPPED,
+                metrics=evaluation.metrics,
+                problems=evaluation.problems,
+                may_lose=evaluation.may_lose,
+            )
             retraining = Retraining(
                 rounds=RetrainingFolder(state),
                 source=source,
@@ -115,9 +132,10 @@ def retrain(
                 ),
                 settings=read_settings(launch.file),
                 policy=chosen,
+                metrics=evaluation.metrics,
                 canaries=canary_prompts(chosen.canaries.count),
                 train=partial(train_observed, launch, quiet=quiet or as_json),
-                evaluate=partial(_evaluate, base, chosen.evaluation, quiet=quiet or as_json),
+                evaluate=partial(_evaluate, evaluation, chosen.evaluation, base, quiet=quiet or as_json),
                 display=display,
             )
             end_when_asked()
@@ -131,20 +149,23 @@ def retrain(
 
 
 def _evaluate(
-    base: Path, evaluation: "EvaluationPolicy", adapter: Path | None, out: Path, *, quiet: bool
+    evaluation: RetrainingEvaluation,
+    policy: "EvaluationPolicy",
+    base: Path,
+    adapter: Path | None,
+    out: Path,
+    *,
+    quiet: bool,
 ) -> Mapping[str, Any]:
-    """Evaluates a version in this process, like `soliloquy evaluate soliloquy --weights`."""
-    from soliloquy.recipes.soliloquy.evaluate.page import page
-    from training.evaluation.report import write_report
-
+    """Evaluates a version in this process, as `soliloquy evaluate --weights` does."""
     weights = Weights(folder=base, adapter=adapter, free=False)
     weights.check()
-    models = at_most(shipped_models(), evaluation.max_tokens)
-    tutor = Tutor(models=models, cache=None, noise="none", weights=weights, problems=evaluation.problems)
-    higgs = HiggsEvaluation(tutor=tutor, questions=evaluation.questions, seed=evaluation.seed, in_flight=_IN_FLIGHT)
-    report, results = higgs.report(out.name, quiet=quiet)
-    write_report(out, report, results, page(report, results))
-    return report
+    models = at_most(shipped_models(), policy.max_tokens)
+    tutor = Tutor(models=models, cache=None, noise="none", weights=weights, problems=policy.problems)
+    settings = EvaluationSettings(tutor=tutor, seed=policy.seed, in_flight=_IN_FLIGHT, name=out.name, quiet=quiet)
+    evaluated = evaluation.evaluate(settings, policy.questions)
+    evaluated.write(out)
+    return evaluated.report
 
 
 class _RoundDisplay:

@@ -3,10 +3,10 @@
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from soliloquy.recipes.soliloquy.evaluate.judging import METRICS
 from training.settings import read_model
 
 SHIPPED = Path(__file__).with_name("policy.toml")
@@ -40,15 +40,16 @@ class Policy(BaseModel):
 
     @field_validator("may_lose")
     @classmethod
-    def _known(cls, may_lose: Figures) -> Figures:
-        if unknown := sorted(may_lose.keys() - METRICS.keys()):
-            raise ValueError(f"{unknown[0]} is not a figure of the evaluation; its figures are {', '.join(METRICS)}")
+    def _known(cls, may_lose: Figures, info: ValidationInfo) -> Figures:
+        metrics = info.context or {}
+        if unknown := sorted(may_lose.keys() - metrics.keys()):
+            raise ValueError(f"{unknown[0]} is not a figure of the evaluation; its figures are {', '.join(metrics)}")
         return may_lose
 
-    def complaint(self, before: Figures, after: Figures) -> str:
-        """Returns which figures fell too far, or an empty string."""
+    def complaint(self, before: Figures, after: Figures, metrics: Mapping[str, str]) -> str:
+        """Returns which figures fell too far, or an empty string; `metrics` has their titles."""
         lost = [
-            f"{METRICS[name]} is {after[name]:.2f}, before {before[name]:.2f}; the policy requires {least:.2f}"
+            f"{metrics[name]} is {after[name]:.2f}, before {before[name]:.2f}; the policy requires {least:.2f}"
             for name, margin in self.may_lose.items()
             # Tolerates rounding errors.
             if after[name] < (least := before[name] - margin) - 1e-9
@@ -56,5 +57,13 @@ class Policy(BaseModel):
         return "; ".join(lost)
 
 
-def read_policy(path: Path) -> Policy:
-    return read_model(path, tomllib.loads, Policy)
+def read_policy(path: Path, *, metrics: Mapping[str, str], problems: str, may_lose: Figures) -> Policy:
+    """Takes problems and margins that the file does not set from the recipe's evaluation, which has these metrics."""
+
+    def parse(text: str) -> dict[str, Any]:
+        content = {"may_lose": may_lose, **tomllib.loads(text)}
+        if isinstance(evaluation := content.get("evaluation"), dict):
+            content["evaluation"] = {"problems": problems, **evaluation}
+        return content
+
+    return read_model(path, parse, Policy, context=metrics)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from soliloquy.recipes.soliloquy.evaluate.judging import METRICS
 from soliloquy.runtime.weights import base_digest
 from training.adapters.activation import NotActivated, opened_activation
 from training.adapters.canary import Canary
@@ -78,6 +77,8 @@ class Retraining:
     served: Served
     settings: TrainingSettings
     policy: Policy
+    # The title of each metric of the evaluation.
+    metrics: Mapping[str, str]
     canaries: Sequence[Canary]
     # Trains a job, on this machine or elsewhere.
     train: Callable[[Job], None]
@@ -147,8 +148,8 @@ class Retraining:
     def _judge(self, folder: RoundFolder, plan: RoundPlan, trained: Report) -> RoundOutcome:
         version, files = read_version(folder.training, self.served.name)
         self.served.registry.push(version, files)
-        before = _figures(self._evaluate(folder.number, plan.onto))
-        after = _figures(self._evaluate(folder.number, version.id))
+        before = self._figures(folder.number, plan.onto)
+        after = self._figures(folder.number, version.id)
         outcome, reason = self._decide(folder.number, version, plan, before, after)
         self.served.registry.note(version, f"round {folder.number}: {': '.join(filter(None, (outcome, reason)))}")
         return RoundOutcome(
@@ -167,7 +168,7 @@ class Retraining:
         self, number: int, version: Version, plan: RoundPlan, before: Figures, after: Figures
     ) -> tuple[str, str]:
         """Returns the outcome, and the reason if the version is not activated."""
-        if complaint := self.policy.complaint(before, after):
+        if complaint := self.policy.complaint(before, after, self.metrics):
             return "worse", complaint
         active = self.served.active()
         # It is active already if an earlier process was killed after the activation.
@@ -180,6 +181,11 @@ class Retraining:
             except (NotActivated, ConcurrentActivation) as error:
                 return "refused", str(error)
         return "activated", ""
+
+    def _figures(self, number: int, version: str) -> Figures:
+        """Counts a missing share as 0: a model that never calculates has no code that runs."""
+        shares = self._evaluate(number, version)["figures"]["metrics"]
+        return {name: shares[name]["share"] or 0.0 for name in self.metrics}
 
     def _evaluate(self, number: int, version: str) -> Report:
         """Evaluates each version once; all versions get the same cases."""
@@ -202,9 +208,3 @@ class Retraining:
         """Leaves out conversations of earlier rounds, and those about questions of the evaluation."""
         questions = set(self._evaluate(number, onto)["cases"]["problem_ids"])
         return lambda conversation: conversation.id in self._learned or conversation.problem.id in questions
-
-
-def _figures(report: Report) -> Figures:
-    """Counts a missing share as 0: a model that never calculates has no code that runs."""
-    shares = report["figures"]["metrics"]
-    return {name: shares[name]["share"] or 0.0 for name in METRICS}

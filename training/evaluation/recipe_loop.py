@@ -1,17 +1,14 @@
 """Runs all roles of a recipe in one process."""
 
-import asyncio
-from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import Recipe, play
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import ConversationEvent, Outcome
 from soliloquy.runtime.model import Model
-from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome
+from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,
@@ -26,13 +23,6 @@ from soliloquy.v1.events_pb2 import (
 
 # Runs written code in a sandbox.
 Execute = Callable[[CodeWritten], Awaitable[Outcome]]
-
-C = TypeVar("C")
-R = TypeVar("R")
-
-
-class TooFewCases(Exception):
-    """The problems yield fewer cases than requested; the message says how many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,34 +80,3 @@ class RecipeLoop:
                 return await play(event, self._compose, role="composer", model=self.model)
             case _:
                 raise TypeError(f"no role handles {type(event).__name__}")
-
-
-async def run_bounded(
-    cases: Iterable[C],
-    run: Callable[[C], Awaitable[R]],
-    *,
-    at_once: int,
-    on_result: Callable[[R], None] = lambda _: None,
-) -> list[R]:
-    """Runs at most `at_once` cases at a time and returns their results in order."""
-    room = asyncio.Semaphore(at_once)
-
-    async def admit(case: C) -> R:
-        async with room:
-            result = await run(case)
-        on_result(result)
-        return result
-
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(admit(case)) for case in cases]
-    return [task.result() for task in tasks]
-
-
-def parse_outcomes(calls: Iterable[ModelCall]) -> Counter[str]:
-    """Counts how the model's answers could be parsed."""
-    return Counter(ParseOutcome.Name(call.outcome).removeprefix("PARSE_OUTCOME_").lower() for call in calls)
-
-
-def adapter_digests(calls: Iterable[ModelCall]) -> frozenset[str]:
-    """Returns the digests of the adapters that answered."""
-    return frozenset(call.adapter_digest for call in calls if call.adapter_digest)

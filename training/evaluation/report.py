@@ -5,7 +5,7 @@ Each protocol brings a result per case and a report with these keys, which pictu
 - `protocol`, `name`: the protocol and who was evaluated
 - `cases`: `sha256`, the digest of the cases, and `put`, their description
 - `titles`: the names of metrics and measures, in table order
-- `figures`: `metrics`, a `Proportion` each; `read_at_first`, a `Proportion`; optionally `measures`, a number each, None
+- `figures`: `metrics`, a `Share` each; `read_at_first`, a `Share`; optionally `measures`, a number each, None
   if not measured
 - `paper`: the published figures by metric or measure; `whose`: their source
 - `curves`: the metrics of each curve by its title, for protocols that are drawn as curves and not as bars
@@ -16,18 +16,14 @@ A case's row has its id under `case`, and under `passed` each metric that applie
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+
+from training.evaluation.cases import CaseResult
 
 REPORT = "report.json"
 CASES = "cases.jsonl"
 PAGE = "report.md"
 PICTURE = "report.svg"
-
-
-class CaseResult(Protocol):
-    """The result of one case."""
-
-    def as_json(self) -> dict[str, Any]: ...
 
 
 def write_report(folder: Path, report: Mapping[str, Any], results: Iterable[CaseResult], page: Iterable[str]) -> None:
@@ -74,6 +70,11 @@ def format_figure(report: Mapping[str, Any], name: str) -> str:
 def format_published(report: Mapping[str, Any], name: str) -> str:
     """Empty if nothing was published."""
     return f"{report['paper'][name]:.2f}" if name in report["paper"] else ""
+
+
+def figure_rows(report: Mapping[str, Any], names: Iterable[str]) -> list[list[str]]:
+    """Returns the title, the figure and the published figure of each metric or measure."""
+    return [[report["titles"][name], format_figure(report, name), format_published(report, name)] for name in names]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -3,36 +3,23 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Self
+from typing import Any
 
 # 95 % of the standard normal distribution lie within.
 _Z = 1.959964
 
+# `passed` of `of` cases, their `share`, which is None without cases, and its interval from `low` to `high`.
+Share = dict[str, Any]
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Proportion:
-    # Fractional if scores are.
-    passed: float
-    of: int
-    # None without cases.
-    share: float | None
-    low: float
-    high: float
 
-    @classmethod
-    def of_outcomes(cls, outcomes: Iterable[bool]) -> Self:
-        counts = Counter(outcomes)
-        passed, of = counts[True], counts.total()
-        low, high = wilson(passed, of)
-        return cls(passed=passed, of=of, share=passed / of if of else None, low=low, high=high)
+def share_of(outcomes: Iterable[bool]) -> Share:
+    counts = Counter(outcomes)
+    return _share(counts[True], counts.total())
 
-    @classmethod
-    def of_scores(cls, scores: Sequence[float]) -> Self:
-        """Sums scores from 0 to 1; the interval assumes passes and failures, so it is rather too wide."""
-        points, of = round(sum(scores), 2), len(scores)
-        low, high = wilson(points, of)
-        return cls(passed=points, of=of, share=points / of if of else None, low=low, high=high)
+
+def share_of_scores(scores: Sequence[float]) -> Share:
+    """Sums scores from 0 to 1; the interval assumes passes and failures, so it is rather too wide."""
+    return _share(round(sum(scores), 2), len(scores))
 
 
 def wilson(passed: float, of: int) -> tuple[float, float]:
@@ -45,6 +32,6 @@ def wilson(passed: float, of: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def first_read(parsed: Counter[str]) -> Proportion:
-    """Returns the share of answers that were usable at the first try."""
-    return Proportion.of_outcomes(outcome in ("strict", "repaired") for outcome in parsed.elements())
+def _share(passed: float, of: int) -> Share:
+    low, high = wilson(passed, of)
+    return {"passed": passed, "of": of, "share": passed / of if of else None, "low": low, "high": high}

@@ -1,16 +1,18 @@
 """Options that all evaluations share: the tutor, the questions, and the report."""
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from soliloquy.cli.evaluate.output import Evaluated, deliver
+from soliloquy.cli.evaluate.settings import EvaluationSettings
+from soliloquy.cli.evaluate.tutor import TUTOR_OPTIONS, chosen_tutor
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER, NOISE, QUIET, SEED, count_option
 from soliloquy.cli.service_options import with_options
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 _QUESTIONS = (
     SEED,
@@ -50,22 +52,38 @@ _REPORT = (
 )
 
 
-def problems_option(default: str) -> Callable[[Command], Command]:
-    return click.option(
-        "--problems", default=default, show_default=True, metavar="BANK|FILE", help="The source of the problems."
+def evaluating(
+    problems: str, check: Callable[[click.Context], None] = lambda _: None
+) -> Callable[[Callable[..., Evaluated]], Callable[..., None]]:
+    """Hands the command its settings in place of the options that all evaluations share, and delivers what it returns.
+
+    `check` refuses combinations of options before anything is opened.
+    """
+    source = click.option(
+        "--problems", default=problems, show_default=True, metavar="BANK|FILE", help="The source of the problems."
     )
 
+    def decorate(evaluate: Callable[..., Evaluated]) -> Callable[..., None]:
+        @functools.wraps(evaluate)
+        def command(
+            *,
+            seed: int,
+            datasets: Sequence[Path],
+            in_flight: int,
+            name: str | None,
+            out: Path,
+            as_json: bool,
+            quiet: bool,
+            **options: Any,
+        ) -> None:
+            context = click.get_current_context()
+            check(context)
+            tutor = chosen_tutor(context, **{option: options.pop(option) for option in TUTOR_OPTIONS})
+            settings = EvaluationSettings(
+                tutor=tutor, seed=seed, in_flight=in_flight, trained=datasets, name=name, quiet=quiet or as_json
+            )
+            deliver(out, evaluate(settings, **options), as_json=as_json, quiet=quiet)
 
-def question_options(command: Command) -> Callable[..., Any]:
-    """Passes `seed`, `datasets` and `in_flight` to the command."""
-    return with_options(_QUESTIONS)(command)
+        return with_options((source, *_QUESTIONS, *_REPORT, *_TUTOR))(model_options(command))
 
-
-def tutor_options(command: Command) -> Callable[..., Any]:
-    """Passes `model_cache` and the arguments of `chosen_tutor` to the command."""
-    return with_options(_TUTOR)(model_options(command))
-
-
-def report_options(command: Command) -> Callable[..., Any]:
-    """Passes `name`, `out`, `as_json` and `quiet` to the command."""
-    return with_options(_REPORT)(command)
+    return decorate

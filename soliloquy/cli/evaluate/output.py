@@ -1,7 +1,8 @@
 """Writes an evaluation's report into a folder, and prints it as tables or as JSON."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,39 +14,41 @@ from rich.table import Table
 from soliloquy.cli.errors import writing_to
 
 if TYPE_CHECKING:
-    from training.evaluation.report import CaseResult
+    from training.evaluation.cases import CaseResult
 
 
-def deliver(
-    out: Path,
-    report: Mapping[str, Any],
-    results: "Iterable[CaseResult]",
-    page: Iterable[str],
-    *,
-    tables: Iterable[Table],
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    from training.evaluation.report import write_report
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluated:
+    report: Mapping[str, Any]
+    results: "Sequence[CaseResult]"
+    page: Iterable[str]
+    tables: Iterable[Table]
 
+    def write(self, out: Path) -> None:
+        from training.evaluation.report import write_report
+
+        write_report(out, self.report, self.results, self.page)
+
+
+def deliver(out: Path, evaluated: Evaluated, *, as_json: bool, quiet: bool) -> None:
     with writing_to(out):
-        write_report(out, report, results, page)
-        _draw(out, report, quiet=quiet or as_json)
+        evaluated.write(out)
+        _draw(out, evaluated.report, quiet=quiet or as_json)
     if as_json:
-        click.echo(json.dumps(report))
+        click.echo(json.dumps(evaluated.report))
     elif not quiet:
-        for table in tables:
+        for table in evaluated.tables:
             Console().print(table)
         click.echo(f"evidence in {out}")
 
 
 def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
     """Returns a table with a row for each metric; a command may add rows of its own."""
-    from training.evaluation.report import format_figure, format_published
+    from training.evaluation.report import figure_rows
 
     table = Table("metric", "share of cases, with its 95 % interval", report["whose"], title=report["name"])
-    for name in names:
-        table.add_row(report["titles"][name], format_figure(report, name), format_published(report, name))
+    for row in figure_rows(report, names):
+        table.add_row(*row)
     return table
 
 

@@ -16,6 +16,8 @@ from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 ROLES = ("tutor", "codegen", "composer")
+# The arguments of `chosen_tutor`.
+TUTOR_OPTIONS = ("models", "adapter", "weights", "free", "max_tokens", "model_cache", "noise", "problems")
 
 
 class TutorModel(Protocol):
@@ -75,7 +77,7 @@ def chosen_tutor(
     weights: Path | None,
     free: bool,
     max_tokens: int | None,
-    cache: Path | None,
+    model_cache: Path | None,
     noise: str,
     problems: str,
 ) -> Tutor:
@@ -91,7 +93,7 @@ def chosen_tutor(
         return Tutor(models=models, cache=None, noise="none", weights=found, problems=problems)
     if free:
         raise click.UsageError("--free requires --weights: for an endpoint, set `schema` in its settings")
-    return Tutor(models=_with_adapter(models, adapter), cache=cache, noise=noise, weights=None, problems=problems)
+    return Tutor(models=_with_adapter(models, adapter), cache=model_cache, noise=noise, weights=None, problems=problems)
 
 
 def at_most(models: Models, max_tokens: int) -> Models:

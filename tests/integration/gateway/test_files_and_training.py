@@ -1,6 +1,5 @@
 """The gateway shows the files of a run, adapters and evaluations as the code that wrote them left them."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 from soliloquy.dataset.manifest import MANIFEST, Shard, write_manifest
@@ -11,7 +10,7 @@ from tests.integration.gateway.site import site
 from training.adapters.registry import Registry, first_activation
 from training.adapters.version import Version
 from training.evaluation.report import write_report
-from training.evaluation.shares import Proportion
+from training.evaluation.shares import share_of
 
 SHARD = "accepted/00000.parquet"
 
@@ -80,14 +79,14 @@ async def test_adapters_are_shown_as_the_registry_keeps_them(tmp_path: Path) -> 
 
 
 async def test_evaluations_are_shown_as_their_reports_tell_them(tmp_path: Path) -> None:
-    share = Proportion.of_outcomes([True, True, False])
+    share = share_of([True, True, False])
     report = {
         "protocol": "mathdial",
         "name": "tuned",
         "model": {"model": "tiny (ray)"},
         "titles": {"right": "says what is right", "bleu": "BLEU", "empty": "of no case"},
         "figures": {
-            "metrics": {"right": asdict(share), "empty": asdict(Proportion.of_outcomes([]))},
+            "metrics": {"right": share, "empty": share_of([])},
             "measures": {"bleu": 12.5, "likeness": None},
         },
     }
@@ -97,7 +96,7 @@ async def test_evaluations_are_shown_as_their_reports_tell_them(tmp_path: Path) 
         [found] = (await at.ask("GET", "/v1/training")).body["evaluations"]
     assert (found["name"], found["protocol"], found["model"]) == ("tuned", "mathdial", "tiny (ray)")
     assert found["metrics"] == {
-        "says what is right": {"value": share.share, "low": share.low, "high": share.high},
+        "says what is right": {"value": share["share"], "low": share["low"], "high": share["high"]},
         "BLEU": {"value": 12.5, "low": None, "high": None},
     }
 

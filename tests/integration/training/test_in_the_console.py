@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -19,14 +18,14 @@ ROWS = "[...document.querySelectorAll('.compared tr')].map((row) => [...row.chil
 
 def evaluated(folder: Path, name: str, *told: bool) -> None:
     from training.evaluation.report import write_report
-    from training.evaluation.shares import Proportion
+    from training.evaluation.shares import share_of
 
     report = {
         "protocol": "mathdial",
         "name": name,
         "model": {"model": name},
         "titles": {"telling": "gives the answer away"},
-        "figures": {"metrics": {"telling": asdict(Proportion.of_outcomes(told))}, "measures": {}},
+        "figures": {"metrics": {"telling": share_of(told)}, "measures": {}},
     }
     write_report(folder / name, report, [], [])
 

@@ -11,6 +11,7 @@ from prometheus_client import REGISTRY
 
 from services.model.in_process import serve_weights
 from soliloquy.client import Dataset
+from soliloquy.recipes.soliloquy.evaluate.retraining import RETRAINING
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
 from tests.integration.training.conftest import SETTINGS
@@ -77,7 +78,10 @@ def retraining(base: Path, address: str, tmp_path_factory: pytest.TempPathFactor
             "every": 2,
             "served": Served(name=name, base=base, registry=registry, model_address=address),
             "settings": SETTINGS.model_copy(update={"max_steps": 1}),
-            "policy": read_policy(SHIPPED),
+            "policy": read_policy(
+                SHIPPED, metrics=RETRAINING.metrics, problems=RETRAINING.problems, may_lose=RETRAINING.may_lose
+            ),
+            "metrics": RETRAINING.metrics,
             "canaries": [],
             "train": train,
             "evaluate": Evaluating(tutors=tutors, about=[GROWN[3].problem.id]),

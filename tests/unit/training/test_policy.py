@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from training.continuous.policy import SHIPPED, read_policy
+from training.continuous.policy import SHIPPED, Policy, read_policy
 from training.settings import CannotTrain
 
 SOUND = """
@@ -12,6 +12,12 @@ evaluation = { problems = "physics", questions = 5, seed = 1, max_tokens = 100 }
 may_lose = { verification = 0.02 }
 canaries = { count = 1, readable = 0.5 }
 """
+METRICS = {name: name for name in ("usage", "non_usage", "compilation")} | {"verification": "calculation verification"}
+MARGINS = {"usage": 0.04, "verification": 0.02}
+
+
+def read(file: Path) -> Policy:
+    return read_policy(file, metrics=METRICS, problems="physics", may_lose=MARGINS)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +41,7 @@ def test_what_is_wrong_with_a_policy_is_one_line(tmp_path: Path, text: str, told
     file = tmp_path / "own.toml"
     file.write_text(text)
     with pytest.raises(CannotTrain, match=r"own\.toml") as refused:
-        read_policy(file)
+        read(file)
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -43,10 +49,10 @@ def test_what_is_wrong_with_a_policy_is_one_line(tmp_path: Path, text: str, told
 def test_a_figure_may_lose_its_margin_and_no_more_and_others_are_not_looked_at(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text(SOUND)
-    policy = read_policy(file)
+    policy = read(file)
     before = {"usage": 1.0, "non_usage": 1.0, "compilation": 1.0, "verification": 0.5}
-    assert policy.complaint(before, {**before, "verification": 0.48, "usage": 0.0}) == ""
-    assert policy.complaint(before, {**before, "verification": 0.46}) == (
+    assert policy.complaint(before, {**before, "verification": 0.48, "usage": 0.0}, METRICS) == ""
+    assert policy.complaint(before, {**before, "verification": 0.46}, METRICS) == (
         "calculation verification is 0.46, before 0.50; the policy requires 0.48"
     )
 
@@ -54,10 +60,11 @@ def test_a_figure_may_lose_its_margin_and_no_more_and_others_are_not_looked_at(t
 def test_a_margin_below_nothing_asks_for_better(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text(SOUND.replace("0.02", "-0.1"))
-    policy = read_policy(file)
-    assert policy.complaint({"verification": 0.5}, {"verification": 0.5})
-    assert not policy.complaint({"verification": 0.5}, {"verification": 0.6})
+    policy = read(file)
+    assert policy.complaint({"verification": 0.5}, {"verification": 0.5}, METRICS)
+    assert not policy.complaint({"verification": 0.5}, {"verification": 0.6}, METRICS)
 
 
-def test_the_policy_that_comes_along_looks_at_every_figure() -> None:
-    assert set(read_policy(SHIPPED).may_lose) == {"usage", "non_usage", "compilation", "verification"}
+def test_what_a_policy_leaves_open_is_the_recipes_own() -> None:
+    policy = read(SHIPPED)
+    assert (policy.evaluation.problems, policy.evaluation.questions, policy.may_lose) == ("physics", 25, MARGINS)

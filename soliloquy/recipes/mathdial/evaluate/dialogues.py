@@ -1,21 +1,18 @@
 """Holds dialogues with students who believe in a wrong solution; every tutor meets the same students."""
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from itertools import islice
 
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, reaches
 from soliloquy.recipes.mathdial.evaluate.judging import MOST, JudgedDialogue, judge
-from soliloquy.recipes.recipe import Recipe
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import Ask
-from soliloquy.runtime.model import Model, ModelRefused
-from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem
 from soliloquy.v1.runs_pb2 import Run
-from training.evaluation.recipe_loop import RecipeLoop, TooFewCases, run_bounded
+from training.evaluation.cases import NO_ANSWER, DrawnCases, TooFewCases, digest_of, run_bounded
+from training.evaluation.recipe_loop import RecipeLoop
 
 RECIPE = "mathdial"
 # The number of problems to try per dialogue: most have a confusion if the student's model errs at all.
@@ -24,27 +21,14 @@ _LOOKED_AT = 20
 _MAX_TURNS = MOST + 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DrawnDialogues:
-    # Their problems have a confusion; none has started.
-    conversations: Sequence[Conversation]
-    # Problems without a confusion.
-    passed_over: int
-
-    @property
-    def digest(self) -> str:
-        put = [[one.id, one.problem.question, one.problem.enrichment.confusion.solution] for one in self.conversations]
-        return hashlib.sha256(json.dumps(put).encode()).hexdigest()
-
-
 async def draw_dialogues(
-    problems: Iterable[Problem], recipe: Recipe, model: Model, *, seed: int, dialogues: int, at_once: int
-) -> DrawnDialogues:
+    problems: Iterable[Problem], model: Model, *, seed: int, dialogues: int, at_once: int
+) -> DrawnCases[Conversation]:
     """Draws a dialogue about each of the first problems with a numeric answer and a confusion of `model`."""
     run = Run(id=f"{RECIPE}-{seed}", recipe=RECIPE, seed=seed, max_turns=_MAX_TURNS, max_attempts=1, enrich=True)
 
     async def enriched(problem: Problem) -> Enrichment:
-        return await recipe.planner(problem, Ask(model=model, role="planner", origin=(run.id, problem.id)))
+        return await find(RECIPE).planner(problem, Ask(model=model, role="planner", origin=(run.id, problem.id)))
 
     found: list[Conversation] = []
     passed_over = 0
@@ -62,32 +46,22 @@ async def draw_dialogues(
             f"only {len(found)} of {dialogues} dialogues are possible, {passed_over} problems have no confusion: "
             "ask for fewer, or use other --problems"
         )
-    return DrawnDialogues(conversations=found, passed_over=passed_over)
+    content = [[one.id, one.problem.question, one.problem.enrichment.confusion.solution] for one in found]
+    return DrawnCases(cases=found, passed_over=passed_over, digest=digest_of(content))
 
 
-async def hold_dialogues(
-    conversations: Sequence[Conversation],
-    loop: RecipeLoop,
-    *,
-    at_once: int,
-    on_result: Callable[[JudgedDialogue], None],
-) -> list[JudgedDialogue]:
-    """Holds each dialogue until the student reaches the answer, has answered ten times, or the tutor ends it."""
+async def hold_dialogue(conversation: Conversation, loop: RecipeLoop) -> JudgedDialogue:
+    """Holds a dialogue until the student reaches the answer, has answered ten times, or the tutor ends it."""
+    wanted = ExpectedAnswer.from_problem(conversation.problem)
+    assert wanted is not None
+    latest = conversation
 
-    async def hold(conversation: Conversation) -> JudgedDialogue:
-        wanted = ExpectedAnswer.from_problem(conversation.problem)
-        assert wanted is not None
+    def enough(so_far: Conversation) -> bool:
+        nonlocal latest
+        latest = so_far
+        return len(so_far.turns) > MOST or reaches(so_far.turns[-1].student.text, wanted)
 
-        latest = conversation
-
-        def enough(so_far: Conversation) -> bool:
-            nonlocal latest
-            latest = so_far
-            return len(so_far.turns) > MOST or reaches(so_far.turns[-1].student.text, wanted)
-
-        try:
-            return judge(await loop.hold(conversation, enough=enough), wanted)
-        except (ModelRefused, ModelFailed) as error:
-            return judge(latest, wanted, ended=str(error))
-
-    return await run_bounded(conversations, hold, at_once=at_once, on_result=on_result)
+    try:
+        return judge(await loop.hold(conversation, enough=enough), wanted)
+    except NO_ANSWER as error:
+        return judge(latest, wanted, ended=str(error))

@@ -1,7 +1,6 @@
 """Computes the figures of the judged dialogues: success and telling within k exchanges, by length, and style."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from soliloquy.recipes.mathdial.evaluate.judging import MOST, OWN, SUCCESS, TELLING, JudgedDialogue, messages_of
@@ -12,8 +11,8 @@ from soliloquy.recipes.mathdial.evaluate.replies import (
     reply_figures,
     utterance_measures,
 )
-from training.evaluation.recipe_loop import parse_outcomes
-from training.evaluation.shares import Proportion, first_read
+from training.evaluation.cases import parse_figures
+from training.evaluation.shares import share_of
 
 METRICS = {
     **{metric: f"Success@{k}" for k, metric in enumerate(SUCCESS, start=1)},
@@ -38,8 +37,6 @@ CURVES = {"Success@k": SUCCESS, "Telling@k": TELLING}
 def figures(
     results: Sequence[JudgedDialogue], replies: Sequence[ReplyResult], likeness: TextSimilarity | None
 ) -> dict[str, Any]:
-    calls = [call for result in results for call in result.calls] + [call for one in replies for call in one.calls]
-    how = parse_outcomes(calls)
     lengths = sorted({result.steps for result in results})
     of_replies = reply_figures(replies, likeness)
     measures = utterance_measures([spoken for result in results for spoken in _spoken(result)])
@@ -54,14 +51,13 @@ def figures(
         "measures": {name: measures[name] for name in MEASURES},
         "replies": {part: of_replies[part] for part in PARTS} if replies else {},
         "broken_off": sum(bool(result.ended) for result in results),
-        "read_at_first": asdict(first_read(how)),
-        "parsed": dict(sorted(how.items())),
+        **parse_figures([*results, *replies]),
     }
 
 
 def _metrics(results: Sequence[JudgedDialogue]) -> Mapping[str, Any]:
     passed = [result.passed for result in results]
-    return {name: asdict(Proportion.of_outcomes(of[name] for of in passed)) for name in METRICS}
+    return {name: share_of(of[name] for of in passed) for name in METRICS}
 
 
 def _spoken(result: JudgedDialogue) -> list[tuple[str, str, str]]:

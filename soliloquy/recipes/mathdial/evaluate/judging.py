@@ -14,7 +14,7 @@ from typing import Any
 
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, mentions, reaches, tells
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
-from training.evaluation.recipe_loop import parse_outcomes
+from training.evaluation.cases import parse_outcomes
 
 MOST = 10
 SUCCESS = [f"success@{k}" for k in range(1, MOST + 1)]
@@ -64,7 +64,7 @@ class JudgedDialogue:
             "passed": dict(self.passed),
             "messages": [{"speaker": speaker, "text": text} for speaker, text in messages_of(self.conversation)],
             "ended": self.ended,
-            "parsed": dict(sorted(parse_outcomes(self.calls).items())),
+            "parsed": parse_outcomes(self.calls),
         }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS
 from soliloquy.recipes.mathdial.evaluate.judging import MOST, JudgedDialogue
-from training.evaluation.report import format_figure, format_published, format_share, is_measured, table
+from training.evaluation.report import figure_rows, format_share, is_measured, table
 
 _PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
 _REPLIES = ("bleu", "bertscore", "kf1", "bertscore_problem")
@@ -29,26 +29,21 @@ _COLUMNS = {
 
 def page(report: Mapping[str, Any], results: Sequence[JudgedDialogue]) -> Iterator[str]:
     made = report["figures"]
-    yield f"# MathDial evaluation of {report['name']}"
-    yield ""
-    yield f"{report['cases']['put']}. A dialogue counts for Success@k where its student gives the"
-    yield "right answer within k exchanges, for Telling@k where the tutor says it within k before that; 95 % intervals"
-    yield "after Wilson."
-    yield "Published: people's dialogues by the teachers' own word, however many exchanges they took."
-    yield ""
-    rows = [[title, format_figure(report, name), format_published(report, name)] for name, title in METRICS.items()]
-    rows += [
-        [title, format_figure(report, name), format_published(report, name)]
-        for name, title in MEASURES.items()
-        if is_measured(report, name)
-    ]
+    yield f"""# MathDial evaluation of {report["name"]}
+
+{report["cases"]["put"]}. A dialogue counts for Success@k where its student gives the
+right answer within k exchanges, for Telling@k where the tutor says it within k before that; 95 % intervals
+after Wilson.
+Published: people's dialogues by the teachers' own word, however many exchanges they took.
+"""
+    rows = figure_rows(report, [*METRICS, *(name for name in MEASURES if is_measured(report, name))])
     yield from table(["metric", "share of dialogues, or mean", report["whose"]], rows)
-    yield ""
-    yield f"Answers that could be read at the first try: {format_share(made['read_at_first'])}."
-    yield f"Dialogues broken off: {made['broken_off']} of {len(results)}."
-    yield ""
-    yield "## By the steps of the problem"
-    yield ""
+    yield f"""
+Answers that could be read at the first try: {format_share(made["read_at_first"])}.
+Dialogues broken off: {made["broken_off"]} of {len(results)}.
+
+## By the steps of the problem
+"""
     for title, metrics in CURVES.items():
         by_steps = made["by_steps"].items()
         rows = [[steps, str(of["dialogues"]), *shares(of["metrics"], metrics)] for steps, of in by_steps]
@@ -57,8 +52,7 @@ def page(report: Mapping[str, Any], results: Sequence[JudgedDialogue]) -> Iterat
         yield ""
     yield from _replies(report)
     missed = [result for result in results if result.reached is None or result.told is not None]
-    yield f"## Told or not reached: {len(missed)} of {len(results)} dialogues"
-    yield ""
+    yield f"## Told or not reached: {len(missed)} of {len(results)} dialogues\n"
     yield from map(_miss, missed)
 
 
@@ -73,11 +67,11 @@ def _replies(report: Mapping[str, Any]) -> Iterator[str]:
     if not replies:
         return
     counts = {part: of["replies"] for part, of in replies.items()}
-    yield "## Replies to recorded histories"
-    yield ""
-    yield f"{counts['all']} replies of `{report['cases']['references']}`, {counts['seen']} about seen problems and"
-    yield f"{counts['unseen']} about others; {replies['all']['unanswered']} histories were left without a reply."
-    yield ""
+    yield f"""## Replies to recorded histories
+
+{counts["all"]} replies of `{report["cases"]["references"]}`, {counts["seen"]} about seen problems and
+{counts["unseen"]} about others; {replies["all"]["unanswered"]} histories were left without a reply.
+"""
     ours = [_number(_of(replies, column)) for column in _COLUMNS]
     rows = [[row["name"], *(_number(row[column]) for column in _COLUMNS)] for row in _PUBLISHED["models"]]
     yield from table(["tutor", *_COLUMNS.values()], [[report["name"], *ours], *rows])

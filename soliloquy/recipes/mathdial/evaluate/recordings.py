@@ -1,14 +1,13 @@
 """Evaluates existing dialogues, by people or of a generated dataset."""
 
-import hashlib
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer
 from soliloquy.recipes.mathdial.evaluate.dialogues import RECIPE
 from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue, judge, messages_of
 from soliloquy.v1.conversation_pb2 import Conversation
+from training.evaluation.cases import digest_of
 
 
 class UnsuitableDataset(Exception):
@@ -17,15 +16,11 @@ class UnsuitableDataset(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedDialogues:
-    results: Sequence[JudgedDialogue]
+    results: list[JudgedDialogue]
     # Dialogues about problems without a numeric answer, and dialogues in which fewer than two speak.
     unanswerable: int
     one_sided: int
-
-    @property
-    def digest(self) -> str:
-        told = [[result.conversation.id, *messages_of(result.conversation)] for result in self.results]
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    digest: str
 
 
 def judge_recorded(conversations: Iterable[Conversation], name: str) -> RecordedDialogues:
@@ -45,7 +40,8 @@ def judge_recorded(conversations: Iterable[Conversation], name: str) -> Recorded
             f"{name} has no dialogue to measure: {unanswerable} are about a problem without a numeric answer, "
             f"in {one_sided} only one side speaks"
         )
-    return RecordedDialogues(results=results, unanswerable=unanswerable, one_sided=one_sided)
+    digest = digest_of([[result.conversation.id, *messages_of(result.conversation)] for result in results])
+    return RecordedDialogues(results=results, unanswerable=unanswerable, one_sided=one_sided, digest=digest)
 
 
 def require_recipe(conversations: Iterable[Conversation], name: str) -> Iterable[Conversation]:

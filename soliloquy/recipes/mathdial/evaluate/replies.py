@@ -1,20 +1,17 @@
 """Evaluates tutor response generation: replies to recorded histories beside the original replies."""
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Protocol
 
 from soliloquy.recipes.mathdial.evaluate.recordings import require_recipe
-from soliloquy.runtime.model import ModelRefused
-from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.seeds import digest, seed
 from soliloquy.truth.utterances import bigram_entropy, overlap_f1, uptake, words
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
 from training.evaluation.bleu import bleu
-from training.evaluation.recipe_loop import RecipeLoop, parse_outcomes, run_bounded
+from training.evaluation.cases import NO_ANSWER, digest_of, parse_outcomes
+from training.evaluation.recipe_loop import RecipeLoop
 
 # A fifth of the dialogues is the test part; two fifths of those are about problems that the rest does not contain.
 _TEST = 0.2
@@ -57,7 +54,7 @@ class ReplyResult:
             "reply": self.text,
             "passed": {},
             "ended": self.ended,
-            "parsed": dict(sorted(parse_outcomes(self.calls).items())),
+            "parsed": parse_outcomes(self.calls),
         }
 
 
@@ -77,24 +74,17 @@ def histories(
     return [history for one in dialogues if (part := parts.get(one.id)) for history in _histories(one, part)]
 
 
-def digest_of(asked: Sequence[RecordedHistory]) -> str:
-    put = [[one.conversation.id, one.reference, one.part] for one in asked]
-    return hashlib.sha256(json.dumps(put).encode()).hexdigest()
+def digest_of_histories(asked: Sequence[RecordedHistory]) -> str:
+    return digest_of([[one.conversation.id, one.reference, one.part] for one in asked])
 
 
-async def reply_to_histories(
-    asked: Sequence[RecordedHistory], loop: RecipeLoop, *, at_once: int, on_result: Callable[[ReplyResult], None]
-) -> list[ReplyResult]:
-    """Has the tutor reply to each history, which holds the recorded replies, not its own."""
-
-    async def reply(history: RecordedHistory) -> ReplyResult:
-        try:
-            turn = (await loop.answer(history.conversation)).turns[-1]
-        except (ModelRefused, ModelFailed) as error:
-            return ReplyResult(history=history, text="", ended=str(error))
-        return ReplyResult(history=history, text=turn.tutor.text, calls=turn.calls)
-
-    return await run_bounded(asked, reply, at_once=at_once, on_result=on_result)
+async def reply_to_history(history: RecordedHistory, loop: RecipeLoop) -> ReplyResult:
+    """Has the tutor reply to a history, which holds the recorded replies, not its own."""
+    try:
+        turn = (await loop.answer(history.conversation)).turns[-1]
+    except NO_ANSWER as error:
+        return ReplyResult(history=history, text="", ended=str(error))
+    return ReplyResult(history=history, text=turn.tutor.text, calls=turn.calls)
 
 
 def reply_figures(results: Sequence[ReplyResult], likeness: TextSimilarity | None) -> dict[str, Mapping[str, Any]]:

@@ -5,8 +5,6 @@ or always. A *segment* is a prepared dialogue that ends with a right answer, a w
 gives only the next reply.
 """
 
-import hashlib
-import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
@@ -16,6 +14,7 @@ from soliloquy.recipes.scaffold.planner import why_unplannable
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_quantity, format_value
 from soliloquy.v1.conversation_pb2 import Problem, Step
+from training.evaluation.cases import digest_of
 
 COOPERATIVE, MIXED, SEGMENT = "cooperative", "mixed", "segment"
 _LONGEST: int = PROTOCOL["dialogues"]["longest"]
@@ -96,14 +95,12 @@ def make_cases(problems: Sequence[Problem], *, segments: int, seed: int) -> Iter
         yield _segment(problems[number % len(problems)], number, seed)
 
 
-def cases_digest(cases: Sequence[DialogueCase]) -> str:
-    """Identifies the cases: evaluations with the same digest can be compared."""
-    content = [[one.id, one.seed, one.problem.question, dict(one.states), *map(_texts, one.before)] for one in cases]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-
-def _texts(one: DialogueRound) -> list[str]:
-    return [one.student, one.tutor]
+def digest_of_cases(cases: Sequence[DialogueCase]) -> str:
+    content = []
+    for one in cases:
+        before = ([each.student, each.tutor] for each in one.before)
+        content.append([one.id, one.seed, one.problem.question, dict(one.states), *before])
+    return digest_of(content)
 
 
 def is_suitable(problem: Problem) -> bool:

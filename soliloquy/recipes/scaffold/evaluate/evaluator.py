@@ -18,10 +18,9 @@ from soliloquy.recipes.scaffold.evaluate.signs import tells_answer
 from soliloquy.recipes.scaffold.evaluate.tutors import EvaluatedTutor
 from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.runtime.ask import Unusable
-from soliloquy.runtime.model import Model, ModelRefused
-from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import ModelCall
-from training.evaluation.recipe_loop import run_bounded
+from training.evaluation.cases import NO_ANSWER
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,16 +70,11 @@ class Evaluator:
     student: Model
     tries: int
 
-    async def all(
-        self, cases: Sequence[DialogueCase], *, at_once: int, on_result: Callable[[ScoredDialogue], None]
-    ) -> list[ScoredDialogue]:
-        return await run_bounded(cases, self.one, at_once=at_once, on_result=on_result)
-
-    async def one(self, case: DialogueCase) -> ScoredDialogue:
+    async def evaluate(self, case: DialogueCase) -> ScoredDialogue:
         tutor, dialogue = self.tutor(case), HeldDialogue(case=case)
         try:
             await (answer_segment if case.kind == SEGMENT else hold_dialogue)(dialogue, tutor.reply)
-        except (Unusable, ModelRefused, ModelFailed) as error:
+        except (Unusable, *NO_ANSWER) as error:
             dialogue.broken = str(error)
         scores = [one async for one in score_dialogue(dialogue, self.judge)]
         gained = await self._gained(dialogue) if case.kind == COOPERATIVE and self.tries else None

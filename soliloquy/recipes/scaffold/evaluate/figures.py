@@ -3,15 +3,14 @@
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from soliloquy.recipes.scaffold.evaluate.dialogues import SEGMENT
 from soliloquy.recipes.scaffold.evaluate.dimensions import DIMENSIONS, Score
 from soliloquy.recipes.scaffold.evaluate.evaluator import ScoredDialogue, SolveGain
-from training.evaluation.recipe_loop import parse_outcomes
-from training.evaluation.shares import Proportion, first_read
+from training.evaluation.cases import parse_figures
+from training.evaluation.shares import share_of, share_of_scores
 
 LEAKED, GAINED = "leaked", "delta_solve_rate"
 ENDED = "ended"
@@ -35,13 +34,12 @@ def figures(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
             by_dimension[one.dimension].append(one)
     # A dimension with an unjudged part is not measured: the rest would be another figure.
     measured = {name: _scores(scores) for name, scores in by_dimension.items()}
-    metrics = {name: asdict(Proportion.of_scores(scores)) for name, scores in measured.items() if scores is not None}
+    metrics = {name: share_of_scores(scores) for name, scores in measured.items() if scores is not None}
     gained = [result.gained for result in results if result.gained]
     if gained:
-        metrics[LEAKED] = asdict(Proportion.of_outcomes(one.leaked for one in gained))
+        metrics[LEAKED] = share_of(one.leaked for one in gained)
     dialogues = [result.dialogue for result in results if result.dialogue.case.kind != SEGMENT]
-    metrics[ENDED] = asdict(Proportion.of_outcomes(dialogue.ended for dialogue in dialogues))
-    outcomes = parse_outcomes(call for result in results for call in result.calls)
+    metrics[ENDED] = share_of(dialogue.ended for dialogue in dialogues)
     return {
         "metrics": metrics,
         "measures": {
@@ -53,8 +51,7 @@ def figures(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
         "judged_by": {name: dict(Counter(one.by for one in scores)) for name, scores in by_dimension.items()},
         "rounds": sum(len(dialogue.rounds) for dialogue in dialogues) / max(len(dialogues), 1),
         "broken": sum(bool(result.dialogue.broken) for result in results),
-        "read_at_first": asdict(first_read(outcomes)),
-        "parsed": dict(sorted(outcomes.items())),
+        **parse_figures(results),
     }
 
 
@@ -70,7 +67,7 @@ def _by_state(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
             [state] = result.dialogue.case.states
             by_state[state] += result.scores
     shares = {state: _scores(scores) for state, scores in by_state.items()}
-    return {state: None if scores is None else asdict(Proportion.of_scores(scores)) for state, scores in shares.items()}
+    return {state: None if scores is None else share_of_scores(scores) for state, scores in shares.items()}
 
 
 def _solve_rates(gained: Sequence[SolveGain]) -> dict[str, float] | None:

@@ -6,44 +6,36 @@ from typing import Any
 from soliloquy.recipes.scaffold.evaluate.dimensions import DIMENSIONS
 from soliloquy.recipes.scaffold.evaluate.evaluator import ScoredDialogue
 from soliloquy.recipes.scaffold.evaluate.figures import PUBLISHED, TITLES, WHOSE
-from training.evaluation.report import format_figure, format_published, format_share, table
+from training.evaluation.report import figure_rows, format_figure, format_share, table
 
 
 def page(report: Mapping[str, Any], results: Sequence[ScoredDialogue]) -> Iterator[str]:
     made = report["figures"]
-    yield f"# ScaffoldEval of {report['name']}"
-    yield ""
-    yield f"{report['cases']['put']}. Scores from 0 to 1 with 95 % intervals; by rule wherever a rule can decide,"
-    yield "and what no rule can decide by a model, or not at all. The paper's were all given by a language model."
-    yield ""
-    rows = [
-        [title, format_figure(report, name), format_published(report, name), _by(made, name)]
-        for name, title in TITLES.items()
-    ]
+    yield f"""# ScaffoldEval of {report["name"]}
+
+{report["cases"]["put"]}. Scores from 0 to 1 with 95 % intervals; by rule wherever a rule can decide,
+and what no rule can decide by a model, or not at all. The paper's were all given by a language model.
+"""
+    rows = [[*row, _by(made, name)] for name, row in zip(TITLES, figure_rows(report, TITLES), strict=True)]
     yield from table(["dimension", "score", WHOSE, "judged by"], rows)
-    yield ""
-    yield from _student(made)
-    yield ""
-    rows = [
-        [state, format_share(share) if share else "not measured"] for state, share in made["adaptive_by_state"].items()
-    ]
+    yield f"\n{_student(made)}\n"
+    by_state = made["adaptive_by_state"].items()
+    rows = [[state, format_share(share) if share else "not measured"] for state, share in by_state]
     yield from table(["adaptive feedback to", "score"], rows)
     yield ""
     rows = [[name, *(f"{scores[one]:.3f}" for one in DIMENSIONS)] for name, scores in PUBLISHED.items()]
     own = [format_figure(report, name).partition(" (")[0] for name in DIMENSIONS]
     yield from table(["published", *DIMENSIONS.values()], [[report["name"], *own], *rows])
-    yield ""
     broken = [result.dialogue for result in results if result.dialogue.broken]
-    yield f"{made['rounds']:.1f} rounds a dialogue; {len(broken)} of {len(results)} cases broken off."
+    yield f"\n{made['rounds']:.1f} rounds a dialogue; {len(broken)} of {len(results)} cases broken off."
     yield from (f"- `{one.case.id}`: {one.broken}" for one in broken)
 
 
-def _student(made: Mapping[str, Any]) -> Iterator[str]:
+def _student(made: Mapping[str, Any]) -> str:
     rates = made["solve_rate"]
     if rates is None:
-        yield "No student was asked to solve the problems before and after."
-    else:
-        yield f"A student solves {rates['before']:.3f} of its tries before the dialogues, {rates['after']:.3f} after."
+        return "No student was asked to solve the problems before and after."
+    return f"A student solves {rates['before']:.3f} of its tries before the dialogues, {rates['after']:.3f} after."
 
 
 def _by(made: Mapping[str, Any], name: str) -> str:

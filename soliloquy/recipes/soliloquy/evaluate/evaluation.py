@@ -1,89 +1,59 @@
 """Evaluates a tutor by the protocol of the Code Soliloquies paper, and reports the figures."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from soliloquy.cli.evaluate.execution import CaseProgress, fingerprints, run_evaluation, sandboxed
-from soliloquy.cli.evaluate.questions import held_out
-from soliloquy.cli.evaluate.tutor import Tutor
-from soliloquy.recipes.recipe import find
-from soliloquy.runs.model import ModelSettings, scripted_model
+from rich.table import Table
+
+from soliloquy.cli.evaluate.execution import run_evaluation
+from soliloquy.cli.evaluate.output import Evaluated, figures_table
+from soliloquy.cli.evaluate.settings import EvaluationSettings
+from soliloquy.recipes.soliloquy.evaluate.cases import RECIPE, Rehearsal, TutorCase
+from soliloquy.recipes.soliloquy.evaluate.figures import figures
+from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase
+from soliloquy.recipes.soliloquy.evaluate.page import PAPER, WHOSE, page
+from soliloquy.recipes.soliloquy.evaluate.protocol import answer_case, draw_cases
 from soliloquy.v1.conversation_pb2 import Problem
-
-if TYPE_CHECKING:
-    from soliloquy.recipes.soliloquy.evaluate.judging import JudgedCase
-    from soliloquy.recipes.soliloquy.evaluate.protocol import DrawnCases
+from training.evaluation.cases import DrawnCases
+from training.evaluation.report import format_share
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HiggsEvaluation:
-    """A tutor, and the questions that it is asked."""
-
-    tutor: Tutor
-    questions: int
-    seed: int
-    in_flight: int
-    # Questions from these datasets are left out.
-    trained: Sequence[Path] = ()
-
-    def report(self, name: str, *, quiet: bool) -> "tuple[dict[str, Any], list[JudgedCase]]":
-        """Returns the report and the result of each case; raises Failure."""
-        from soliloquy.recipes.soliloquy.evaluate.cases import RECIPE
-        from soliloquy.recipes.soliloquy.evaluate.figures import figures
-        from soliloquy.recipes.soliloquy.evaluate.judging import METRICS
-        from soliloquy.recipes.soliloquy.evaluate.page import PAPER, WHOSE
-        from training.evaluation.recipe_loop import adapter_digests
-
-        source, questions = held_out(self.tutor.problems, seed=self.seed, trained=self.trained)
-        prompts = fingerprints(RECIPE)
-        drawn, results = run_evaluation(_evaluate(self, questions, quiet=quiet))
-        report = {
-            "protocol": "soliloquy",
-            "name": name,
-            "model": self.tutor.identity(),
-            "adapters": sorted(adapter_digests(call for result in results for call in result.calls)),
-            "cases": {
-                "put": f"{self.questions} questions of `{self.tutor.problems}`, seed {self.seed}",
-                "problems": self.tutor.problems,
-                "problems_sha256": source.digest,
-                "questions": self.questions,
-                "seed": self.seed,
-                "sha256": drawn.digest,
-                "passed_over": drawn.passed_over,
-                "problem_ids": sorted({case.conversation.problem.id for case in drawn.cases}),
-            },
-            "prompts_sha256": prompts,
-            "titles": METRICS,
-            "figures": figures(results),
-            "paper": PAPER,
-            "whose": WHOSE,
-        }
-        return report, results
+def evaluate(settings: EvaluationSettings, questions: int) -> Evaluated:
+    """Raises Failure if there are too few questions, or the tutor cannot be asked."""
+    source, problems = settings.held_out()
+    drawn, results = run_evaluation(_answer(settings, problems, questions))
+    cases = settings.cases(
+        source,
+        f"{questions} questions of",
+        [case.conversation.problem for case in drawn.cases],
+        drawn.digest,
+        questions=questions,
+        passed_over=drawn.passed_over,
+    )
+    made = figures(results)
+    report = settings.report(RECIPE, results, cases=cases, titles=METRICS, figures=made, paper=PAPER, whose=WHOSE)
+    return Evaluated(report=report, results=results, page=page(report, results), tables=[_table(report)])
 
 
-async def _evaluate(
-    evaluation: HiggsEvaluation, questions: Iterator[Problem], *, quiet: bool
-) -> "tuple[DrawnCases, list[JudgedCase]]":
-    from soliloquy.recipes.soliloquy.evaluate.cases import RECIPE, Rehearsal
-    from soliloquy.recipes.soliloquy.evaluate.protocol import draw_cases, evaluate_cases
-    from training.evaluation.recipe_loop import RecipeLoop
+async def _answer(
+    settings: EvaluationSettings, problems: Iterator[Problem], questions: int
+) -> tuple[DrawnCases[TutorCase], list[JudgedCase]]:
+    async with settings.running(RECIPE) as (model, loop):
+        # The students and the dialogues before a case do not depend on the tutor's model.
+        rehearsal = Rehearsal(loop=replace(loop, model=settings.scripted()), seed=settings.seed)
+        drawn = await draw_cases(problems, rehearsal, questions=questions)
+        with settings.progress(model, len(drawn.cases), "missed") as bar:
+            answer = partial(answer_case, loop=loop)
+            return drawn, await bar.run(drawn.cases, answer, lambda result: not all(result.passed.values()))
 
-    recipe = find(RECIPE)
-    # The students and the dialogues before a case do not depend on the tutor's model.
-    scripted = scripted_model(ModelSettings(problems=[evaluation.tutor.problems]))
-    async with evaluation.tutor.running() as model, sandboxed() as execute:
-        rehearsal = Rehearsal(loop=RecipeLoop(recipe=recipe, model=scripted, execute=execute), seed=evaluation.seed)
-        drawn = await draw_cases(questions, rehearsal, questions=evaluation.questions)
-        loop = RecipeLoop(recipe=recipe, model=model, execute=execute)
-        missed = 0
-        with CaseProgress(model, cases=len(drawn.cases), quiet=quiet) as bar:
 
-            def tell(result: "JudgedCase") -> None:
-                nonlocal missed
-                missed += not all(result.passed.values())
-                bar.advance(f"missed {missed}")
-
-            results = await evaluate_cases(drawn.cases, loop, at_once=evaluation.in_flight, on_result=tell)
-        return drawn, results
+def _table(report: Mapping[str, Any]) -> Table:
+    table, made = figures_table(report, METRICS), report["figures"]
+    rearranging = made["rearranging"]
+    table.add_section()
+    table.add_row("questions that need a rearrangement", format_share(rearranging["questions"]), "")
+    table.add_row("calculation verification of those", format_share(rearranging["metrics"]["verification"]), "")
+    table.add_row("answers read at the first try", format_share(made["read_at_first"]), "")
+    return table

@@ -11,7 +11,7 @@ from soliloquy.runtime.values import plain, status_name, verdict
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ModelCall, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status
-from training.evaluation.recipe_loop import parse_outcomes
+from training.evaluation.cases import parse_outcomes
 
 # The evaluations with which a tutor calls a number right or wrong.
 _SAYING = {CaseKind.RIGHT: {"b"}, CaseKind.WRONG: {"a", "c"}}
@@ -47,7 +47,7 @@ class JudgedCase:
             "strategy": STRATEGIES.get(student.strategy),
             "passed": dict(self.passed),
             **self.evidence,
-            "parsed": dict(sorted(parse_outcomes(self.calls).items())),
+            "parsed": parse_outcomes(self.calls),
         }
 
 

@@ -13,32 +13,29 @@ WHOSE = "the paper's Higgs"
 
 def page(report: Mapping[str, Any], results: Sequence[JudgedCase]) -> Iterator[str]:
     figures = report["figures"]
-    yield f"# Code Soliloquies evaluation of {report['name']}"
-    yield ""
-    yield f"{report['cases']['put']}, each once with a right and"
-    yield "once with a wrong number from the student, and as many cases without a number."
-    yield "Judged by the truth check and the sandbox; 95 % intervals after Wilson."
-    yield ""
+    yield f"""# Code Soliloquies evaluation of {report["name"]}
+
+{report["cases"]["put"]}, each once with a right and
+once with a wrong number from the student, and as many cases without a number.
+Judged by the truth check and the sandbox; 95 % intervals after Wilson.
+"""
     rows = [[title, format_share(figures["metrics"][name]), f"{PAPER[name]:.2f}"] for name, title in METRICS.items()]
     yield from table(["metric", "share of cases", "Higgs, judged by a person"], rows)
-    yield ""
     rearranging = figures["rearranging"]
-    yield f"Questions that need a rearrangement: {format_share(rearranging['questions'])}."
-    yield ""
+    yield f"\nQuestions that need a rearrangement: {format_share(rearranging['questions'])}.\n"
     groups = [rearranging["metrics"], rearranging["metrics_of_others"]]
     names = ("usage", "compilation", "verification")
     rows = [[METRICS[name], *(format_share(group[name]) for group in groups)] for name in names]
     yield from table(["metric", "with a rearrangement", "without"], rows)
-    yield ""
-    by_answer = figures["verification_by_answer"]
-    right, wrong = (format_share(by_answer[kind]) for kind in ("right", "wrong"))
-    yield f"Right numbers confirmed: {right}. Wrong ones caught: {wrong}."
-    yield f"Answers that could be read at the first try: {format_share(figures['read_at_first'])}."
+    right, wrong = (format_share(figures["verification_by_answer"][kind]) for kind in ("right", "wrong"))
     missed = [result for result in results if not all(result.passed.values())]
-    yield ""
-    yield f"## Missed: {len(missed)} of {len(results)} cases"
-    yield ""
-    yield from (_miss(result) for result in missed)
+    yield f"""
+Right numbers confirmed: {right}. Wrong ones caught: {wrong}.
+Answers that could be read at the first try: {format_share(figures["read_at_first"])}.
+
+## Missed: {len(missed)} of {len(results)} cases
+"""
+    yield from map(_miss, missed)
 
 
 def _miss(result: JudgedCase) -> str:

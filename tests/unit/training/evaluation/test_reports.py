@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy.recipes.soliloquy.evaluate.cases import TutorCase
 from soliloquy.recipes.soliloquy.evaluate.figures import figures
 from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase
 from soliloquy.recipes.soliloquy.evaluate.page import page
-from soliloquy.recipes.soliloquy.evaluate.protocol import DrawnCases
 from tests.unit.recipes.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
+from training.evaluation.cases import DrawnCases
 from training.evaluation.comparison import Incomparable, read
 from training.evaluation.comparison import page as comparison
 from training.evaluation.report import format_share, write_report
-from training.evaluation.shares import Proportion, wilson
+from training.evaluation.shares import share_of, wilson
 
 
-def written(folder: Path, name: str, cases: DrawnCases, found: list[JudgedCase]) -> Path:
+def written(folder: Path, name: str, cases: DrawnCases[TutorCase], found: list[JudgedCase]) -> Path:
     report = {
         "protocol": "soliloquy",
         "name": name,
@@ -38,9 +39,9 @@ def test_intervals_are_wilsons(passed: int, of: int, low: float, high: float) ->
 
 
 def test_a_share_of_nothing_is_no_share() -> None:
-    share = Proportion.of_outcomes([])
-    assert (share.share, share.low, share.high) == (None, 0.0, 1.0)
-    assert format_share({"share": None}) == "no case"
+    share = share_of([])
+    assert (share["share"], share["low"], share["high"]) == (None, 0.0, 1.0)
+    assert format_share(share) == "no case"
 
 
 def test_the_table_says_how_many_cases_only_one_of_two_models_passed(tmp_path: Path) -> None:

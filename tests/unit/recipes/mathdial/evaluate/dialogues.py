@@ -5,7 +5,7 @@ from functools import partial
 
 from services.executor.handler import run
 from soliloquy.problems.bank.sampling import SampleRequest, sample
-from soliloquy.recipes.mathdial.evaluate.dialogues import DrawnDialogues, draw_dialogues, hold_dialogues
+from soliloquy.recipes.mathdial.evaluate.dialogues import draw_dialogues, hold_dialogue
 from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue
 from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.runtime.model import Model
@@ -13,24 +13,25 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.recipes.soliloquy.evaluate.cases import Forgiving
 from tests.unit.scripted.dialling import BANK, ENGINE
+from training.evaluation.cases import DrawnCases, run_bounded
 from training.evaluation.recipe_loop import RecipeLoop
 
 RECIPE = find("mathdial")
 
 
-def drawn(dialogues: int, seed: int = 3) -> DrawnDialogues:
+def drawn(dialogues: int, seed: int = 3) -> DrawnCases[Conversation]:
     problems = (
         BANK.family(name).problem(number) for name, number in sample(SampleRequest(bank="arithmetic", seed=seed))
     )
-    return asyncio.run(draw_dialogues(problems, RECIPE, ENGINE, seed=seed, dialogues=dialogues, at_once=8))
+    return asyncio.run(draw_dialogues(problems, ENGINE, seed=seed, dialogues=dialogues, at_once=8))
 
 
 def tutoring(recipe: Recipe = RECIPE, model: Model = ENGINE) -> RecipeLoop:
     return RecipeLoop(recipe=recipe, model=model, execute=partial(run, sandbox=Forgiving()))
 
 
-def results(of: RecipeLoop, students: DrawnDialogues) -> list[JudgedDialogue]:
-    return asyncio.run(hold_dialogues(students.conversations, of, at_once=8, on_result=lambda _: None))
+def results(of: RecipeLoop, students: DrawnCases[Conversation]) -> list[JudgedDialogue]:
+    return asyncio.run(run_bounded(students.cases, partial(hold_dialogue, loop=of), at_once=8))
 
 
 class Saying:

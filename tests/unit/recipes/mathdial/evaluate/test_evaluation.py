@@ -14,10 +14,10 @@ from soliloquy.recipes.mathdial.evaluate.page import PAPER, WHOSE, page
 from soliloquy.recipes.mathdial.evaluate.recordings import UnsuitableDataset, judge_recorded
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Problem
-from tests.unit.recipes.mathdial.evaluate.dialogues import RECIPE, Saying, conversation, drawn, results, tutoring
+from tests.unit.recipes.mathdial.evaluate.dialogues import Saying, conversation, drawn, results, tutoring
 from tests.unit.scripted.dialling import BANK, ENGINE
+from training.evaluation.cases import TooFewCases
 from training.evaluation.comparison import read, rows
-from training.evaluation.recipe_loop import TooFewCases
 from training.evaluation.report import write_report
 
 COUNT = 30
@@ -86,7 +86,7 @@ def test_who_only_asks_for_the_next_step_tells_nothing_and_succeeds_less() -> No
 
 def test_a_tutor_that_says_the_answer_is_found_out() -> None:
     students = drawn(6)
-    problems = [one.problem for one in students.conversations]
+    problems = [one.problem for one in students.cases]
     says = {one.question: f"No, the answer is {format_value(one.answer.value, one.answer.unit)}." for one in problems}
     found = results(tutoring(model=Saying("replying", says)), students)
     assert share(found, "telling@1") == share(found, "telling@10") == 1.0
@@ -95,7 +95,7 @@ def test_a_tutor_that_says_the_answer_is_found_out() -> None:
 
 def test_a_tutor_whose_answers_cannot_be_used_ends_its_dialogue_and_fails_it() -> None:
     students = drawn(3)
-    unreadable = {one.problem.question: "I would rather not." for one in students.conversations}
+    unreadable = {one.problem.question: "I would rather not." for one in students.cases}
     found = results(tutoring(model=Saying("choosing", unreadable)), students)
     assert share(found, "success@10") == 0.0
     assert all("mathdial/choosing: unusable" in one.ended for one in found)
@@ -160,4 +160,4 @@ def test_dialogues_that_cannot_be_measured_are_refused_in_a_sentence() -> None:
 async def test_too_few_confusions_are_said_with_their_number() -> None:
     few = [Problem(question="Why?", solution="So."), *(BANK.problem(1, place) for place in range(2))]
     with pytest.raises(TooFewCases, match="only 2 of 5 dialogues are possible, 1 problems have no confusion"):
-        await draw_dialogues(few, RECIPE, ENGINE, seed=1, dialogues=5, at_once=2)
+        await draw_dialogues(few, ENGINE, seed=1, dialogues=5, at_once=2)

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
@@ -11,16 +12,17 @@ from soliloquy.recipes.mathdial.evaluate.figures import figures
 from soliloquy.recipes.mathdial.evaluate.recordings import UnsuitableDataset
 from soliloquy.recipes.mathdial.evaluate.replies import (
     ReplyResult,
-    digest_of,
+    digest_of_histories,
     histories,
     reply_figures,
-    reply_to_histories,
+    reply_to_history,
 )
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.recipes.mathdial.evaluate.dialogues import conversation, drawn, results, tutoring
+from training.evaluation.cases import run_bounded
 from training.evaluation.recipe_loop import RecipeLoop
 
 
@@ -54,7 +56,7 @@ def test_a_fifth_of_the_dialogues_is_the_test_part_and_most_of_it_about_problems
     assert not test & seen
     fewer = {one.conversation.id for one in histories(dialogues[:900], "told", learned=None)}
     assert fewer <= {one.conversation.id for one in asked}
-    assert digest_of(asked) == digest_of(histories(dialogues, "told", learned=None))
+    assert digest_of_histories(asked) == digest_of_histories(histories(dialogues, "told", learned=None))
 
 
 def test_beside_what_was_learned_all_other_dialogues_are_asked_about() -> None:
@@ -72,7 +74,7 @@ def test_dialogues_of_another_recipe_are_no_references() -> None:
 
 def given(of: RecipeLoop, dialogues: Sequence[Conversation]) -> list[ReplyResult]:
     asked = histories(dialogues, "told", learned=[])
-    return asyncio.run(reply_to_histories(asked, of, at_once=4, on_result=lambda _: None))
+    return asyncio.run(run_bounded(asked, partial(reply_to_history, loop=of), at_once=4))
 
 
 def test_a_tutor_that_says_the_same_again_is_as_near_as_can_be_and_another_is_not() -> None:

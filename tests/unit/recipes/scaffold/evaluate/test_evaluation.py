@@ -25,7 +25,7 @@ from soliloquy.recipes.scaffold.evaluate.dialogues import (
     DialogueCase,
     DialogueRound,
     HeldDialogue,
-    cases_digest,
+    digest_of_cases,
     is_suitable,
     make_cases,
 )
@@ -40,6 +40,7 @@ from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.scripted.growing import DESK
+from training.evaluation.cases import run_bounded
 from training.evaluation.comparison import page as compared
 from training.evaluation.comparison import read
 from training.evaluation.recipe_loop import RecipeLoop
@@ -70,7 +71,7 @@ def evaluated(
         student=SCRIPTED,
         tries=tries,
     )
-    return asyncio.run(evaluator.all(cases(), at_once=4, on_result=lambda _: None))
+    return asyncio.run(run_bounded(cases(), evaluator.evaluate, at_once=4))
 
 
 @cache
@@ -125,8 +126,8 @@ def test_both_passes_go_over_the_same_problems_and_the_mixed_one_in_the_papers_p
 
 
 def test_the_same_seed_puts_the_same_and_another_one_something_else() -> None:
-    assert cases_digest(cases()) == cases_digest(list(make_cases(problems(), segments=9, seed=3)))
-    assert cases_digest(cases()) != cases_digest(list(make_cases(problems(), segments=9, seed=4)))
+    assert digest_of_cases(cases()) == digest_of_cases(list(make_cases(problems(), segments=9, seed=3)))
+    assert digest_of_cases(cases()) != digest_of_cases(list(make_cases(problems(), segments=9, seed=4)))
 
 
 def test_the_scripted_tutor_leads_step_by_step_and_stays_with_the_problem() -> None:
@@ -187,9 +188,10 @@ def test_a_judge_that_refuses_ends_the_evaluation_with_its_reason() -> None:
             raise ModelRefused("the key is not valid")
 
     async def putting() -> None:
-        await Evaluator(
+        evaluator = Evaluator(
             tutor=lambda case: TUTORS["plain"](case, tutoring), judge=RubricJudge(Refusing()), student=SCRIPTED, tries=0
-        ).all(cases(), at_once=4, on_result=lambda _: None)
+        )
+        await run_bounded(cases(), evaluator.evaluate, at_once=4)
 
     asking = Saying(lambda _: "What would you do first?")
     tutoring = RecipeLoop(recipe=find("scaffold"), model=asking, execute=partial(run, sandbox=DESK))
@@ -269,7 +271,7 @@ def test_a_report_is_written_drawn_beside_the_papers_and_compared(tmp_path: Path
     report = {
         "protocol": "scaffold",
         "name": "scripted",
-        "cases": {"put": "12 dialogues", "sha256": cases_digest(cases())},
+        "cases": {"put": "12 dialogues", "sha256": digest_of_cases(cases())},
         "titles": TITLES,
         "figures": figures(results),
         "paper": PAPER,

@@ -10,14 +10,15 @@ from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.soliloquy.evaluate.cases import Rehearsal
+from soliloquy.recipes.soliloquy.evaluate.cases import Rehearsal, TutorCase
 from soliloquy.recipes.soliloquy.evaluate.judging import JudgedCase
-from soliloquy.recipes.soliloquy.evaluate.protocol import DrawnCases, draw_cases, evaluate_cases
+from soliloquy.recipes.soliloquy.evaluate.protocol import answer_case, draw_cases
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
 from tests.unit.scripted.growing import DESK
+from training.evaluation.cases import DrawnCases, run_bounded
 from training.evaluation.recipe_loop import RecipeLoop
 
 BANK = load_bank("physics")
@@ -43,19 +44,19 @@ def problems(seed: int) -> Iterator[Problem]:
     return (BANK.family(name).problem(number) for name, number in sample(SampleRequest(bank="physics", seed=seed)))
 
 
-def drawn(questions: int, seed: int = 5) -> DrawnCases:
+def drawn(questions: int, seed: int = 5) -> DrawnCases[TutorCase]:
     rehearsal = Rehearsal(loop=tutoring(SCRIPTED), seed=seed)
     return asyncio.run(draw_cases(problems(seed), rehearsal, questions=questions))
 
 
 @cache
-def shared_cases() -> DrawnCases:
+def shared_cases() -> DrawnCases[TutorCase]:
     return drawn(30)
 
 
-def results(model: Model, cases: DrawnCases | None = None) -> list[JudgedCase]:
+def results(model: Model, cases: DrawnCases[TutorCase] | None = None) -> list[JudgedCase]:
     put = (cases or shared_cases()).cases
-    return asyncio.run(evaluate_cases(put, tutoring(model), at_once=8, on_result=lambda _: None))
+    return asyncio.run(run_bounded(put, partial(answer_case, loop=tutoring(model)), at_once=8))
 
 
 class Answering:

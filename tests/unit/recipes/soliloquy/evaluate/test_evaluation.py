@@ -23,7 +23,7 @@ from tests.unit.recipes.soliloquy.evaluate.cases import (
     shared_cases,
     tutoring,
 )
-from training.evaluation.recipe_loop import TooFewCases
+from training.evaluation.cases import TooFewCases
 
 
 def metrics(found: list[Any]) -> dict[str, Any]:

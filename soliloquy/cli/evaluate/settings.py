@@ -1,0 +1,116 @@
+"""What every evaluation is told: who tutors, which questions it is asked, and how the report names it."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.evaluate.execution import CaseProgress
+from soliloquy.cli.evaluate.questions import held_out
+from soliloquy.cli.evaluate.tutor import Tutor, TutorModel
+from soliloquy.problems.sources import ProblemSource
+from soliloquy.recipes.recipe import find
+from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.ask import BrokenPrompt
+from soliloquy.runtime.model import StreamingModel
+from soliloquy.v1.conversation_pb2 import Problem
+
+if TYPE_CHECKING:
+    from training.evaluation.cases import CaseResult
+    from training.evaluation.recipe_loop import Execute, RecipeLoop
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluationSettings:
+    tutor: Tutor
+    seed: int
+    in_flight: int
+    # Questions of these datasets are left out.
+    trained: Sequence[Path] = ()
+    # The name in the report; by default that of the tutor.
+    name: str | None = None
+    quiet: bool = False
+
+    def held_out(self) -> tuple[ProblemSource, Iterator[Problem]]:
+        """Returns the source of the problems, and the problems that the tutor was not trained on; raises Failure."""
+        return held_out(self.tutor.problems, seed=self.seed, trained=self.trained)
+
+    def scripted(self) -> StreamingModel:
+        """Returns the scripted model, which knows the problems and makes no noise."""
+        return scripted_model(ModelSettings(problems=[self.tutor.problems]))
+
+    @asynccontextmanager
+    async def running(
+        self, recipe: str, sandbox: "AbstractAsyncContextManager[Execute] | None" = None
+    ) -> "AsyncIterator[tuple[TutorModel, RecipeLoop]]":
+        """Runs the tutor's model, and the recipe with it; without another sandbox, programs run as in the executor."""
+        from training.evaluation.recipe_loop import RecipeLoop
+
+        _fingerprints(recipe)
+        async with self.tutor.running() as model, sandbox or _sandboxed() as execute:
+            yield model, RecipeLoop(recipe=find(recipe), model=model, execute=execute)
+
+    def progress(self, model: TutorModel, cases: int, counted: str) -> CaseProgress:
+        return CaseProgress(model, cases=cases, counted=counted, at_once=self.in_flight, quiet=self.quiet)
+
+    def cases(
+        self, source: ProblemSource, put: str, problems: Iterable[Problem], digest: str, **further: Any
+    ) -> dict[str, Any]:
+        """Describes cases for the report; `put` says how many of what."""
+        return {
+            "put": f"{put} `{self.tutor.problems}`, seed {self.seed}",
+            "problems": self.tutor.problems,
+            "problems_sha256": source.digest,
+            "seed": self.seed,
+            **further,
+            "sha256": digest,
+            "problem_ids": sorted({problem.id for problem in problems}),
+        }
+
+    def report(
+        self,
+        recipe: str,
+        results: "Sequence[CaseResult]",
+        *,
+        cases: Mapping[str, Any],
+        name: str = "",
+        prompts: dict[str, str] | None = None,
+        **content: Any,
+    ) -> dict[str, Any]:
+        """Returns the report in the form that `training/evaluation/report.py` describes; raises Failure.
+
+        `name` is that of a tutor that is not the model alone, `prompts` are digests of prompts beside the recipe's.
+        """
+        from training.evaluation.cases import adapter_digests
+
+        return {
+            "protocol": recipe,
+            "name": self.name or name or self.tutor.name,
+            "model": self.tutor.identity(),
+            "adapters": adapter_digests(results),
+            "cases": cases,
+            "prompts_sha256": _fingerprints(recipe) | (prompts or {}),
+            **content,
+        }
+
+
+def _fingerprints(recipe: str) -> dict[str, str]:
+    with reporting(BrokenPrompt):
+        return find(recipe).fingerprints()
+
+
+@asynccontextmanager
+async def _sandboxed() -> "AsyncIterator[Execute]":
+    from services.executor.handler import run
+    from services.executor.pool import SandboxPool
+    from services.executor.settings import SandboxSettings
+
+    pool = SandboxPool(SandboxSettings())
+    await pool.start()
+    try:
+        yield partial(run, sandbox=pool)
+    finally:
+        await pool.stop()

@@ -1,0 +1,106 @@
+"""Has a tutor answer the cases of ScaffoldEval, and reports its scores."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.evaluate.execution import run_evaluation
+from soliloquy.cli.evaluate.output import Evaluated, figures_table
+from soliloquy.cli.evaluate.settings import EvaluationSettings
+from soliloquy.recipes.scaffold.evaluate.dialogues import DialogueCase, digest_of_cases, is_suitable, make_cases
+from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator, ScoredDialogue
+from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures
+from soliloquy.recipes.scaffold.evaluate.judging import TEMPLATES, RubricJudge
+from soliloquy.recipes.scaffold.evaluate.page import page
+from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
+from soliloquy.runs.failure import Failure
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.model.opening import open_models
+from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models
+
+RECIPE = "scaffold"
+# Problems to try for each suitable one.
+_TRIED = 40
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScaffoldEvaluation:
+    settings: EvaluationSettings
+    # One of TUTORS.
+    tutor: str
+    # The number of dialogues with each student, of segments, and of the student's tries at each problem.
+    dialogues: int
+    segments: int
+    tries: int
+    # Settings of the models of a judge and of the student; without them nobody judges, and the student is scripted.
+    judge: Path | None
+    student: Path | None
+
+    def run(self) -> Evaluated:
+        """Raises Failure."""
+        settings = self.settings
+        model = settings.tutor
+        engines = {endpoint.engine for endpoint in model.models.used.values()}
+        if self.tutor == "plain" and model.weights is None and "scripted" in engines:
+            raise click.UsageError("--tutor plain cannot be used with the scripted model: choose another --model")
+        source, problems = settings.held_out()
+        wanted = list(islice(filter(is_suitable, islice(problems, _TRIED * self.dialogues)), self.dialogues))
+        if len(wanted) < self.dialogues:
+            raise Failure(f"only {len(wanted)} of {self.dialogues} problems are suitable: use fewer --dialogues")
+        cases = list(make_cases(wanted, segments=self.segments, seed=settings.seed))
+        others = {role: _read(file) for role, file in (("judge", self.judge), ("student", self.student))}
+        prompts = TEMPLATES.fingerprints()
+        results = run_evaluation(self._evaluate(cases, others))
+        report = settings.report(
+            RECIPE,
+            results,
+            name="" if self.tutor == "planned" else f"{model.name}, {self.tutor}",
+            cases=settings.cases(
+                source,
+                f"{self.dialogues} dialogues of each pass and {self.segments} segments of",
+                wanted,
+                digest_of_cases(cases),
+                dialogues=self.dialogues,
+                segments=self.segments,
+                tries=self.tries,
+            ),
+            prompts=prompts,
+            tutor=self.tutor,
+            **{role: models.identity() if models else None for role, models in others.items()},
+            titles=TITLES,
+            figures=figures(results),
+            paper=PAPER,
+            whose=WHOSE,
+        )
+        return Evaluated(
+            report=report, results=results, page=page(report, results), tables=[figures_table(report, TITLES)]
+        )
+
+    async def _evaluate(
+        self, cases: Sequence[DialogueCase], others: Mapping[str, Models | None]
+    ) -> list[ScoredDialogue]:
+        settings = self.settings
+        async with settings.running(RECIPE) as (model, loop), AsyncExitStack() as resources:
+            asked: dict[str, Model] = {
+                role: await resources.enter_async_context(open_models(models, settings.scripted, None))
+                for role, models in others.items()
+                if models
+            }
+            evaluator = Evaluator(
+                tutor=lambda case: TUTORS[self.tutor](case, loop),
+                judge=RubricJudge(asked["judge"]) if "judge" in asked else None,
+                student=asked.get("student") or settings.scripted(),
+                tries=self.tries,
+            )
+            with settings.progress(model, len(cases), "broken off") as bar:
+                return await bar.run(cases, evaluator.evaluate, lambda result: bool(result.dialogue.broken))
+
+
+def _read(file: Path | None) -> Models | None:
+    with reporting(BadModelSettings):
+        return read_models(file) if file else None
