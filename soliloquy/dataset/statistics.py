@@ -135,12 +135,12 @@ class Statistics:
 
     @property
     def bigram_entropy(self) -> float:
-        """As in MathDial's table 1: the mean over the tutor's utterances of the entropy of their word pairs."""
+        """The mean over the tutor's utterances of the entropy of their word pairs."""
         return self.entropy / max(self.utterances("tutor"), 1)
 
     @property
     def uptake(self) -> float:
-        """The mean share of a message's words that its reply takes up; in table 1, a trained model estimates it."""
+        """The mean share of a message's words that its reply takes up."""
         return self.taken_up / max(self.uptakes, 1)
 
     @property

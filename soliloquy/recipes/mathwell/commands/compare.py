@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ from rich.console import Console
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.dataset.reading import Dataset, NoDataset
-from soliloquy.recipes.mathwell.commands.measuring import MeasuringModels, measuring_options, models, near_duplicates
+from soliloquy.recipes.mathwell.commands.measuring import MeasuringModels, measuring_options, near_duplicates
 from soliloquy.recipes.mathwell.commands.published import MEASURES, VERDICTS, beside_published
 from soliloquy.recipes.mathwell.figures.authored import count_authored
 from soliloquy.runs.failure import Failure
@@ -24,9 +23,7 @@ from soliloquy.runs.failure import Failure
 def compare(
     *,
     folders: tuple[str, ...],
-    perplexity: Path | None,
-    bertscore: Path | None,
-    references: Path | None,
+    measuring: MeasuringModels,
     as_json: bool,
 ) -> None:
     """Compare datasets of word problems with each other and with the models of the MATHWELL paper.
@@ -36,7 +33,6 @@ def compare(
     problems, teachers judged the published ones. The second table measures all problems whose program returns a number,
     and counts near-duplicates among the accepted ones.
     """
-    measuring = models(perplexity, bertscore, references)
     with reporting(NoDataset):
         found = {folder: _measures_of(Dataset(folder), measuring) for folder in folders}
     for folder, told in found.items():

@@ -1,11 +1,12 @@
 """Measures word problems: how alike they are, and how language models rate them."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,29 +21,31 @@ from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures,
 if TYPE_CHECKING:
     from training.evaluation.text_models import BertScore, Perplexity
 
-C = TypeVar("C", bound=Callable[..., Any])
 _AT_ONCE = 1_000
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
-def measuring_options(command: C) -> C:
-    """Adds the options for the models that measure problems."""
-    for option in (
-        click.option(
-            "--references",
-            metavar="FILE",
-            type=EXISTING_FILE,
-            help="Word problems to compare with by BERTScore.",
-        ),
-        click.option(
-            "--bertscore", metavar="DIR", type=_FOLDER, help="An encoder that measures how alike the problems are."
-        ),
-        click.option(
-            "--perplexity", metavar="DIR", type=_FOLDER, help="A language model that measures their perplexity."
-        ),
-    ):
-        command = option(command)
-    return command
+_OPTIONS = (
+    click.option(
+        "--references", metavar="FILE", type=EXISTING_FILE, help="Word problems to compare with by BERTScore."
+    ),
+    click.option(
+        "--bertscore", metavar="DIR", type=_FOLDER, help="An encoder that measures how alike the problems are."
+    ),
+    click.option("--perplexity", metavar="DIR", type=_FOLDER, help="A language model that measures their perplexity."),
+)
+
+
+def measuring_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Passes the models of these options to the command as `measuring`."""
+
+    @functools.wraps(command)
+    def measured(
+        *arguments: Any, perplexity: Path | None, bertscore: Path | None, references: Path | None, **options: Any
+    ) -> Any:
+        return command(*arguments, measuring=_models(perplexity, bertscore, references), **options)
+
+    return functools.reduce(lambda made, option: option(made), _OPTIONS, measured)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +73,7 @@ class MeasuringModels:
         return _mean(self.bertscore.scores(one, other))
 
 
-def models(perplexity: Path | None, bertscore: Path | None, references: Path | None) -> MeasuringModels:
+def _models(perplexity: Path | None, bertscore: Path | None, references: Path | None) -> MeasuringModels:
     """Loads the models of the options; raises Failure."""
     from training.evaluation.text_models import BertScore, NoLocalModel, Perplexity
 

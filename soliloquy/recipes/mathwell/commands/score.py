@@ -16,7 +16,7 @@ from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
-from soliloquy.recipes.mathwell.commands.measuring import measuring_options, models, near_duplicates
+from soliloquy.recipes.mathwell.commands.measuring import MeasuringModels, measuring_options, near_duplicates
 from soliloquy.recipes.mathwell.commands.published import MEASURES, beside_published
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
@@ -46,9 +46,7 @@ def score(
     *,
     source: Path,
     learned: Path | None,
-    perplexity: Path | None,
-    bertscore: Path | None,
-    references: Path | None,
+    measuring: MeasuringModels,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -63,7 +61,7 @@ def score(
     counts: Counter[tuple[Criterion, bool | None]] = Counter()
     kept = 0
     questions: list[str] = []
-    measured, measuring = ProblemMeasures(), models(perplexity, bertscore, references)
+    measured = ProblemMeasures()
     with reporting(UnreadableSource, BadClassifiers), writing_to(out or "standard output"):
         classifiers = load(learned) if learned else None
         with atomic_file(out) if out else nullcontext() as file:
