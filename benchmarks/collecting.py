@@ -13,19 +13,20 @@ from benchmarks.command import Tell
 from benchmarks.processes import own_resident_mib
 from services.collector.handler import Store, collect
 from services.collector.live_datasets import LiveDatasets
-from services.collector.settings import CollectorSettings, LiveSettings
+from services.collector.settings import LiveSettings
 from soliloquy.dataset.layout import ACCEPTED, ShardLimits
 from soliloquy.dataset.rows import SCHEMA, rows
 from soliloquy.dataset.shards import GROUP_ROWS
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.runtime.events import first_event, run_key
+from soliloquy.runtime.handling import Service
 from soliloquy.runtime.transports.port import Delivery, Partition
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
 
-_AT_ONCE = CollectorSettings().max_in_flight
+_AT_ONCE = Service(name="collector").max_in_flight
 # The collector records where it read a conversation; here all have the same place.
 _PARTITION = Partition("conversation.finished", 0)
 _ORIGIN = Origin(topic=_PARTITION.topic)

@@ -3,17 +3,16 @@
 from functools import partial
 
 from services.codegen.handler import write
-from services.codegen.settings import CodegenSettings
-from soliloquy.runtime.handling import Service
+from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ConversationFinished
 
 
-def service(settings: CodegenSettings, model: Model) -> Service:
+def service(model: Model) -> Service:
     handle = partial(write, model=model)
     return Service(
         name="codegen",
         handlers={CalculationNeeded: handle, CodeFailed: handle},
         emits=(CodeWritten, ConversationFinished),
-        max_in_flight=settings.max_in_flight,
+        max_in_flight=MODEL_BOUND,
     )

@@ -3,15 +3,13 @@
 from functools import partial
 
 from services.collector.handler import Store, collect
-from services.collector.settings import CollectorSettings
 from soliloquy.runtime.handling import Service
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 
 
-def service(settings: CollectorSettings, store: Store) -> Service:
+def service(store: Store) -> Service:
     return Service(
         name="collector",
         delivery_handlers={ConversationFinished: partial(collect, store=store)},
         emits=(ConversationCollected,),
-        max_in_flight=settings.max_in_flight,
     )

@@ -7,12 +7,6 @@ from soliloquy.dataset.layout import ShardLimits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CollectorSettings:
-    # Conversations handled at once; they share a flush to the disk.
-    max_in_flight: int = 64
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class LiveSettings:
     # The local folder for conversations that are not in a shard yet.
     data: Path = Path()

@@ -3,18 +3,17 @@
 from functools import partial
 
 from services.composer.handler import reply
-from services.composer.settings import ComposerSettings
 from soliloquy.recipes.judges import Judges
-from soliloquy.runtime.handling import Service
+from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
 
 
-def service(settings: ComposerSettings, model: Model, judges: Judges) -> Service:
+def service(model: Model, judges: Judges) -> Service:
     handle = partial(reply, model=model, judges=judges)
     return Service(
         name="composer",
         handlers={ReplyNeeded: handle},
         emits=(TutorReplied, StudentRejected, ConversationFinished),
-        max_in_flight=settings.max_in_flight,
+        max_in_flight=MODEL_BOUND,
     )

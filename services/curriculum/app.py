@@ -5,7 +5,6 @@ from functools import partial
 from services.curriculum import metrics
 from services.curriculum.admission import Admission
 from services.curriculum.handler import cancel, follow_up, start
-from services.curriculum.settings import CurriculumSettings
 from soliloquy.runtime.handling import Service
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
@@ -16,8 +15,11 @@ from soliloquy.v1.events_pb2 import (
     RunStanding,
 )
 
+# Problems of one partition, over all runs, that may wait in memory for room in their runs.
+_MAX_WAITING = 2048
 
-def service(settings: CurriculumSettings) -> Service:
+
+def service() -> Service:
     admission = Admission()
     metrics.UNDER_WAY.set_function(lambda: admission.under_way)
     metrics.LIMIT.set_function(lambda: admission.limit)
@@ -30,6 +32,5 @@ def service(settings: CurriculumSettings) -> Service:
         },
         emits=(EnrichmentNeeded, ConversationStarted, RunStanding),
         tables={RunStanding: admission.recall},
-        max_in_flight=settings.max_in_flight,
-        max_fetched=settings.max_waiting,
+        max_fetched=_MAX_WAITING,
     )

@@ -14,5 +14,5 @@ def service(settings: SandboxSettings, sandbox: JobExecutor) -> Service:
         handlers={CodeWritten: partial(run, sandbox=sandbox)},
         emits=(ReplyNeeded, CodeFailed),
         # One running and one waiting job for each sandbox of both lanes; further events wait in the log.
-        max_in_flight=settings.max_in_flight or 4 * settings.sandboxes,
+        max_in_flight=4 * settings.sandboxes,
     )

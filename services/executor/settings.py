@@ -13,8 +13,6 @@ class SandboxSettings:
     spares: int = 1
     # Runs every job in the single-use lane.
     audit: bool = False
-    # Events handled at once; None means four for each sandbox.
-    max_in_flight: int | None = None
     # Jobs that may wait for a sandbox; further ones are refused.
     max_waiting: int = 256
     wall_seconds: float = 2.0

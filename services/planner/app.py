@@ -3,17 +3,19 @@
 from functools import partial
 
 from services.planner.handler import EnrichmentCache, enrich
-from services.planner.settings import PlannerSettings
-from soliloquy.runtime.handling import Service
+from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 
+# Enrichments to remember, of about 5 KB each.
+_REMEMBERED = 2048
 
-def service(settings: PlannerSettings, model: Model) -> Service:
-    enrichments = EnrichmentCache(model, settings.remembered)
+
+def service(model: Model) -> Service:
+    enrichments = EnrichmentCache(model, _REMEMBERED)
     return Service(
         name="planner",
         handlers={EnrichmentNeeded: partial(enrich, enrichments=enrichments)},
         emits=(ConversationStarted,),
-        max_in_flight=settings.max_in_flight,
+        max_in_flight=MODEL_BOUND,
     )

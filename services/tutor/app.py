@@ -3,8 +3,7 @@
 from functools import partial
 
 from services.tutor.handler import decide
-from services.tutor.settings import TutorSettings
-from soliloquy.runtime.handling import Service
+from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
@@ -15,11 +14,11 @@ from soliloquy.v1.events_pb2 import (
 )
 
 
-def service(settings: TutorSettings, model: Model) -> Service:
+def service(model: Model) -> Service:
     handle = partial(decide, model=model)
     return Service(
         name="tutor",
         handlers={StudentReplied: handle},
         emits=(CalculationNeeded, ReplyNeeded, StudentRejected, ConversationFinished),
-        max_in_flight=settings.max_in_flight,
+        max_in_flight=MODEL_BOUND,
     )

@@ -4,8 +4,7 @@ import asyncio
 import logging
 import os
 import signal
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import uvloop
@@ -29,9 +28,6 @@ from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import READY
 from soliloquy.runs.worker import work
 from soliloquy.runtime.transports.kafka import KafkaSettings
-
-if TYPE_CHECKING:
-    from services.executor.settings import SandboxSettings
 
 # How long a service waits for a Kafka that is unavailable at its start.
 KAFKA_WAIT = "SOLILOQUY_KAFKA_WAIT"
@@ -93,9 +89,9 @@ for name, purpose in _SPEAKERS.items():
 @option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Accept jobs of other programs there too.")
 @with_options(_HANDLING)
 @observing("executor")
-def executor(*, sandbox: "SandboxSettings", max_in_flight: int | None, **options: Any) -> None:
+def executor(**options: Any) -> None:
     """Run code in gVisor."""
-    _run(services=["executor"], sandbox=replace(sandbox, max_in_flight=max_in_flight), **options)
+    _run(services=["executor"], **options)
 
 
 @service.command()

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,9 +54,12 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
             stack.push_async_callback(sandboxes.stop)
             await sandboxes.start()
         judges = load_judges(assignment.classifiers)
-        builders = _builders(models, judges, sandbox, sandboxes, datasets, assignment.max_in_flight)
+        builders = _builders(models, judges, sandbox, sandboxes, datasets)
+        services = [builders[name]() for name in assignment.services]
+        if assignment.max_in_flight is not None:
+            services = [replace(service, max_in_flight=assignment.max_in_flight) for service in services]
         yield Assembly(
-            services=[builders[name]() for name in assignment.services],
+            services=services,
             models=models,
             sandboxes=sandboxes if executes else None,
             datasets=datasets if collects else None,
@@ -72,7 +75,7 @@ def declared() -> list[Service]:
 
     sandbox = SandboxSettings()
     model = scripted_model(ModelSettings())
-    builders = _builders(model, Judges(), sandbox, SandboxPool(sandbox), LiveDatasets(LiveSettings()), None)
+    builders = _builders(model, Judges(), sandbox, SandboxPool(sandbox), LiveDatasets(LiveSettings()))
     return [builders[name]() for name in SERVICES]
 
 
@@ -82,7 +85,6 @@ def _builders(
     sandbox: "SandboxSettings",
     sandboxes: "SandboxPool",
     datasets: "LiveDatasets",
-    max_in_flight: int | None,
 ) -> Mapping[str, Callable[[], Service]]:
     import services.codegen.app
     import services.collector.app
@@ -92,24 +94,16 @@ def _builders(
     import services.planner.app
     import services.student.app
     import services.tutor.app
-    from services.codegen.settings import CodegenSettings
-    from services.collector.settings import CollectorSettings
-    from services.composer.settings import ComposerSettings
-    from services.curriculum.settings import CurriculumSettings
-    from services.planner.settings import PlannerSettings
-    from services.student.settings import StudentSettings
-    from services.tutor.settings import TutorSettings
 
-    chosen = {} if max_in_flight is None else {"max_in_flight": max_in_flight}
     return {
-        "curriculum": lambda: services.curriculum.app.service(CurriculumSettings(**chosen)),
-        "planner": lambda: services.planner.app.service(PlannerSettings(**chosen), model),
-        "student": lambda: services.student.app.service(StudentSettings(**chosen), model),
-        "tutor": lambda: services.tutor.app.service(TutorSettings(**chosen), model),
-        "codegen": lambda: services.codegen.app.service(CodegenSettings(**chosen), model),
+        "curriculum": services.curriculum.app.service,
+        "planner": lambda: services.planner.app.service(model),
+        "student": lambda: services.student.app.service(model),
+        "tutor": lambda: services.tutor.app.service(model),
+        "codegen": lambda: services.codegen.app.service(model),
         "executor": lambda: services.executor.app.service(sandbox, sandboxes),
-        "composer": lambda: services.composer.app.service(ComposerSettings(**chosen), model, judges),
-        "collector": lambda: services.collector.app.service(CollectorSettings(**chosen), datasets),
+        "composer": lambda: services.composer.app.service(model, judges),
+        "collector": lambda: services.collector.app.service(datasets),
     }
 
 

@@ -98,14 +98,12 @@ class LocalBackend:
     @asynccontextmanager
     async def prepared(self, run: Run, journal: "Journal") -> AsyncIterator[Transport]:
         from services.collector import app as collecting
-        from services.collector.settings import CollectorSettings
         from services.curriculum import app as admitting
-        from services.curriculum.settings import CurriculumSettings
 
         async with open_transport(self._log) as transport, asyncio.TaskGroup() as group:
             self._transport = transport
-            curriculum = Stage(admitting.service(CurriculumSettings()), transport)
-            collector = Stage(collecting.service(CollectorSettings(), journal), transport)
+            curriculum = Stage(admitting.service(), transport)
+            collector = Stage(collecting.service(journal), transport)
             for stage in (curriculum, collector):
                 group.create_task(stage.run())
             workers = group.create_task(self._workers.run())

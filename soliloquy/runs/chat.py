@@ -84,20 +84,16 @@ def tutor(model: StreamingModel, sandbox: Sandbox, settings: "ChatSettings", fau
     import services.executor.app
     import services.planner.app
     import services.tutor.app
-    from services.codegen.settings import CodegenSettings
-    from services.composer.settings import ComposerSettings
     from services.executor.settings import SandboxSettings
     from services.gateway.chat.tutor import ChatTutor
-    from services.planner.settings import PlannerSettings
-    from services.tutor.settings import TutorSettings
 
     def handlers(model: Model) -> "Handlers":
         made = (
-            services.planner.app.service(PlannerSettings(), model),
-            services.tutor.app.service(TutorSettings(), model),
-            services.codegen.app.service(CodegenSettings(), model),
+            services.planner.app.service(model),
+            services.tutor.app.service(model),
+            services.codegen.app.service(model),
             services.executor.app.service(SandboxSettings(), RemoteSandbox(sandbox)),
-            services.composer.app.service(ComposerSettings(), model, Judges()),
+            services.composer.app.service(model, Judges()),
         )
         return {message: handler for service in made for message, handler in service.handlers.items()}
 

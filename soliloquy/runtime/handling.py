@@ -37,6 +37,10 @@ class NotYet(Exception):
         self.until = until
 
 
+# The events that a service handles at once if it waits for a model most of the time.
+MODEL_BOUND = 256
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
     """A service as its stage sees it."""
@@ -44,6 +48,7 @@ class Service:
     name: str
     handlers: Mapping[type[Message], Handler] = field(default_factory=dict)
     delivery_handlers: Mapping[type[Message], DeliveryHandler] = field(default_factory=dict)
+    # Events handled at once.
     max_in_flight: int = 64
     # Limits the unfinished events of one partition; services whose events wait long need more room.
     max_fetched: int | None = None

@@ -154,7 +154,7 @@ INSTEAD_OF_A_HANDLER = {"gateway": "service.py"}
 def test_every_service_has_the_same_anatomy() -> None:
     for service in SERVICE_NAMES:
         files = {path.name for path in (SERVICES / service).iterdir()}
-        assert {"README.md", INSTEAD_OF_A_HANDLER.get(service, "handler.py"), "app.py", "settings.py"} <= files
+        assert {"README.md", INSTEAD_OF_A_HANDLER.get(service, "handler.py"), "app.py"} <= files
 
 
 # A forked process inherits its parent's counters and exports none of its own: nothing that has a /metrics may fork.

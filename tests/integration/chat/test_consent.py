@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import services.collector.app
 from services.collector.live_datasets import LiveDatasets
-from services.collector.settings import CollectorSettings, LiveSettings
+from services.collector.settings import LiveSettings
 from soliloquy.cli.main import commands
 from soliloquy.client import Dataset
 from soliloquy.recipes.recipe import find
@@ -40,7 +40,7 @@ async def kept(sandbox: str, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         LiveDatasets(LiveSettings(data=folder)) as datasets,
     ):
         await transport.publish(opened.published)
-        async with serving(services.collector.app.service(CollectorSettings(), datasets), transport):
+        async with serving(services.collector.app.service(datasets), transport):
             await until(lambda: idle(transport, "collector"))
     return places
 

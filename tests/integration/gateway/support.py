@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import services.curriculum.app
-from services.curriculum.settings import CurriculumSettings
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
 from soliloquy.runs.gateway import Plans
@@ -81,7 +80,7 @@ class Collecting:
 @asynccontextmanager
 async def growing(transport: Transport, collecting: Collecting) -> AsyncIterator[None]:
     collector = Service(name="collector", handlers={ConversationStarted: collecting.collect}, max_in_flight=8)
-    curriculum = services.curriculum.app.service(CurriculumSettings())
+    curriculum = services.curriculum.app.service()
     async with AsyncExitStack() as stages:
         for service in (curriculum, collector):
             await stages.enter_async_context(serving(service, transport, grace=0.0))
