@@ -12,10 +12,7 @@ from soliloquy.v1.events_pb2 import ProblemSubmitted, RunCancelled, RunChanged
 
 
 @click.command()
-@click.option(
-    "--kafka", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="The server in the document."
-)
-def asyncapi(kafka: str) -> None:
+def asyncapi() -> None:
     """Print the AsyncAPI 3.0 document of all services, as JSON.
 
     The channels are the topics, and the operations of a service are the events that it receives and sends. Connects to
@@ -31,7 +28,7 @@ def asyncapi(kafka: str) -> None:
         emits=(ProblemSubmitted, RunChanged, RunCancelled),
         tables=dict.fromkeys(RECALLED, _ignore),
     )
-    described = document([*declared(), gateway, command], version=version("soliloquy"), bootstrap=kafka)
+    described = document([*declared(), gateway, command], version=version("soliloquy"), bootstrap="127.0.0.1:9092")
     click.echo(json.dumps(described, indent=2))
 
 

@@ -6,7 +6,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.tables import facts
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.recipe import find
@@ -29,10 +31,9 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     """
     report = TruthReport()
     try:
-        for conversation in Dataset(folder).conversations(rejected=rejected):
-            report.add(conversation.id, find(conversation.run.recipe).check(conversation))
-    except NoDataset as missing:
-        raise Failure(str(missing)) from missing
+        with reporting(NoDataset):
+            for conversation in Dataset(folder).conversations(rejected=rejected):
+                report.add(conversation.id, find(conversation.run.recipe).check(conversation))
     except UnknownRecipe as unknown:
         raise Failure(f"conversation {conversation.id} cannot be checked: {unknown}") from unknown
     if as_json:
@@ -49,10 +50,8 @@ def _print(report: TruthReport) -> None:
         click.echo(f"{pair.one}  similar wording: {pair.likeness:.0%} of it is also in {pair.other}")
     console = Console()
     console.print(_codes(report))
-    table = Table(box=None, show_header=False)
-    for name, figure in report.figures().items():
-        table.add_row(name.replace("_", " "), f"{figure:,.4g}" if isinstance(figure, float) else str(figure))
-    console.print(table)
+    figures = report.figures().items()
+    console.print(facts({name: f"{each:,.4g}" if isinstance(each, float) else each for name, each in figures}))
     if closest := report.likeness.closest:
         click.echo(f"most similar in wording: {closest.one} and {closest.other}")
 

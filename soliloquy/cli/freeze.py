@@ -36,23 +36,18 @@ def freeze(*, kafka: KafkaSettings | None, data: str | None, out: Path, offsets:
         raise click.UsageError("freeze requires either --data or --kafka")
     if offsets and kafka is None:
         raise click.UsageError("--offsets requires --kafka")
+    from training.freeze import freeze_dataset
     from training.settings import CannotTrain
 
     with reporting(CannotTrain, KafkaUnavailable, Unanswered):
-        manifest = _frozen(data, kafka, offsets, out)
+        if kafka is not None:
+            manifest = asyncio.run(_of_topic(kafka, offsets, out))
+        elif data is not None:
+            manifest = freeze_dataset(data, out)
     if as_json:
         click.echo(json.dumps(manifest))
     else:
         click.echo(f"{manifest['counts']['accepted']} conversations in {out}")
-
-
-def _frozen(data: str | None, kafka: KafkaSettings | None, offsets: Path | None, out: Path) -> dict[str, Any]:
-    from training.freeze import freeze_dataset
-
-    if kafka is None:
-        assert data is not None
-        return freeze_dataset(data, out)
-    return asyncio.run(_of_topic(kafka, offsets, out))
 
 
 async def _of_topic(kafka: KafkaSettings, offsets: Path | None, out: Path) -> dict[str, Any]:

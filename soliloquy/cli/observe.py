@@ -7,47 +7,32 @@ from collections.abc import Mapping
 
 import click
 
-from soliloquy.cli.processes import CONSOLE_OF_UP, KAFKA_OF_UP, PORTS, SCALE, metrics_addresses, process_names
+from soliloquy.cli.processes import PORTS, processes_of_up
 from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
-from soliloquy.cli.service_options import option, with_options
+from soliloquy.cli.service_options import option
 from soliloquy.runs.failure import Failure
 
 _CONNECT_SECONDS = 0.5
 
 
 @click.command()
-@option(
-    "--http-from",
-    default=9100,
-    show_default=True,
-    type=PORTS,
-    metavar="PORT",
-    help="The --http-from of `soliloquy up`.",
-)
-@with_options((KAFKA_OF_UP, SCALE, CONSOLE_OF_UP))
+@processes_of_up(http_from=9100)
 @option("--port", default=9190, show_default=True, type=PORTS, help="The port of Prometheus; Debian's own is on 9090.")
-def observe(
-    *,
-    http_from: int,
-    kafka: str | None,
-    scales: Mapping[str, int],
-    console: str | None,
-    port: int,
-) -> None:
+def observe(*, processes: Mapping[str, str], port: int) -> None:
     """Run Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
 
     The measurements are lost when it stops.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    names = process_names(scales, on_kafka=kafka is not None, console=console)
-    targets = {address: name for name, address in metrics_addresses(names, http_from).items()}
+    targets = {address: name for name, address in processes.items()}
     with (
         contextlib.suppress(KeyboardInterrupt),
         prometheus(Scraping(targets=targets, port=port, rules=shipped_rules())) as running,
     ):
         _tell(running, len(targets))
         if not any(map(_answers, targets)):
-            click.echo(f"no service answers yet: run soliloquy up .. --http-from {http_from}", err=True)
+            first = next(iter(targets)).rpartition(":")[2]
+            click.echo(f"no service answers yet: run soliloquy up .. --http-from {first}", err=True)
         running.wait()
         raise Failure(f"Prometheus stopped: {running.last_words}")
 

@@ -1,12 +1,13 @@
 """Which processes `soliloquy up` keeps and where each serves its metrics, for the commands that look at them too."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import click
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.kafka_options import Brokers
-from soliloquy.cli.service_options import option
+from soliloquy.cli.service_options import Command, gathered, option
 from soliloquy.runs import installation
 from soliloquy.runs.assignment import SERVICES
 
@@ -32,7 +33,7 @@ def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str
 SCALE = option(
     "--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service."
 )
-KAFKA_OF_UP = option("--kafka", metavar="HOST:PORT", type=Brokers(), help=_AS_UP)
+_KAFKA_OF_UP = option("--kafka", metavar="HOST:PORT", type=Brokers(), help=_AS_UP)
 CONSOLE_OF_UP = option("--console", metavar="HOST:PORT", type=ADDRESS, help=_AS_UP)
 
 
@@ -52,3 +53,16 @@ def process_names(scales: Mapping[str, int], *, on_kafka: bool, console: str | N
 def metrics_addresses(names: list[str], http_from: int) -> dict[str, str]:
     """Returns where each process serves its metrics."""
     return {name: f"127.0.0.1:{http_from + place}" for place, name in enumerate(names)}
+
+
+def processes_of_up(http_from: int | None = None) -> Callable[[Command], Callable[..., Any]]:
+    """Hands the command `processes`: by name, where those of `soliloquy up` serve their metrics."""
+
+    def served(
+        http_from: int | None, kafka: str | None, scales: Mapping[str, int], console: str | None
+    ) -> dict[str, str]:
+        names = process_names(scales, on_kafka=kafka is not None, console=console)
+        return metrics_addresses(names, http_from) if http_from else {}
+
+    start = option("--http-from", default=http_from, show_default=True, type=PORTS, metavar="PORT", help=_AS_UP)
+    return gathered("processes", served, (start, _KAFKA_OF_UP, SCALE, CONSOLE_OF_UP))

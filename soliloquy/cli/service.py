@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -39,12 +40,25 @@ _HANDLING = (
     *_PROCESS,
     option("--max-in-flight", type=click.IntRange(min=1), help="Events handled at once; fewer spare a weak model."),
 )
-_SPEAKERS = {
-    "planner": "Enrich problems before their conversations start, if the run asks for it.",
-    "student": "Speak as the student.",
-    "tutor": "Decide as the tutor whether a reply needs a calculation.",
-    "codegen": "Write the code of calculations.",
-    "composer": "Write the tutor's replies.",
+# The services that handle events: what each does, and its own options.
+_HANDLERS: dict[str, tuple[str, tuple[Callable[[Any], Any], ...]]] = {
+    "curriculum": ("Turn submitted problems into conversations.", ()),
+    "planner": (
+        "Enrich problems before their conversations start, if the run asks for it.",
+        (model_settings_options,),
+    ),
+    "student": ("Speak as the student.", (model_settings_options,)),
+    "tutor": ("Decide as the tutor whether a reply needs a calculation.", (model_settings_options,)),
+    "codegen": ("Write the code of calculations.", (model_settings_options,)),
+    "executor": (
+        "Run code in gVisor.",
+        (
+            sandbox_options,
+            option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Accept jobs of other programs there too."),
+        ),
+    ),
+    "composer": ("Write the tutor's replies.", (model_settings_options, CLASSIFIERS)),
+    "collector": ("Judge finished conversations and keep them.", (collector_options,)),
 }
 
 _log = logging.getLogger(__name__)
@@ -59,19 +73,9 @@ def service() -> None:
     """
 
 
-@service.command()
-@kafka_options(required=True)
-@with_options(_HANDLING)
-@observing("curriculum")
-def curriculum(**options: Any) -> None:
-    """Turn submitted problems into conversations."""
-    _run(services=["curriculum"], **options)
-
-
-def _speaker(name: str, purpose: str) -> click.Command:
+def _handler(name: str, purpose: str, own: Sequence[Callable[[Any], Any]]) -> click.Command:
     @kafka_options(required=True)
-    @model_settings_options
-    @with_options((*((CLASSIFIERS,) if name == "composer" else ()), *_HANDLING))
+    @with_options((*own, *_HANDLING))
     @observing(name)
     def run(**options: Any) -> None:
         _run(services=[name], **options)
@@ -79,29 +83,8 @@ def _speaker(name: str, purpose: str) -> click.Command:
     return click.command(name, help=purpose)(run)
 
 
-for name, purpose in _SPEAKERS.items():
-    service.add_command(_speaker(name, purpose))
-
-
-@service.command()
-@kafka_options(required=True)
-@sandbox_options
-@option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Accept jobs of other programs there too.")
-@with_options(_HANDLING)
-@observing("executor")
-def executor(**options: Any) -> None:
-    """Run code in gVisor."""
-    _run(services=["executor"], **options)
-
-
-@service.command()
-@kafka_options(required=True)
-@collector_options
-@with_options(_HANDLING)
-@observing("collector")
-def collector(**options: Any) -> None:
-    """Judge finished conversations and keep them."""
-    _run(services=["collector"], **options)
+for name, (purpose, own) in _HANDLERS.items():
+    service.add_command(_handler(name, purpose, own))
 
 
 @service.command()

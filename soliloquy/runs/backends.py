@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.assignment import LOOP, Assignment
 from soliloquy.runs.folder import RunFolder
@@ -260,9 +261,8 @@ class KafkaBackend:
     def _write_note(self) -> None:
         if self._cancelled:
             return
-        unfinished = self._note.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps({"growing": self.execution, "positions": self._positions}), "utf-8")
-        unfinished.replace(self._note)
+        with atomic_file(self._note) as file:
+            file.write(json.dumps({"growing": self.execution, "positions": self._positions}).encode())
 
 
 def _ordinal_of(message: ConversationEvent | RunEvent) -> int:

@@ -10,12 +10,11 @@ from soliloquy.dataset.layout import KINDS
 from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
 from soliloquy.dataset.storage import Storage, StorageUnavailable
+from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.plan import Plan, difference
 
 WORKING = ".run"
-# A file of unfinished runs in the first format.
-_FIRST_FORMAT = "journal.jsonl"
 
 
 class RunFolder:
@@ -64,17 +63,14 @@ class RunFolder:
             return
         if not self.working.exists() and (found := [name for kind in KINDS for name in self.place.names(kind)]):
             raise Failure(f"{self.place} holds {found[0]} and no {MANIFEST}: choose another --out")
-        if (self.working / _FIRST_FORMAT).exists():
-            raise Failure(f"{self.place} holds an unfinished run of an earlier version: choose another --out")
         self.working.mkdir(parents=True, exist_ok=True)
         self._held.enter_context(write_lock(self.place, self.working))
         identity = self.working / "run.json"
         if identity.exists():
             self._check(_read_json(identity))
         else:
-            unfinished = identity.with_suffix(".unfinished")
-            unfinished.write_text(json.dumps(self._plan.identity(), indent=2), "utf-8")
-            unfinished.replace(identity)
+            with atomic_file(identity) as file:
+                file.write(json.dumps(self._plan.identity(), indent=2).encode())
 
     def _check(self, identity: dict[str, Any]) -> None:
         if differs := difference(identity, self._plan.identity()):

@@ -12,8 +12,7 @@ from rich.live import Live
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.processes import CONSOLE_OF_UP, KAFKA_OF_UP, PORTS, SCALE, metrics_addresses, process_names
-from soliloquy.cli.service_options import option, with_options
+from soliloquy.cli.processes import processes_of_up
 from soliloquy.cli.top.overview import Overview, overview
 from soliloquy.cli.top.scrape import Interval, Scrape, scrape
 from soliloquy.cli.top.view import view
@@ -26,18 +25,14 @@ _SCRAPES = 6
 
 @click.command()
 @click.argument("addresses", nargs=-1, metavar="[HOST:PORT]...", type=ADDRESS)
-@option("--http-from", type=PORTS, metavar="PORT", help="The --http-from of `soliloquy up`.")
-@with_options((KAFKA_OF_UP, SCALE, CONSOLE_OF_UP))
+@processes_of_up()
 @click.option("--every", default="2s", show_default=True, type=DURATION, help="Time between two scrapes.")
 @click.option("--once", is_flag=True, help="Print once and exit; the default if the output is not a terminal.")
 @AS_JSON
 def top(
     *,
     addresses: tuple[str, ...],
-    http_from: int | None,
-    kafka: str | None,
-    scales: Mapping[str, int],
-    console: str | None,
+    processes: Mapping[str, str],
     every: float,
     once: bool,
     as_json: bool,
@@ -47,9 +42,7 @@ def top(
     Reads /metrics at each HOST:PORT, or from the services of `soliloquy up --http-from PORT`. Counts start with a
     service; durations (waits, works, a call) are means of the last seconds.
     """
-    named = {address: address for address in addresses}
-    if http_from:
-        named |= metrics_addresses(process_names(scales, on_kafka=kafka is not None, console=console), http_from)
+    named = {address: address for address in addresses} | dict(processes)
     if not named:
         raise click.UsageError("top requires a HOST:PORT, or the --http-from PORT of soliloquy up")
     terminal = Console()

@@ -9,7 +9,8 @@ import yaml
 
 from soliloquy.cli.kafka_options import PASSWORD_FILE, VARIABLES
 from soliloquy.cli.main import commands
-from soliloquy.cli.service import _SPEAKERS, KAFKA_WAIT
+from soliloquy.cli.model_options import model_settings_options
+from soliloquy.cli.service import _HANDLERS, KAFKA_WAIT
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES
 from tests.chart.render import CHART, Document, Values
@@ -27,7 +28,7 @@ STAGES: dict[str, dict[str, Any]] = yaml.safe_load((CHART / "files/stages.yaml")
 
 
 # The chat plays the tutor.
-ASKERS = {*_SPEAKERS, "gateway"}
+ASKERS = {name for name, (_, own) in _HANDLERS.items() if model_settings_options in own} | {"gateway"}
 
 
 def command(args: list[str]) -> tuple[click.Command, list[str]]:
