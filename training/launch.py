@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from training.folder import Job, TrainingFolder
@@ -19,13 +18,11 @@ _LOG = "workers.log"
 
 def run_in_workers(job: Job, config: Path, workers: int) -> None:
     """Raises CannotTrain with the failure of the workers, or when they are lost too often."""
-    folder = TrainingFolder(job)
+    folder, command = TrainingFolder(job), _command(job, config, workers)
     for _ in range(1 + RESTARTS):
         with (folder.path / _LOG).open("ab") as log:
             # Torch's launcher ends all workers when one ends.
-            process = subprocess.Popen(
-                [*_torchrun(workers), *_options(job, config)], stdout=log, stderr=log, preexec_fn=_die_with_parent
-            )
+            process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=_die_with_parent)
             try:
                 status = process.wait()
             except BaseException:
@@ -42,16 +39,13 @@ def run_in_workers(job: Job, config: Path, workers: int) -> None:
     )
 
 
-def _torchrun(workers: int) -> Sequence[str]:
-    launcher = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(workers))
-    return (*launcher, "-m", "training.train")
-
-
-def _options(job: Job, config: Path) -> list[str]:
+def _command(job: Job, config: Path, workers: int) -> list[str]:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(workers)]
     named = {"config": config, "base": job.base, "data": job.data, "name": job.folder.name, "out": job.folder.parent}
     if job.adapter:
         named["adapter"] = job.adapter
-    return [part for name, value in named.items() for part in (f"--{name}", str(value))]
+    options = [part for name, value in named.items() for part in (f"--{name}", str(value))]
+    return [*launcher, "-m", "training.train", *options]
 
 
 def _die_with_parent() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.seeds import digest
@@ -29,9 +29,7 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:_MAX_CHARACTERS]
 
 
-class Lora(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class Lora(BaseModel, frozen=True, extra="forbid"):
     rank: int = Field(default=16, ge=1)
     alpha: int = Field(default=32, ge=1)
     dropout: float = Field(default=0.0, ge=0, lt=1)
@@ -39,9 +37,7 @@ class Lora(BaseModel):
     targets: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
-class TrainingSettings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class TrainingSettings(BaseModel, frozen=True, extra="forbid"):
     # "states": each prompt that the recipe sends its tutor. "dialogue": the conversation as one chat with tool calls.
     # "replies": the tutor's messages alone, from the dialogue before them and the `given` extras.
     layout: Literal["states", "dialogue", "replies"] = "states"

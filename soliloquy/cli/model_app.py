@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from soliloquy.cli.model_serve import backend
 from soliloquy.cli.observing import endpoint
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from services.model.settings import ServingSettings
 
 
-class Args(BaseModel):
+class Args(BaseModel, extra="forbid"):
     """The `args` of the configuration; they mean the same as the options of `soliloquy model serve`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     engine: Literal["scripted", "transformers", "vllm"]
     # The folder of the weights, at the same path on every node.

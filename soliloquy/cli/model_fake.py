@@ -83,8 +83,7 @@ def fake(
     The scripted model answers requests of `soliloquy generate --model openai`, so that a whole dataset can be grown.
     Other programs get a value that their JSON schema allows.
     """
-    from services.model.fake.faults import FaultSchedule
-    from services.model.fake.server import FakeServer, FakeSettings
+    from services.model.fake.server import FakeServer, FakeSettings, FaultSchedule
 
     settings = FakeSettings(
         weather=FaultSchedule(**shares, **weather),

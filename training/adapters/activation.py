@@ -7,7 +7,7 @@ from pathlib import Path
 
 from soliloquy.v1.model_pb2 import Adapter
 from training.adapters.canary import Canary
-from training.adapters.registry import Active, Registry, first_activation
+from training.adapters.registry import Active, Registry, activation_of
 from training.adapters.serving import ModelService
 from training.adapters.version import Version
 
@@ -32,7 +32,7 @@ class Activation:
         if before and before.version == version.id:
             following = before
         else:
-            following = before.succeeded_by(version) if before else first_activation(version)
+            following = activation_of(version, (*before.before, before.version) if before else ())
         await self._check_base(version)
         adapter = self._adapter(version)
         async with self._tried(adapter) as tried:
@@ -46,7 +46,7 @@ class Activation:
         if active is None or not active.before:
             raise NotActivated(f"no earlier version of {name!r} to roll back to")
         version = self.registry.find(active.before[-1])
-        following = Active(version=version.id, since=first_activation(version).since, before=active.before[:-1])
+        following = activation_of(version, active.before[:-1])
         await self._switch(self._adapter(version), name, following, active)
         return following
 

@@ -31,9 +31,6 @@ class Active:
     since: str
     before: tuple[str, ...] = ()
 
-    def succeeded_by(self, version: Version) -> "Active":
-        return Active(version=version.id, since=_now(), before=(*self.before, self.version))
-
 
 class Registry:
     def __init__(self, where: str) -> None:
@@ -105,8 +102,8 @@ class Registry:
         unfinished.replace(path)
 
 
-def first_activation(version: Version) -> Active:
-    return Active(version=version.id, since=_now())
+def activation_of(version: Version, before: tuple[str, ...] = ()) -> Active:
+    return Active(version=version.id, since=datetime.now(UTC).isoformat(timespec="seconds"), before=before)
 
 
 def _index(version: Version) -> str:
@@ -115,7 +112,3 @@ def _index(version: Version) -> str:
 
 def _files(version: Version) -> str:
     return f"{_FILES}/{version.id}"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from training.settings import read_model
 
@@ -14,9 +14,7 @@ SHIPPED = Path(__file__).with_name("policy.toml")
 Figures = Mapping[str, float]
 
 
-class EvaluationPolicy(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class EvaluationPolicy(BaseModel, frozen=True, extra="forbid"):
     # A bank or a problem file.
     problems: str
     questions: int = Field(ge=1)
@@ -24,16 +22,12 @@ class EvaluationPolicy(BaseModel):
     max_tokens: int = Field(ge=1)
 
 
-class CanaryPolicy(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class CanaryPolicy(BaseModel, frozen=True, extra="forbid"):
     count: int = Field(ge=1)
     readable: float = Field(ge=0, le=1)
 
 
-class Policy(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class Policy(BaseModel, frozen=True, extra="forbid"):
     evaluation: EvaluationPolicy
     may_lose: Figures
     canaries: CanaryPolicy

@@ -7,8 +7,7 @@ import pytest
 from benchmarks import model_client
 from benchmarks.figures import figure, judged, merged
 from services.model.engines.scripted import ScriptedEngine
-from services.model.fake.faults import Fate, FaultSchedule
-from services.model.fake.server import FakeServer, FakeSettings
+from services.model.fake.server import FakeServer, FakeSettings, Fate, FaultSchedule
 from tests.unit.scripted.problems import Shelf
 
 ENGINE = ScriptedEngine(Shelf())

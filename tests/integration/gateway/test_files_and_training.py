@@ -7,7 +7,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import accepted_rows, written
 from tests.integration.gateway.site import site
-from training.adapters.registry import Registry, first_activation
+from training.adapters.registry import Registry, activation_of
 from training.adapters.version import Version
 from training.evaluation.report import write_report
 from training.evaluation.shares import share_of
@@ -69,7 +69,7 @@ async def test_adapters_are_shown_as_the_registry_keeps_them(tmp_path: Path) -> 
             note="the better one" if digest.startswith("b") else "",
         )
         registry.push(version, weights)
-    registry.activate("tutor", first_activation(version), instead_of=None)
+    registry.activate("tutor", activation_of(version), instead_of=None)
     async with site(tmp_path, adapters=str(tmp_path / "adapters")) as at:
         old, new = (await at.ask("GET", "/v1/training")).body["adapters"]
     assert (old["digest"], old["active"], old["active_since"]) == ("a" * 64, False, "")

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from services.model.fake.faults import Fate, FaultSchedule
-from services.model.fake.server import FakeServer, FakeSettings
+from services.model.fake.server import FakeServer, FakeSettings, Fate, FaultSchedule
 from soliloquy.runtime.model import ListenedModel, remote
 from tests.unit.model.hosted import ENGINE, asking, opening
 from tests.unit.runtime.model.streams import KeptStreams

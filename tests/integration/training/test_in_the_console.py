@@ -34,7 +34,7 @@ async def test_a_trained_adapter_and_its_evaluations_are_read_in_the_console(
     whole: Path, base: Path, tmp_path: Path
 ) -> None:
     from soliloquy.runtime.weights import base_digest
-    from training.adapters.registry import Registry, first_activation
+    from training.adapters.registry import Registry, activation_of
     from training.adapters.version import read_version
 
     registry, evaluations = Registry(str(tmp_path / "adapters")), tmp_path / "evaluations"
@@ -53,7 +53,7 @@ async def test_a_trained_adapter_and_its_evaluations_are_read_in_the_console(
         [card] = await page.evaluate(CARDS)
         figures = dict(await page.evaluate(FIGURES))
         rows = await page.evaluate(ROWS)
-        registry.activate("tutor", first_activation(version), instead_of=None)
+        registry.activate("tutor", activation_of(version), instead_of=None)
         await page.reload()
         await page.until("document.querySelector('.card .chip')?.textContent === 'active'")
         assert page.complaints == []

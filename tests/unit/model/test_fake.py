@@ -7,9 +7,8 @@ from random import Random
 import aiohttp
 import pytest
 
-from services.model.fake.faults import Fate, FaultSchedule
 from services.model.fake.schema_values import CannotFollow, value_of
-from services.model.fake.server import FakeServer, FakeSettings
+from services.model.fake.server import FakeServer, FakeSettings, Fate, FaultSchedule
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer

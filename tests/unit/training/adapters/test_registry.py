@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.training.adapters.folders import BASE, DATA, adapter, front_matter, training
-from training.adapters.registry import ConcurrentActivation, Registry, UnknownVersion, first_activation
+from training.adapters.registry import ConcurrentActivation, Registry, UnknownVersion, activation_of
 from training.adapters.version import InvalidAdapter, read_version
 
 
@@ -71,9 +71,9 @@ def test_the_record_holds_what_was_active_before_and_refuses_who_looked_too_earl
 ) -> None:
     one, other = (read_version(adapter(tmp_path / str(seed), seed=seed), "tutor")[0] for seed in (1, 2))
     assert registry.active() == {}
-    began = first_activation(one)
+    began = activation_of(one)
     registry.activate("tutor", began, instead_of=None)
-    registry.activate("tutor", began.succeeded_by(other), instead_of=began)
+    registry.activate("tutor", activation_of(other, (began.version,)), instead_of=began)
     active = registry.active()["tutor"]
     assert (active.version, active.before) == (other.id, (one.id,))
     with pytest.raises(ConcurrentActivation):
