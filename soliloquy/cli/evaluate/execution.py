@@ -7,8 +7,8 @@ import uvloop
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from soliloquy.cli.evaluate.tutor import TutorModel
 from soliloquy.runs.failure import Failure
+from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.model.settings import BadModelSettings
 from soliloquy.runtime.retry import CannotServe
 
@@ -36,7 +36,7 @@ def run_evaluation(evaluation: Coroutine[Any, Any, R]) -> R:
 class CaseProgress:
     """A bar with the finished cases and how many of them count, or why the tutor's model does not answer."""
 
-    def __init__(self, model: TutorModel, *, cases: int, counted: str, at_once: int, quiet: bool) -> None:
+    def __init__(self, model: ModelByRole, *, cases: int, counted: str, at_once: int, quiet: bool) -> None:
         self._model = model
         self._counted, self._count = counted, 0
         self._at_once = at_once

@@ -1,34 +1,18 @@
 """Draws the questions of an evaluation from a bank or a file, without those that the model was trained on."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator
 
-from soliloquy.cli.errors import reporting
-from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.problems.bank.bank import Bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample
-from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownProblems, problem_source
+from soliloquy.problems.sources import ProblemSource
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.conversation_pb2 import Problem
-
-
-def held_out(problems: str, *, seed: int, trained: Sequence[Path]) -> tuple[ProblemSource, Iterator[Problem]]:
-    """Returns a bank or file, and its questions that are in none of the datasets; raises Failure."""
-    with reporting(BadProblemFile, UnknownProblems):
-        source = problem_source(problems)
-    return source, questions(source, seed=seed, learned=_trained_ids(trained))
 
 
 def questions(source: ProblemSource, *, seed: int, learned: Collection[str]) -> Iterator[Problem]:
     """Yields a bank's questions over all topics and families, or those of a file in random order."""
     drawn = _of_bank(source, seed) if isinstance(source, Bank) else _of_file(source, seed)
     return (problem for problem in drawn if problem.id not in learned)
-
-
-def _trained_ids(datasets: Sequence[Path]) -> set[str]:
-    """Returns the ids of the problems in these datasets."""
-    with reporting(NoDataset):
-        return {conversation.problem.id for folder in datasets for conversation in Dataset(folder)}
 
 
 def _of_bank(bank: Bank, seed: int) -> Iterator[Problem]:

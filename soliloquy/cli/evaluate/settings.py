@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.evaluate.execution import CaseProgress
-from soliloquy.cli.evaluate.questions import held_out
-from soliloquy.cli.evaluate.tutor import Tutor, TutorModel
-from soliloquy.problems.sources import ProblemSource
+from soliloquy.cli.evaluate.questions import questions
+from soliloquy.cli.evaluate.tutor import Tutor
+from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownProblems, problem_source
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.runtime.model import StreamingModel
+from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.v1.conversation_pb2 import Problem
 
 if TYPE_CHECKING:
@@ -36,7 +38,10 @@ class EvaluationSettings:
 
     def held_out(self) -> tuple[ProblemSource, Iterator[Problem]]:
         """Returns the source of the problems, and the problems that the tutor was not trained on; raises Failure."""
-        return held_out(self.tutor.problems, seed=self.seed, trained=self.trained)
+        with reporting(BadProblemFile, UnknownProblems, NoDataset):
+            source = problem_source(self.tutor.problems)
+            learned = {conversation.problem.id for folder in self.trained for conversation in Dataset(folder)}
+        return source, questions(source, seed=self.seed, learned=learned)
 
     def scripted(self) -> StreamingModel:
         """Returns the scripted model, which knows the problems and makes no noise."""
@@ -45,7 +50,7 @@ class EvaluationSettings:
     @asynccontextmanager
     async def running(
         self, recipe: str, sandbox: "AbstractAsyncContextManager[Execute] | None" = None
-    ) -> "AsyncIterator[tuple[TutorModel, RecipeLoop]]":
+    ) -> "AsyncIterator[tuple[ModelByRole, RecipeLoop]]":
         """Runs the tutor's model, and the recipe with it; without another sandbox, programs run as in the executor."""
         from training.evaluation.recipe_loop import RecipeLoop
 
@@ -53,7 +58,7 @@ class EvaluationSettings:
         async with self.tutor.running() as model, sandbox or _sandboxed() as execute:
             yield model, RecipeLoop(recipe=find(recipe), model=model, execute=execute)
 
-    def progress(self, model: TutorModel, cases: int, counted: str) -> CaseProgress:
+    def progress(self, model: ModelByRole, cases: int, counted: str) -> CaseProgress:
         return CaseProgress(model, cases=cases, counted=counted, at_once=self.in_flight, quiet=self.quiet)
 
     def cases(

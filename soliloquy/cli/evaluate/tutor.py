@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -13,19 +13,10 @@ from soliloquy.cli.evaluate.weights import Weights, running_weights
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.runtime.model.settings import Models
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 ROLES = ("tutor", "codegen", "composer")
 # The arguments of `chosen_tutor`.
 TUTOR_OPTIONS = ("models", "adapter", "weights", "free", "max_tokens", "model_cache", "noise", "problems")
-
-
-class TutorModel(Protocol):
-    async def generate(self, request: GenerateRequest) -> Completion: ...
-
-    @property
-    def fault(self) -> str:
-        """Why it does not answer at the moment; empty if it does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,22 +42,14 @@ class Tutor:
         return " + ".join([self.models.identity()["model"], *adapters]) + noise
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[TutorModel]:
+    async def running(self) -> AsyncIterator[ModelByRole]:
         if self.weights is None:
             noisy = ModelSettings(problems=[self.problems], noise=self.noise)
             async with open_models(self.models, lambda: scripted_model(noisy), self.cache) as models:
                 yield models
             return
         async with running_weights(self.weights) as weights:
-            yield _LocalModel(ModelByRole(self.models, dict.fromkeys(self.models.used, weights)))
-
-
-class _LocalModel:
-    # A model in this process always answers.
-    fault = ""
-
-    def __init__(self, by_role: ModelByRole) -> None:
-        self.generate = by_role.generate
+            yield ModelByRole(self.models, dict.fromkeys(self.models.used, weights))
 
 
 def chosen_tutor(
