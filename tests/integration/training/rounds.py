@@ -10,8 +10,7 @@ from soliloquy.dataset.manifest import read_manifest, shards_of, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
-from soliloquy.recipes.soliloquy.evaluate.figures import figures
-from soliloquy.recipes.soliloquy.evaluate.page import page
+from soliloquy.recipes.soliloquy.evaluate.figures import figures, page
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected

@@ -18,9 +18,8 @@ from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.mathdial.evaluate.baseline import next_step
 from soliloquy.recipes.mathdial.evaluate.command import MODEL, NEXT_STEP
 from soliloquy.recipes.mathdial.evaluate.dialogues import RECIPE, draw_dialogues, hold_dialogue
-from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, figures
+from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, PAPER, WHOSE, figures, page, shares
 from soliloquy.recipes.mathdial.evaluate.judging import OWN, JudgedDialogue
-from soliloquy.recipes.mathdial.evaluate.page import PAPER, WHOSE, page, shares
 from soliloquy.recipes.mathdial.evaluate.recordings import UnsuitableDataset, judge_recorded
 from soliloquy.recipes.mathdial.evaluate.replies import (
     RecordedHistory,

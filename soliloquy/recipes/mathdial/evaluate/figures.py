@@ -1,6 +1,8 @@
-"""Computes the figures of the judged dialogues: success and telling within k exchanges, by length, and style."""
+"""Computes the figures of the judged dialogues: success and telling by length, and style, and their page."""
 
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from soliloquy.recipes.mathdial.evaluate.judging import MOST, OWN, SUCCESS, TELLING, JudgedDialogue, messages_of
@@ -12,6 +14,7 @@ from soliloquy.recipes.mathdial.evaluate.replies import (
     utterance_measures,
 )
 from training.evaluation.cases import parse_figures
+from training.evaluation.report import figure_rows, format_share, is_measured, table
 from training.evaluation.shares import share_of
 
 METRICS = {
@@ -69,3 +72,91 @@ def _spoken(result: JudgedDialogue) -> list[tuple[str, str, str]]:
         else:
             latest = text
     return found
+
+
+_PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
+_REPLIES = ("bleu", "bertscore", "kf1", "bertscore_problem")
+PAPER: Mapping[str, float] = _PUBLISHED["people"] | {
+    f"reply_{name}": _PUBLISHED["models"][0][name] for name in _REPLIES
+}
+WHOSE = "the paper's people; replies: its Flan-T5 780M"
+_COLUMNS = {
+    "bleu": "sBLEU",
+    "bertscore": "BERTScore",
+    "kf1": "KF1",
+    "bertscore_problem": "BERTScore, problem",
+    "seen_bleu": "sBLEU, seen",
+    "unseen_bleu": "unseen",
+    "seen_kf1": "KF1, seen",
+    "unseen_kf1": "unseen",
+}
+
+
+def page(report: Mapping[str, Any], results: Sequence[JudgedDialogue]) -> Iterator[str]:
+    made = report["figures"]
+    yield f"""# MathDial evaluation of {report["name"]}
+
+{report["cases"]["put"]}. A dialogue counts for Success@k where its student gives the
+right answer within k exchanges, for Telling@k where the tutor says it within k before that; 95 % intervals
+after Wilson.
+Published: people's dialogues by the teachers' own word, however many exchanges they took.
+"""
+    rows = figure_rows(report, [*METRICS, *(name for name in MEASURES if is_measured(report, name))])
+    yield from table(["metric", "share of dialogues, or mean", report["whose"]], rows)
+    yield f"""
+Answers that could be read at the first try: {format_share(made["read_at_first"])}.
+Dialogues broken off: {made["broken_off"]} of {len(results)}.
+
+## By the steps of the problem
+"""
+    for title, metrics in CURVES.items():
+        by_steps = made["by_steps"].items()
+        rows = [[steps, str(of["dialogues"]), *shares(of["metrics"], metrics)] for steps, of in by_steps]
+        head = [title.replace("k", str(k)) for k in range(1, MOST + 1)]
+        yield from table(["steps", "dialogues", *head], rows)
+        yield ""
+    yield from _replies(report)
+    missed = [result for result in results if result.reached is None or result.told is not None]
+    yield f"## Told or not reached: {len(missed)} of {len(results)} dialogues\n"
+    yield from map(_miss, missed)
+
+
+def shares(metrics: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Formats shares without their intervals."""
+    return [f"{metrics[name]['share']:.2f}" for name in names]
+
+
+def _replies(report: Mapping[str, Any]) -> Iterator[str]:
+    """Writes our row and the published ones; nothing if no references were given."""
+    replies = report["figures"]["replies"]
+    if not replies:
+        return
+    counts = {part: of["replies"] for part, of in replies.items()}
+    yield f"""## Replies to recorded histories
+
+{counts["all"]} replies of `{report["cases"]["references"]}`, {counts["seen"]} about seen problems and
+{counts["unseen"]} about others; {replies["all"]["unanswered"]} histories were left without a reply.
+"""
+    ours = [_number(_of(replies, column)) for column in _COLUMNS]
+    rows = [[row["name"], *(_number(row[column]) for column in _COLUMNS)] for row in _PUBLISHED["models"]]
+    yield from table(["tutor", *_COLUMNS.values()], [[report["name"], *ours], *rows])
+    yield ""
+
+
+def _of(replies: Mapping[str, Any], column: str) -> float | None:
+    part, _, measure = column.partition("_")
+    value = replies[part][measure] if part in replies else replies["all"][column]
+    return None if value is None else float(value)
+
+
+def _number(value: float | None) -> str:
+    return "not measured" if value is None else f"{value:.1f}"
+
+
+def _miss(result: JudgedDialogue) -> str:
+    conversation = result.conversation
+    about = f"{conversation.problem.source or conversation.problem.id}, {result.steps} steps"
+    told_at = f"told in exchange {result.told}" if result.told else "not told"
+    reached = f"reached in exchange {result.reached}" if result.reached else "not reached"
+    ended = f": {result.ended}" if result.ended else ""
+    return f"- `{conversation.id}` ({about}): {told_at}, {reached}{ended}"

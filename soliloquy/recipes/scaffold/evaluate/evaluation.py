@@ -14,9 +14,8 @@ from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.recipes.scaffold.evaluate.dialogues import DialogueCase, digest_of_cases, is_suitable, make_cases
 from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator, ScoredDialogue
-from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures
+from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures, page
 from soliloquy.recipes.scaffold.evaluate.judging import TEMPLATES, RubricJudge
-from soliloquy.recipes.scaffold.evaluate.page import page
 from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.model import Model

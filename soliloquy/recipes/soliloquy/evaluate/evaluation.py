@@ -11,9 +11,8 @@ from soliloquy.cli.evaluate.execution import run_evaluation
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.recipes.soliloquy.evaluate.cases import RECIPE, Rehearsal, TutorCase
-from soliloquy.recipes.soliloquy.evaluate.figures import figures
+from soliloquy.recipes.soliloquy.evaluate.figures import PAPER, WHOSE, figures, page
 from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase
-from soliloquy.recipes.soliloquy.evaluate.page import PAPER, WHOSE, page
 from soliloquy.recipes.soliloquy.evaluate.protocol import answer_case, draw_cases
 from soliloquy.v1.conversation_pb2 import Problem
 from training.evaluation.cases import DrawnCases

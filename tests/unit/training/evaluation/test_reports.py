@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from soliloquy.recipes.soliloquy.evaluate.cases import TutorCase
-from soliloquy.recipes.soliloquy.evaluate.figures import figures
+from soliloquy.recipes.soliloquy.evaluate.figures import figures, page
 from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase
-from soliloquy.recipes.soliloquy.evaluate.page import page
 from tests.unit.recipes.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
 from training.evaluation.cases import DrawnCases
 from training.evaluation.comparison import Incomparable, read

@@ -8,9 +8,8 @@ import pytest
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer
 from soliloquy.recipes.mathdial.evaluate.baseline import next_step
 from soliloquy.recipes.mathdial.evaluate.dialogues import draw_dialogues
-from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, figures
+from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, PAPER, WHOSE, figures, page
 from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue, judge, outcome
-from soliloquy.recipes.mathdial.evaluate.page import PAPER, WHOSE, page
 from soliloquy.recipes.mathdial.evaluate.recordings import UnsuitableDataset, judge_recorded
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Problem

@@ -31,9 +31,8 @@ from soliloquy.recipes.scaffold.evaluate.dialogues import (
 )
 from soliloquy.recipes.scaffold.evaluate.dimensions import accuracy, scaffolding, score_dialogue, topic
 from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator, ScoredDialogue
-from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures
+from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures, page
 from soliloquy.recipes.scaffold.evaluate.judging import SCORES, RubricJudge
-from soliloquy.recipes.scaffold.evaluate.page import page
 from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.model import Model, ModelRefused
