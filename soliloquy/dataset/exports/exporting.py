@@ -9,7 +9,7 @@ from pathlib import Path
 from soliloquy.dataset.exports.decoding import dialogues
 from soliloquy.dataset.exports.dialect import Dialect
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
-from soliloquy.dataset.exports.files import AlreadyExists, RowWriter, atomic_output, open_rows
+from soliloquy.dataset.exports.files import AlreadyExists, atomic_output, open_rows
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Format, Row, find, row_format
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
@@ -40,13 +40,14 @@ def export(
     if not dataset.count(rejected=rejected):
         kind = "rejected" if rejected else "accepted"
         raise CannotExport(f"{dataset.folder} holds no {kind} conversations to export")
-    form, counts = find(name), ExportCounts(written=Counter(dict.fromkeys(shares.of if shares else [out.name], 0)))
+    form = find(name)
     try:
         with atomic_output(out) as place:
             if isinstance(form, FolderFormat):
-                counts.written = form.export(dataset, place, choice, shares, rejected)
+                counts = ExportCounts(written=form.export(dataset, place, choice, shares, rejected))
             else:
-                _export_rows(dataset, form, name, out, place, choice, shares, counts, rejected=rejected)
+                paths = _paths(form, out, place, shares)
+                counts = _export_rows(dataset, name, form, paths, choice, shares, rejected=rejected)
             if not counts.written.total():
                 raise CannotExport(f"no conversation of {dataset.folder} has {form.wants}, which {name} needs")
     except AlreadyExists as taken:
@@ -69,24 +70,33 @@ def rows_of(name: str, choice: ExportOptions, dialogues: Iterator[Dialogue]) -> 
         yield dialogue, row
 
 
+def _paths(form: Format, out: Path, place: Path, shares: Splits | None) -> Mapping[str, Path]:
+    """Returns the unfinished file of each part by the part's name."""
+    if shares:
+        place.mkdir()
+        return {part: place / f"{part}{form.suffixes[0]}" for part in shares.of}
+    if out.suffix not in form.suffixes:
+        raise CannotExport(f"{out} has no known file type: end its name with {' or '.join(form.suffixes)}")
+    return {out.name: place}
+
+
 def _export_rows(
     dataset: Dataset,
-    form: Format,
     name: str,
-    out: Path,
-    place: Path,
+    form: Format,
+    paths: Mapping[str, Path],
     choice: ExportOptions,
     shares: Splits | None,
-    counts: ExportCounts,
     *,
     rejected: bool,
-) -> None:
-    seen: set[str] = set()
+) -> ExportCounts:
+    counts, seen = ExportCounts(written=Counter(dict.fromkeys(paths, 0))), set[str]()
+    suffix = form.suffixes[0] if shares else Path(next(iter(paths))).suffix
+    columns = ["id", "person", "problem.id", "problem.question", *form.columns(choice)]
     with ExitStack() as stack:
-        files = _files(form, out, place, shares, stack, _dialect(dataset, name))
-        for batch in dataset.batches(
-            ["id", "person", "problem.id", "problem.question", *form.columns(choice)], rejected=rejected
-        ):
+        dialect = _dialect(dataset, name, suffix)
+        files = {part: stack.enter_context(open_rows(path, suffix, dialect)) for part, path in paths.items()}
+        for batch in dataset.batches(columns, rejected=rejected):
             try:
                 for dialogue, row in rows_of(name, choice, dialogues(batch)):
                     if form.once_a_problem:
@@ -97,42 +107,19 @@ def _export_rows(
                     if row is None:
                         counts.left_out += 1
                         continue
-                    part = shares.part(dialogue.about) if shares else out.name
-                    files[part].add(row)
+                    part = shares.part(dialogue.about) if shares else next(iter(files))
+                    files[part](row)
                     counts.written[part] += 1
             except CannotConvert as unfit:
                 raise CannotExport(f"conversation {dialogue.id} {unfit}") from unfit
-    if shares:
-        for part in shares.of:
-            if not counts.written[part]:
-                _file_of(form, place, part).unlink()
+    for part, path in paths.items():
+        if not counts.written[part]:
+            path.unlink()
+    return counts
 
 
-def _dialect(dataset: Dataset, name: str) -> Mapping[str, Dialect]:
-    """Returns the dialect of the file that the dataset was imported from, by its suffix."""
+def _dialect(dataset: Dataset, name: str, suffix: str) -> Dialect | None:
+    """Returns the dialect of the file that the dataset was imported from, if it was of this format and type."""
     origin = dataset.manifest.get("run", {}).get("imported", {})
-    if origin.get("format") != name or "written" not in origin:
-        return {}
-    return {Path(origin["file"]).suffix: Dialect(**origin["written"])}
-
-
-def _files(
-    form: Format,
-    out: Path,
-    place: Path,
-    shares: Splits | None,
-    stack: ExitStack,
-    dialects: Mapping[str, Dialect],
-) -> dict[str, RowWriter]:
-    if shares is None:
-        if out.suffix not in form.suffixes:
-            raise CannotExport(f"{out} has no known file type: end its name with {' or '.join(form.suffixes)}")
-        return {out.name: stack.enter_context(open_rows(place, out.suffix, dialects.get(out.suffix)))}
-    place.mkdir()
-    paths = {part: _file_of(form, place, part) for part in shares.of}
-    dialect = dialects.get(form.suffixes[0])
-    return {part: stack.enter_context(open_rows(path, path.suffix, dialect)) for part, path in paths.items()}
-
-
-def _file_of(form: Format, folder: Path, part: str) -> Path:
-    return folder / f"{part}{form.suffixes[0]}"
+    known = origin.get("format") == name and "written" in origin and Path(origin["file"]).suffix == suffix
+    return Dialect(**origin["written"]) if known else None

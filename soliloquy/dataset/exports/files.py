@@ -1,28 +1,23 @@
 """Writes export files completely or not at all, and never over an existing file."""
 
 import shutil
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
+from itertools import chain, repeat
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from pydantic_core import to_json
 
 from soliloquy.dataset.exports.dialect import DEFAULTS, Dialect
 from soliloquy.dataset.exports.format import Row
 
+AddRow = Callable[[Row], object]
+
 
 class AlreadyExists(ValueError):
     """The output path exists; the message names it."""
-
-
-class RowWriter(Protocol):
-    """Writes rows to a file."""
-
-    @abstractmethod
-    def add(self, row: Row) -> None: ...
 
 
 @contextmanager
@@ -41,63 +36,44 @@ def atomic_output(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def open_rows(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterator[RowWriter]:
-    """Opens a file for rows in the format of its suffix, and in `dialect` if given."""
+def open_rows(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterator[AddRow]:
+    """Opens a file for rows in the format of its suffix, and in `dialect` if given; yields what writes a row."""
     with path.open("w+b") as file:
         if suffix not in DEFAULTS:
-            array = _Array(file)
-            yield array
-            array.close()
+            yield from _array(file)
             return
         dialect = dialect or DEFAULTS[suffix]
         file.write(dialect.beginning)
-        if suffix == ".jsonl":
-            yield _Lines(file, dialect)
-        else:
-            text = TextIOWrapper(file, "utf-8", newline="")
-            yield _Table(text, dialect)
-            text.detach()
+        yield from (_lines if suffix == ".jsonl" else _table)(file, dialect)
         if not dialect.ended:
             file.truncate(file.tell() - len(dialect.line_end))
 
 
-class _Lines:
-    def __init__(self, file: BinaryIO, dialect: Dialect) -> None:
-        self._file = file
-        self._dialect = dialect
-        self._end = dialect.line_end.encode()
-
-    def add(self, row: Row) -> None:
-        self._file.write(self._dialect.line(row) + self._end)
+def _lines(file: BinaryIO, dialect: Dialect) -> Iterator[AddRow]:
+    end = dialect.line_end.encode()
+    yield lambda row: file.write(dialect.line(row) + end)
 
 
-class _Array:
+def _array(file: BinaryIO) -> Iterator[AddRow]:
     """A JSON array with a row on each line."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._before = b"[\n"
-
-    def add(self, row: Row) -> None:
-        self._file.write(self._before + to_json(row))
-        self._before = b",\n"
-
-    def close(self) -> None:
-        self._file.write(b"[]\n" if self._before == b"[\n" else b"\n]\n")
+    before = chain([b"[\n"], repeat(b",\n"))
+    yield lambda row: file.write(next(before) + to_json(row))
+    file.write(b"\n]\n" if file.tell() else b"[]\n")
 
 
-class _Table:
+def _table(file: BinaryIO, dialect: Dialect) -> Iterator[AddRow]:
     """CSV: the first row names the columns; null is an empty cell."""
+    text, columns = TextIOWrapper(file, "utf-8", newline=""), list[str]()
+    writer = dialect.table(text)
 
-    def __init__(self, file: TextIOWrapper, dialect: Dialect) -> None:
-        self._writer = dialect.table(file)
-        self._columns: list[str] | None = None
+    def add(row: Row) -> None:
+        if not columns:
+            columns.extend(row)
+            writer.writerow(columns)
+        writer.writerow([row.get(name) for name in columns])
 
-    def add(self, row: Row) -> None:
-        if self._columns is None:
-            self._columns = list(row)
-            self._writer.writerow(self._columns)
-        self._writer.writerow([row.get(name) for name in self._columns])
+    yield add
+    text.detach()
 
 
 def _remove(path: Path) -> None:
