@@ -13,17 +13,15 @@ from rich.table import Column, Table
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.errors import reporting
+from soliloquy.cli.evaluate.retraining import RECIPE, retraining_evaluation
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.service_options import option
-from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.weights import base_digest
 
 if TYPE_CHECKING:
-    from training.adapters.canary import Canary
     from training.adapters.registry import Active, Registry
 
-_BANK = "physics"
 # Prompts to try before an activation.
 _CANARIES = 6
 
@@ -102,17 +100,20 @@ def push(*, folder: Path, name: str, base: Path | None, registry: str) -> None:
     type=click.FloatRange(0, 1),
     help="The share of the answers that must be readable; 0 activates any adapter.",
 )
+@RECIPE
 @CACHE
 @SERVICE
 @REGISTRY
-def activate(*, wanted: str, readable: float, cache: Path | None, model_address: str, registry: str) -> None:
+def activate(
+    *, wanted: str, readable: float, recipe: str, cache: Path | None, model_address: str, registry: str
+) -> None:
     """Have the model service answer with an adapter, on every replica and without losing a request.
 
     A few of the tutor's prompts are tried first. If they fail, the active version stays active.
     """
     from training.adapters.activation import opened_activation
 
-    kept, prompts = _opened(registry), canary_prompts(_CANARIES)
+    kept, prompts = _opened(registry), retraining_evaluation(recipe).canary_prompts(_CANARIES)
 
     async def activated() -> "Active":
         async with opened_activation(kept, model_address, cache) as activation:
@@ -141,13 +142,6 @@ def _report(activating: Coroutine[Any, Any, "Active"]) -> None:
     with reporting_adapter_errors():
         active = asyncio.run(activating)
     click.echo(f"active: {active.version}")
-
-
-def canary_prompts(count: int) -> "list[Canary]":
-    from training.adapters.canary import canaries
-
-    bank = load_bank(_BANK)
-    return canaries([bank.draw(number) for number in range(count)], count)
 
 
 def _opened(registry: str) -> "Registry":

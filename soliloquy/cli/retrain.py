@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 from rich.console import Console
 
-from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, canary_prompts, reporting_adapter_errors
+from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_adapter_errors
 from soliloquy.cli.errors import reporting
-from soliloquy.cli.evaluate.retraining import RetrainingEvaluation, retraining_evaluation
+from soliloquy.cli.evaluate.retraining import RECIPE, RetrainingEvaluation, retraining_evaluation
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import Tutor, at_most
 from soliloquy.cli.evaluate.weights import Weights
@@ -22,8 +22,6 @@ from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, QUIET, count_option
 from soliloquy.cli.training_view import serving_metrics, train_observed
 from soliloquy.dataset.storage import Storage
-from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.runtime.model.settings import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Unanswered
@@ -45,13 +43,7 @@ _IN_FLIGHT = 16
     help="The served model's weights and tokenizer.",
 )
 @click.option("--name", required=True, metavar="NAME", help="The adapter's name in requests.")
-@click.option(
-    "--recipe",
-    default=DEFAULT,
-    show_default=True,
-    type=click.Choice(list(known_recipes())),
-    help="The recipe of the tutor; its evaluation compares the versions.",
-)
+@RECIPE
 @click.option("--data", metavar="DIR|URL", help="A growing dataset; alternatively use --kafka.")
 @count_option("--every", 500, "Conversations in a round.")
 @click.option("--rounds", type=click.IntRange(min=1), help="End after this many rounds in total.  [default: never]")
@@ -133,7 +125,7 @@ def retrain(
                 settings=read_settings(launch.file),
                 policy=chosen,
                 metrics=evaluation.metrics,
-                canaries=canary_prompts(chosen.canaries.count),
+                canaries=evaluation.canary_prompts(chosen.canaries.count),
                 train=partial(train_observed, launch, quiet=quiet or as_json),
                 evaluate=partial(_evaluate, evaluation, chosen.evaluation, base, quiet=quiet or as_json),
                 display=display,

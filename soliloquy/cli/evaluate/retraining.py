@@ -1,12 +1,30 @@
 """What a recipe offers as RETRAINING in its `evaluate.retraining`, so that its tutor's adapter can be retrained."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
 
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.recipes.packages import part
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.recipes.packages import known_recipes, part
+from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.runs.failure import Failure
+from soliloquy.v1.conversation_pb2 import Problem
+
+if TYPE_CHECKING:
+    from training.adapters.canary import Canary
+
+RECIPE = click.option(
+    "--recipe",
+    default=DEFAULT,
+    show_default=True,
+    type=click.Choice(list(known_recipes())),
+    help="The recipe of the tutor; its evaluation and prompts test an adapter.",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,6 +38,13 @@ class RetrainingEvaluation:
     may_lose: Mapping[str, float]
     # Asks this number of questions.
     evaluate: Callable[[EvaluationSettings, int], Evaluated]
+    # Yields prompts of the tutor about a problem, which an adapter answers before it goes into service.
+    canaries: "Callable[[Problem], Iterable[Canary]]"
+
+    def canary_prompts(self, count: int) -> "list[Canary]":
+        bank = load_bank(self.problems)
+        found = (canary for number in range(count) for canary in self.canaries(bank.draw(number)))
+        return list(islice(found, count))
 
 
 def retraining_evaluation(recipe: str) -> RetrainingEvaluation:

@@ -3,12 +3,14 @@
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
 import pytest
 
 from soliloquy.problems.bank.bank import load_bank
+from soliloquy.recipes.soliloquy.evaluate.canaries import canaries
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest, Message, Sampling
@@ -17,7 +19,7 @@ from tests.integration.model.asking import Asking
 from tests.models import needs_torch
 from tests.unit.training.adapters.folders import front_matter
 from training.adapters.activation import Activation, NotActivated
-from training.adapters.canary import Canary, canaries
+from training.adapters.canary import Canary
 from training.adapters.registry import Active, ConcurrentActivation, Registry
 from training.adapters.serving import ModelService, ServiceError
 from training.adapters.version import Version, read_version
@@ -74,7 +76,7 @@ class Pickiest(Answer):
 
 
 def prompts(count: int = 1) -> list[Canary]:
-    return canaries([load_bank("physics").draw(1)], count)
+    return list(islice(canaries(load_bank("physics").draw(1)), count))
 
 
 async def answered_by(service: ModelService, adapter: str = "tutor") -> str:

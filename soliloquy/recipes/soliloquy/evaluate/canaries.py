@@ -1,0 +1,27 @@
+"""The prompts of the tutor that an adapter answers before it goes into service."""
+
+from collections.abc import Iterator
+
+from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.codegen import program_prompt
+from soliloquy.recipes.soliloquy import prompting
+from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.truth.number_format import format_quantity
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Intent, Problem
+from training.adapters.canary import Canary
+
+
+def canaries(problem: Problem) -> Iterator[Canary]:
+    """Yields prompts for deciding, replying and calculating at the beginning of a conversation."""
+    opened = Conversation(problem=problem)
+    student = opened.turns.add(number=1).student
+    student.text, student.intent = f"How do I begin with this? {problem.question}", Intent.INTENT_OPENING
+    yield Canary(role="tutor", prompt=prompting.deciding(opened), answer=Decision)
+    yield Canary(role="composer", prompt=prompting.no_python(opened), answer=Reply)
+    for step in problem.steps:
+        if step.HasField("result") and step.inputs:
+            given = ", ".join(f"{quantity.symbol} = {format_quantity(quantity)}" for quantity in step.inputs)
+            asked = f"Calculate {step.result.name} ({step.result.symbol}): {step.formula or step.expression}, {given}."
+            prompt = program_prompt(prompting.TEMPLATES, Calculation(description=asked))
+            yield Canary(role="codegen", prompt=prompt, answer=Program)
+            return
