@@ -30,7 +30,7 @@ GATEWAY = (
     option(
         "--tls-cert", metavar="FILE", type=EXISTING_FILE, help="PEM: the gateway's certificate; requires --tls-key."
     ),
-    option("--tls-key", metavar="FILE", type=EXISTING_FILE, help="PEM: its key."),
+    option("--tls-key", metavar="FILE", type=EXISTING_FILE, help="PEM: the key of --tls-cert."),
     option(
         "--client-ca",
         metavar="FILE",
