@@ -5,7 +5,7 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -161,8 +161,7 @@ def _models(table: Mapping[str, Any], file: Path, known: Mapping[str, Role]) -> 
         where = f"{file}: roles.{name}"
         settings = _table(given.get(name, {}), where)
         _check_names(settings, {field.name for field in fields(Role)}, where)
-        usually = known.get(name)
-        kept = {field.name: getattr(usually, field.name) for field in fields(Role)} if usually else {}
+        kept = asdict(known[name]) if known else {}
         role = _validated(Role, {**kept, "endpoint": usual, **settings}, where)
         if role.endpoint not in endpoints:
             said = f"there is no endpoint {role.endpoint!r}" if role.endpoint else "which of several endpoints?"

@@ -90,11 +90,11 @@ class KafkaTransport:
             for partition in await self._reader.partitions([topic])
             if numbers is None or partition.number in numbers
         ]
-        replayed = await self._reader.watermarks(REPLAYED, partitions) if topic.endswith(DLQ) else {}
+        marks = await self._reader.watermarks(REPLAYED, partitions) if topic.endswith(DLQ) else {}
         chosen = _chosen(await self._reader.begins(partitions), starts)
         async with contextlib.aclosing(self._reader.deliveries(chosen)) as deliveries:
             async for delivery in deliveries:
-                known = replayed.get(delivery.partition)
+                known = marks.get(delivery.partition)
                 if known is None or not known.is_finished(delivery.offset):
                     yield delivery
 
@@ -125,10 +125,10 @@ class KafkaTransport:
         partitions = await self._reader.partitions(DEAD_LETTER_TOPICS)
         begins, ends = await self._reader.begins(partitions), await self._reader.ends(partitions)
         filled = [partition for partition in partitions if begins[partition] < ends[partition]]
-        replayed = await self._reader.watermarks(REPLAYED, filled)
+        marks = await self._reader.watermarks(REPLAYED, filled)
         counts: defaultdict[str, int] = defaultdict(int)
         for partition in filled:
-            known = replayed.get(partition)
+            known = marks.get(partition)
             left = known.unfinished(ends[partition]) if known else ends[partition] - begins[partition]
             counts[partition.topic] += left
         return {topic: count for topic, count in counts.items() if count}
