@@ -18,8 +18,9 @@ ROOT = Path(soliloquy.__file__ or "").parents[1]
 def exported() -> dict[str, Metric]:
     """Returns our metrics by the names that Prometheus sees."""
     for package in ("soliloquy", "services", "training"):
-        for path in (ROOT / package).rglob("metrics.py"):
-            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        for path in (ROOT / package).rglob("*.py"):
+            if "soliloquy.runtime.instruments import" in path.read_text("utf-8"):
+                importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
     ours = (metric for metric in REGISTRY.collect() if metric.name.startswith("soliloquy_"))
     return {metric.name + "_total" * (metric.type == "counter"): metric for metric in ours}
 
