@@ -63,7 +63,8 @@ class MathDialEvaluation:
                 likeness = BertScore(self.bertscore) if self.bertscore else None
             results, replies, cases = self._hold()
         else:
-            results, cases = _recorded(self.tutored_by)
+            with reporting(UnsuitableDataset):
+                results, cases = judge_recorded(_conversations(self.tutored_by), self.tutored_by)
         name = "" if self.tutored_by == MODEL else Path(self.tutored_by).name
         report = self.settings.report(
             RECIPE,
@@ -144,21 +145,6 @@ class _StudentsAndTutor:
 
     async def generate(self, request: GenerateRequest) -> Completion:
         return await (self.students if request.role in _STUDENTS else self.tutor).generate(request)
-
-
-def _recorded(folder: str) -> tuple[list[JudgedDialogue], dict[str, Any]]:
-    with reporting(UnsuitableDataset):
-        found = judge_recorded(_conversations(folder), folder)
-    cases = {
-        "put": f"The {len(found.results)} dialogues of `{folder}` as they are",
-        "dialogues": len(found.results),
-        "references": None,
-        "unanswerable": found.unanswerable,
-        "one_sided": found.one_sided,
-        "sha256": found.digest,
-        "problem_ids": sorted({result.conversation.problem.id for result in found.results}),
-    }
-    return found.results, cases
 
 
 def _conversations(folder: str | Path) -> Iterator[Conversation]:

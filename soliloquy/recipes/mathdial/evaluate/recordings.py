@@ -1,7 +1,7 @@
 """Evaluates existing dialogues, by people or of a generated dataset."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import Any
 
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer
 from soliloquy.recipes.mathdial.evaluate.dialogues import RECIPE
@@ -14,17 +14,8 @@ class UnsuitableDataset(Exception):
     """The dialogues of a dataset cannot be evaluated; the message says why."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecordedDialogues:
-    results: list[JudgedDialogue]
-    # Dialogues about problems without a numeric answer, and dialogues in which fewer than two speak.
-    unanswerable: int
-    one_sided: int
-    digest: str
-
-
-def judge_recorded(conversations: Iterable[Conversation], name: str) -> RecordedDialogues:
-    """Judges each dialogue; raises UnsuitableDataset if none can be measured."""
+def judge_recorded(conversations: Iterable[Conversation], name: str) -> tuple[list[JudgedDialogue], dict[str, Any]]:
+    """Judges each dialogue and describes the cases for the report; raises UnsuitableDataset if none can be measured."""
     results: list[JudgedDialogue] = []
     unanswerable = one_sided = 0
     for conversation in require_recipe(conversations, name):
@@ -40,8 +31,16 @@ def judge_recorded(conversations: Iterable[Conversation], name: str) -> Recorded
             f"{name} has no dialogue to measure: {unanswerable} are about a problem without a numeric answer, "
             f"in {one_sided} only one side speaks"
         )
-    digest = digest_of([[result.conversation.id, *messages_of(result.conversation)] for result in results])
-    return RecordedDialogues(results=results, unanswerable=unanswerable, one_sided=one_sided, digest=digest)
+    return results, {
+        "put": f"The {len(results)} dialogues of `{name}` as they are",
+        "dialogues": len(results),
+        "references": None,
+        # Dialogues about problems without a numeric answer, and dialogues in which fewer than two speak.
+        "unanswerable": unanswerable,
+        "one_sided": one_sided,
+        "sha256": digest_of([[result.conversation.id, *messages_of(result.conversation)] for result in results]),
+        "problem_ids": sorted({result.conversation.problem.id for result in results}),
+    }
 
 
 def require_recipe(conversations: Iterable[Conversation], name: str) -> Iterable[Conversation]:

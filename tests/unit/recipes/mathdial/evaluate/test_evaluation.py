@@ -138,9 +138,9 @@ def test_recorded_dialogues_are_measured_as_they_are() -> None:
     silent = conversation((TUTOR, "Hello?"))
     silent.problem.CopyFrom(kept.problem)
     wordy = conversation((TUTOR, "Why?"), (STUDENT, "Because."))
-    found = judge_recorded([kept, silent, wordy], "told")
-    assert (len(found.results), found.unanswerable, found.one_sided) == (1, 1, 1)
-    assert (found.results[0].reached, found.results[0].told, found.results[0].steps) == (2, 2, 1)
+    [found], cases = judge_recorded([kept, silent, wordy], "told")
+    assert (cases["dialogues"], cases["unanswerable"], cases["one_sided"]) == (1, 1, 1)
+    assert (found.reached, found.told, found.steps) == (2, 2, 1)
     again = judge(scripted()[0].conversation, scripted()[0].wanted)
     assert (again.reached, again.told) == (scripted()[0].reached, scripted()[0].told)
 
