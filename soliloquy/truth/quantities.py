@@ -24,6 +24,7 @@ _SUBTRACTS = re.compile(r"\s+[-−]\s")
 _FORMULA = re.compile(r"\$([^$]*[\\=^_][^$]*)\$")
 _OPERAND = r"\(*\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
 _CALCULATION = re.compile(rf"(?<![\w.^]){_OPERAND}(?:\s?[-+−*×·⋅/]\s?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
+_IN_PYTHON = str.maketrans({"^": "**", "−": "-", "²": "**2", "³": "**3", "×": "*", "·": "*", "⋅": "*"})
 _CURRENCIES = tuple("$€£")
 # The kinds of units that people combine.
 _COMBINED_KINDS = {unit("s").kind, unit("$").kind, unit("m").kind}
@@ -66,7 +67,7 @@ def calculations_in(text: str) -> Iterator[WrittenQuantity]:
     text = _without_dollars(text)
     for found in _CALCULATION.finditer(text):
         try:
-            value = parse_expression(_in_python(found[0])).value({})
+            value = parse_expression(found[0].translate(_IN_PYTHON)).value({})
         except (BadExpression, Unworkable):
             continue
         known, end = unit_after(text, found.end())
@@ -76,11 +77,6 @@ def calculations_in(text: str) -> Iterator[WrittenQuantity]:
 def _without_dollars(text: str) -> str:
     """Blanks out dollar signs that enclose a formula; every character keeps its position."""
     return _FORMULA.sub(r" \1 ", text) if "$" in text else text
-
-
-def _in_python(calculation: str) -> str:
-    plain = calculation.replace("^", "**").replace("−", "-").replace("²", "**2").replace("³", "**3")
-    return re.sub(r"[×·⋅]", "*", plain)
 
 
 def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> WrittenQuantity | None:

@@ -60,14 +60,11 @@ def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str) 
         except csv.Error as error:
             # Continue behind the line where the record began.
             source.extendleft(reversed(taken[1:]))
-            yield taken[0].number, [], taken[0].flaw or f"not CSV: {_in_words(error)}"
+            reason = "a quote that opens here is never closed" if "unexpected end" in str(error) else str(error)
+            yield taken[0].number, [], taken[0].flaw or f"not CSV: {reason}"
             continue
         if cells is None:
             return
         flaw = next((line.flaw for line in taken if line.flaw), "")
         if cells or flaw:
             yield taken[0].number, cells, flaw
-
-
-def _in_words(error: csv.Error) -> str:
-    return "a quote that opens here is never closed" if "unexpected end" in str(error) else str(error)
