@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from soliloquy.cli.evaluate.questions import questions
+from soliloquy.cli.evaluate.retraining import retraining_evaluation
 from soliloquy.cli.main import commands
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import write_manifest
@@ -16,6 +17,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.sources import problem_source
+from soliloquy.runs.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, StudentReply, Turn, TutorReply
 from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.runs_pb2 import Run
@@ -141,3 +143,14 @@ def test_evaluations_by_two_protocols_are_compared_only_if_their_cases_are_the_s
     result = evaluate("compare", str(tmp_path / "one"), str(tmp_path / "two"))
     assert result.exit_code == 2
     assert "two is an evaluation by another and" in result.stderr
+
+
+@pytest.mark.parametrize("recipe", ["mathdial", "mathwell"])
+def test_a_recipe_that_cannot_compare_two_adapters_is_not_retrained(recipe: str) -> None:
+    with pytest.raises(Failure, match=f"the recipe {recipe} cannot be retrained"):
+        retraining_evaluation(recipe)
+
+
+def test_the_canaries_of_an_adapter_are_the_first_prompts_of_its_recipe() -> None:
+    prompts = retraining_evaluation("soliloquy").canary_prompts(4)
+    assert [canary.role for canary in prompts] == ["tutor", "composer", "codegen", "tutor"]
