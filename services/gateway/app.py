@@ -8,7 +8,6 @@ from starlette.types import ASGIApp
 
 from services.gateway.access.access import Access
 from services.gateway.access.certificates import ServerTls
-from services.gateway.access.interceptor import AccessInterceptor
 from services.gateway.access.loopback import check_closed
 from services.gateway.access.tokens import TokenFile
 from services.gateway.grpc_server import server
@@ -39,7 +38,7 @@ async def answering(
     stopping = asyncio.Event()
     app = application(gateway, settings, admitting, stopping, more)
     credentials = settings.tls.for_grpc() if settings.tls else None
-    calls = server(gateway, [AccessInterceptor(admitting)], credentials)
+    calls = server(gateway, admitting, credentials)
     async with serving(settings.listen, app, stopping, settings.tls) as http:
         grpc = await calls.start(settings.grpc)
         try:

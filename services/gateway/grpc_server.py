@@ -1,16 +1,21 @@
-"""The gateway over gRPC: `RunService`, health and reflection on one address."""
+"""The gateway over gRPC: `RunService`, health and reflection on one address, for callers who are admitted."""
 
 import logging
 import re
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
+from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health
 
-from services.gateway.refusals import Refusal
+from services.gateway.access.access import Access, Credentials, bearer
+from services.gateway.access.audit import target_of
+from services.gateway.refusals import GRPC_STATUS, Refusal
 from services.gateway.service import Gateway
 from services.gateway.watching import Skipped
 from soliloquy.runtime.grpc_server import GrpcServer
@@ -18,26 +23,26 @@ from soliloquy.v1 import gateway_pb2
 
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
 MOST_REQUEST_BYTES = 64 * 1024
+# How often a stream's caller is checked again.
+RECHECK_SECONDS = 5.0
+# Health probes have no token.
+_OPEN = f"/{health.SERVICE_NAME}/"
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 _log = logging.getLogger(__name__)
 
 Context = grpc.aio.ServicerContext[Any, Any]
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
-def server(
-    gateway: Gateway,
-    interceptors: Sequence[grpc.aio.ServerInterceptor],
-    credentials: grpc.ServerCredentials | None,
-) -> GrpcServer:
-    """Expects one of the interceptors to turn a Refusal into its status."""
-    handlers = {method.name: _handler(gateway, method.name) for method in SERVICE.methods}
+def server(gateway: Gateway, access: Access, credentials: grpc.ServerCredentials | None) -> GrpcServer:
+    handlers = {method.name: _handler(gateway, method) for method in SERVICE.methods}
     return GrpcServer(
         SERVICE.full_name,
         lambda server: server.add_registered_method_handlers(SERVICE.full_name, handlers),
         lambda: gateway.fault,
         most_bytes=MOST_REQUEST_BYTES,
-        interceptors=interceptors,
+        interceptors=[_AccessInterceptor(access)],
         credentials=credentials,
     )
 
@@ -47,41 +52,94 @@ def method_name(rpc: str) -> str:
     return _HUMP.sub("_", rpc).lower()
 
 
-def _handler(gateway: Gateway, rpc: str) -> "grpc.RpcMethodHandler[Any, Any]":
-    method = SERVICE.methods_by_name[rpc]
-    call = getattr(gateway, method_name(rpc))
-    codec = (GetMessageClass(method.input_type).FromString, _encoded)
+def _handler(gateway: Gateway, method: MethodDescriptor) -> Handler:
+    call = getattr(gateway, method_name(method.name))
+    codec = (GetMessageClass(method.input_type).FromString, GetMessageClass(method.output_type).SerializeToString)
 
-    async def one(request: Message, context: Context) -> Message:
-        try:
-            answer: Message = await call(request)
-            return answer
-        except Refusal:
-            raise
-        except Exception as error:
-            return await context.abort(*_failure(error))
+    async def one(request: Message, _: Context) -> Message:
+        answer: Message = await call(request)
+        return answer
 
-    async def many(request: Message, context: Context) -> AsyncIterator[Message]:
-        try:
-            async with aclosing(call(request)) as answers:
-                async for answer in answers:
-                    # The contract has no message for it.
-                    if not isinstance(answer, Skipped):
-                        yield answer
-        except Refusal:
-            raise
-        except Exception as error:
-            await context.abort(*_failure(error))
+    async def many(request: Message, _: Context) -> AsyncIterator[Message]:
+        async with aclosing(call(request)) as answers:
+            async for answer in answers:
+                # The contract has no message for it.
+                if not isinstance(answer, Skipped):
+                    yield answer
 
     if method.server_streaming:
         return grpc.unary_stream_rpc_method_handler(many, *codec)
     return grpc.unary_unary_rpc_method_handler(one, *codec)
 
 
-def _encoded(message: Message) -> bytes:
-    return message.SerializeToString()
+class _AccessInterceptor(grpc.aio.ServerInterceptor):
+    """Admits calls before their handlers see them, and answers what they raise with a status."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Handler | None:
+        handler = await continuation(handler_call_details)
+        if handler is None or handler_call_details.method.startswith(_OPEN):
+            return handler
+        action = handler_call_details.method.rpartition("/")[2]
+        codec = (handler.request_deserializer, handler.response_serializer)
+        if handler.unary_unary:
+            return grpc.unary_unary_rpc_method_handler(self._one(action, handler.unary_unary), *codec)
+        if handler.unary_stream:
+            return grpc.unary_stream_rpc_method_handler(self._many(action, handler.unary_stream), *codec)
+        return grpc.stream_stream_rpc_method_handler(self._many(action, handler.stream_stream), *codec)
+
+    def _one(self, action: str, inner: Any) -> Callable[..., Any]:
+        async def admitted(request: Any, context: Context) -> Any:
+            try:
+                with self._access.admit(_credentials(context), action, target_of(request)):
+                    return await inner(request, context)
+            except Exception as error:
+                return await context.abort(*_status(error))
+
+        return admitted
+
+    def _many(self, action: str, inner: Any) -> Callable[..., Any]:
+        async def admitted(request: Any, context: Context) -> AsyncIterator[Any]:
+            credentials, checked_at = _credentials(context), time.monotonic()
+            try:
+                with self._access.admit(credentials, action, target_of(request)) as call:
+                    call.streamed = True
+                    async with aclosing(inner(request, context)) as messages:
+                        async for message in messages:
+                            yield message
+                            if time.monotonic() - checked_at > RECHECK_SECONDS:
+                                checked_at = time.monotonic()
+                                self._access.recheck(credentials)
+            except Exception as error:
+                await context.abort(*_status(error))
+
+        return admitted
 
 
-def _failure(error: Exception) -> tuple[grpc.StatusCode, str]:
-    _log.error("a call failed in the gateway itself", exc_info=error)
-    return grpc.StatusCode.INTERNAL, "the gateway failed: see its log"
+def _status(error: Exception) -> tuple[grpc.StatusCode, str, tuple[tuple[str, str], ...]]:
+    if not isinstance(error, Refusal):
+        _log.error("a call failed in the gateway itself", exc_info=error)
+        return grpc.StatusCode.INTERNAL, "the gateway failed: see its log", ()
+    pushback = ("grpc-retry-pushback-ms", str(int(error.retry_after * 1_000)))
+    return grpc.StatusCode[GRPC_STATUS[error.code]], error.message, (pushback,) if error.retry_after else ()
+
+
+def _credentials(context: Context) -> Credentials:
+    metadata = dict(context.invocation_metadata() or ())
+    names = list(context.auth_context().get("x509_common_name", ()))
+    return Credentials(
+        address=_host(context.peer()),
+        token=bearer(str(metadata.get("authorization", ""))),
+        certificate=names[0].decode("utf-8", "replace") if names else "",
+    )
+
+
+def _host(peer: str) -> str:
+    """The address in "ipv4:127.0.0.1:50051" or "ipv6:%5B::1%5D:50051"."""
+    return peer.partition(":")[2].rpartition(":")[0].replace("%5B", "").replace("%5D", "").strip("[]")

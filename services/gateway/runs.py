@@ -1,17 +1,45 @@
-"""Keeps the state and the progress of all runs, as their events tell."""
+"""Keeps the state, the progress and the cost of all runs, as their events tell."""
 
+import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from services.gateway.pace import Pace
+from services.gateway.paging import Place, page
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
+from soliloquy.runtime.model.accounting import cost
+from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
-from soliloquy.v1.gateway_pb2 import RunStatus
+from soliloquy.v1.gateway_pb2 import ListRunsRequest, ListRunsResponse, RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
 OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
+# Long enough to smooth conversations that take a minute.
+WINDOW_SECONDS = 60
+
+
+class Pace:
+    """Measures how many events arrived per second lately."""
+
+    def __init__(self) -> None:
+        self._came: Counter[int] = Counter()
+
+    def add(self, at: float) -> None:
+        self._came[int(at)] += 1
+        if len(self._came) > 2 * WINDOW_SECONDS:
+            self._forget(before=max(self._came) - WINDOW_SECONDS)
+
+    def rate(self, now: float, since: float) -> float:
+        """Returns events per second over the last minute, or since the start if that is later."""
+        first = int(now) - WINDOW_SECONDS
+        seconds = min(float(WINDOW_SECONDS), max(1.0, now - since))
+        return sum(number for second, number in self._came.items() if second > first) / seconds
+
+    def _forget(self, before: int) -> None:
+        for second in [second for second in self._came if second < before]:
+            del self._came[second]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -60,7 +88,9 @@ class KnownRun:
 class Runs:
     """Takes each event once. Events of different topics may come in any order."""
 
-    def __init__(self) -> None:
+    def __init__(self, models: Models) -> None:
+        """`models` has the prices."""
+        self._models = models
         self._known: dict[str, KnownRun] = {}
         self._by_request: dict[str, str] = {}
         # Standings that came before their runs.
@@ -148,8 +178,15 @@ class Runs:
                 known.dead = dead
                 yield run_id
 
-    def status(self, run_id: str, now: float, cost: float) -> RunStatus:
-        known = self._known[run_id]
+    def page(self, serialised: bytes) -> ListRunsResponse:
+        """Takes a serialised ListRunsRequest, which is also the key of all who watch this page."""
+        request = ListRunsRequest.FromString(serialised)
+        chosen = [known for known in self if request.state in (known.changed.state, 0)]
+        rows, token = page(chosen, _place, request.page_size, request.page_token)
+        return ListRunsResponse(runs=[self.status(known.id) for known in rows], next_page_token=token)
+
+    def status(self, run_id: str, now: float | None = None) -> RunStatus:
+        known, now = self._known[run_id], time.time() if now is None else now
         changed, progress = known.changed, known.counted()
         grows = changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_OPEN)
         rate = known.pace.rate(now, since=changed.requested_at) if grows else 0.0
@@ -165,8 +202,16 @@ class Runs:
             progress=progress,
             rate=rate,
             eta_seconds=missing / rate if rate else 0.0,
-            cost=cost,
+            cost=self._cost(progress),
         )
+
+    def _cost(self, progress: RunProgress) -> float:
+        used = [(role, tokens) for role, tokens in progress.tokens.items() if role in self._models.roles]
+        return sum(cost(self._models.endpoint_of(role), tokens.prompt, tokens.completion) for role, tokens in used)
+
+
+def _place(known: KnownRun) -> Place:
+    return known.changed.requested_at, known.id
 
 
 def state_name(state: RunState) -> str:

@@ -8,16 +8,14 @@ from functools import partial
 from google.protobuf.message import Message
 
 from services.gateway import metrics
-from services.gateway.conversations import ConversationReader
-from services.gateway.dead_letters import DeadLetterTable
+from services.gateway.conversations import read_conversation
 from services.gateway.index import Index
 from services.gateway.paging import page
-from services.gateway.pipeline import PipelineSnapshots
+from services.gateway.pipeline import DeadLetterTable, PipelineSnapshots
 from services.gateway.planning import Offered, Planning
 from services.gateway.refusals import Code, Refusal
 from services.gateway.runs import OVER, KnownRun, Runs, state_name, turned
 from services.gateway.settings import GatewaySettings
-from services.gateway.statuses import Statuses
 from services.gateway.steering import Steering
 from services.gateway.topics import TopicFollower
 from services.gateway.watching import LatestFeed, Skipped, TailFeed
@@ -26,32 +24,8 @@ from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.truth.report import located_faults
+from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
-from soliloquy.v1.gateway_pb2 import (
-    CancelRunRequest,
-    DeadLetter,
-    FinishedConversation,
-    Flag,
-    GetConversationRequest,
-    GetConversationResponse,
-    GetPipelineRequest,
-    GetRunRequest,
-    ListConversationsRequest,
-    ListConversationsResponse,
-    ListDeadLettersRequest,
-    ListDeadLettersResponse,
-    ListRunsRequest,
-    ListRunsResponse,
-    PauseRunRequest,
-    Pipeline,
-    ReplayDeadLetterRequest,
-    ReplayDeadLetterResponse,
-    ResumeRunRequest,
-    RunStatus,
-    StartRunRequest,
-    TailConversationsRequest,
-    WatchRunRequest,
-)
 from soliloquy.v1.runs_pb2 import RunState
 
 # How often dead letters are checked.
@@ -66,16 +40,15 @@ class Gateway:
     def __init__(self, transport: Transport, planning: Planning, settings: GatewaySettings) -> None:
         self._transport = transport
         self._planning = planning
-        self._runs = Runs()
-        self._statuses = Statuses(self._runs, settings.models)
+        self._runs = Runs(settings.models)
         self._index = Index()
         self._dead_letters = DeadLetterTable(transport)
         self._pipeline = PipelineSnapshots(transport, self._dead_letters)
-        self._conversations = ConversationReader(transport, settings.datasets)
+        self._datasets = settings.datasets
         self._topics = TopicFollower(transport, self._receive)
-        self._run_feed = LatestFeed(self._statuses.status)
-        self._list_feed = LatestFeed(self._statuses.page)
-        self._tails = TailFeed[FinishedConversation]()
+        self._run_feed = LatestFeed(self._runs.status)
+        self._list_feed = LatestFeed(self._runs.page)
+        self._tails = TailFeed[api.FinishedConversation]()
         self._steering = Steering(self._runs, self._index, planning, transport, settings.most_runs, self._tell)
         # Why its answers may be stale; empty while they are not.
         self.fault = "the gateway is still reading the state of its runs"
@@ -98,9 +71,7 @@ class Gateway:
                     task.cancel()
 
     def _export(self) -> None:
-        metrics.WATCHERS.set_function(
-            lambda: self._run_feed.watchers + self._list_feed.watchers + self._tails.followers
-        )
+        metrics.WATCHERS.set_function(lambda: self._run_feed.readers + self._list_feed.readers + self._tails.readers)
         for state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED, *OVER):
             metrics.RUNS.labels(state_name(state)).set_function(partial(self._runs.count, state))
 
@@ -108,23 +79,23 @@ class Gateway:
         """Whether a run was started with this id."""
         return self._runs.asked(request_id) is not None
 
-    async def start_run(self, request: StartRunRequest) -> RunStatus:
+    async def start_run(self, request: api.StartRunRequest) -> api.RunStatus:
         async with _answered():
-            return self._statuses.status(await self._steering.start(request))
+            return self._runs.status(await self._steering.start(request))
 
-    async def get_run(self, request: GetRunRequest) -> RunStatus:
-        return self._statuses.status(self._known(request.run).id)
+    async def get_run(self, request: api.GetRunRequest) -> api.RunStatus:
+        return self._runs.status(self._known(request.run).id)
 
-    async def list_runs(self, request: ListRunsRequest) -> ListRunsResponse:
-        return self._statuses.page(request.SerializeToString())
+    async def list_runs(self, request: api.ListRunsRequest) -> api.ListRunsResponse:
+        return self._runs.page(request.SerializeToString())
 
-    async def watch_runs(self, request: ListRunsRequest) -> AsyncGenerator[ListRunsResponse, None]:
+    async def watch_runs(self, request: api.ListRunsRequest) -> AsyncGenerator[api.ListRunsResponse, None]:
         """Yields a page of runs at once, then whenever one of them changes."""
         async with aclosing(self._list_feed.watch(request.SerializeToString())) as pages:
             async for listed in pages:
                 yield listed
 
-    async def watch_run(self, request: WatchRunRequest) -> AsyncGenerator[RunStatus, None]:
+    async def watch_run(self, request: api.WatchRunRequest) -> AsyncGenerator[api.RunStatus, None]:
         """Yields the status at once, then whenever it changes; ends with the run."""
         async with aclosing(self._run_feed.watch(self._known(request.run).id)) as statuses:
             async for status in statuses:
@@ -132,20 +103,20 @@ class Gateway:
                 if status.state in OVER:
                     return
 
-    async def cancel_run(self, request: CancelRunRequest) -> RunStatus:
+    async def cancel_run(self, request: api.CancelRunRequest) -> api.RunStatus:
         return await self._turn(request.run, RunState.RUN_STATE_CANCELLED, "cancelled")
 
-    async def pause_run(self, request: PauseRunRequest) -> RunStatus:
+    async def pause_run(self, request: api.PauseRunRequest) -> api.RunStatus:
         return await self._turn(request.run, RunState.RUN_STATE_PAUSED, "paused")
 
-    async def resume_run(self, request: ResumeRunRequest) -> RunStatus:
+    async def resume_run(self, request: api.ResumeRunRequest) -> api.RunStatus:
         return await self._turn(request.run, RunState.RUN_STATE_RUNNING, "resumed")
 
-    async def list_conversations(self, request: ListConversationsRequest) -> ListConversationsResponse:
+    async def list_conversations(self, request: api.ListConversationsRequest) -> api.ListConversationsResponse:
         self._known(request.run)
         return self._index.listed(request)
 
-    async def get_conversation(self, request: GetConversationRequest) -> GetConversationResponse:
+    async def get_conversation(self, request: api.GetConversationRequest) -> api.GetConversationResponse:
         entry = self._index.find(self._known(request.run).id, request.conversation)
         if entry is None:
             raise Refusal(
@@ -153,31 +124,33 @@ class Gateway:
                 f"run {request.run} has no finished conversation {request.conversation[:80]!r}: list its conversations",
             )
         async with _answered():
-            conversation = await self._conversations.read(entry)
+            conversation = await read_conversation(entry, self._transport, self._datasets)
         judged = find(conversation.run.recipe).review(conversation)
-        return GetConversationResponse(
+        return api.GetConversationResponse(
             conversation=conversation,
             accepted=entry.shown.accepted,
             reasons=entry.shown.reasons,
-            flags=[Flag(turn=turn, claim=rule, evidence=said) for turn, rule, said in located_faults(judged.faults)],
+            flags=[
+                api.Flag(turn=turn, claim=rule, evidence=said) for turn, rule, said in located_faults(judged.faults)
+            ],
         )
 
     async def tail_conversations(
-        self, request: TailConversationsRequest
-    ) -> AsyncGenerator[FinishedConversation | Skipped, None]:
+        self, request: api.TailConversationsRequest
+    ) -> AsyncGenerator[api.FinishedConversation | Skipped, None]:
         """Yields conversations as they finish; a slow reader gets the number of those it missed."""
         async with aclosing(self._tails.follow(self._known(request.run).id)) as tail:
             async for finished in tail:
                 yield finished
 
-    async def list_dead_letters(self, request: ListDeadLettersRequest) -> ListDeadLettersResponse:
+    async def list_dead_letters(self, request: api.ListDeadLettersRequest) -> api.ListDeadLettersResponse:
         async with _answered():
             await self._refresh()
         chosen = [letter for letter in self._dead_letters.all if request.run in (letter.run, "")]
         rows, token = page(chosen, _made, request.page_size, request.page_token)
-        return ListDeadLettersResponse(letters=rows, next_page_token=token)
+        return api.ListDeadLettersResponse(letters=rows, next_page_token=token)
 
-    async def replay_dead_letter(self, request: ReplayDeadLetterRequest) -> ReplayDeadLetterResponse:
+    async def replay_dead_letter(self, request: api.ReplayDeadLetterRequest) -> api.ReplayDeadLetterResponse:
         """Tries a letter again; a run that ended without it is resumed."""
         letter = next((letter for letter in self._dead_letters.all if letter.id == request.id), None)
         async with _answered():
@@ -190,25 +163,25 @@ class Gateway:
             await self._refresh(at_once=True)
             if letter and (known := self._runs.get(letter.run)):
                 await self._steering.revive(known)
-        return ReplayDeadLetterResponse()
+        return api.ReplayDeadLetterResponse()
 
-    async def get_pipeline(self, request: GetPipelineRequest) -> Pipeline:
+    async def get_pipeline(self, request: api.GetPipelineRequest) -> api.Pipeline:
         async with _answered():
             return await self._pipeline.latest()
 
-    async def watch_pipeline(self) -> AsyncGenerator[Pipeline, None]:
+    async def watch_pipeline(self) -> AsyncGenerator[api.Pipeline, None]:
         """Yields a snapshot once a second."""
         while True:
-            yield await self.get_pipeline(GetPipelineRequest())
+            yield await self.get_pipeline(api.GetPipelineRequest())
             await asyncio.sleep(LOOK_SECONDS)
 
     def offered_problems(self) -> Sequence[Offered]:
         return self._planning.offered()
 
-    async def _turn(self, run_id: str, state: RunState, done: str) -> RunStatus:
+    async def _turn(self, run_id: str, state: RunState, done: str) -> api.RunStatus:
         async with _answered():
             await self._steering.turn(self._known(run_id), state, done)
-        return self._statuses.status(run_id)
+        return self._runs.status(run_id)
 
     def _known(self, run_id: str) -> KnownRun:
         if (known := self._runs.get(run_id)) is None:
@@ -264,7 +237,7 @@ class Gateway:
             self._tell(run_id)
 
 
-def _made(letter: DeadLetter) -> tuple[float, str]:
+def _made(letter: api.DeadLetter) -> tuple[float, str]:
     return letter.made_at, letter.id
 
 

@@ -25,40 +25,81 @@ class Skipped:
     number: int
 
 
-class LatestFeed(Generic[Key, Item]):
+class _Queue(Generic[Item]):
+    """The items for one reader, at most so many: the oldest are dropped and counted."""
+
+    def __init__(self, most: int) -> None:
+        self._items: deque[Item] = deque(maxlen=most)
+        self._dropped = 0
+        self._filled = asyncio.Event()
+
+    def put(self, item: Item) -> None:
+        self._dropped += len(self._items) == self._items.maxlen
+        self._items.append(item)
+        self._filled.set()
+
+    async def take(self) -> tuple[int, Item]:
+        """Returns the next item, and how many were dropped before it."""
+        await self._filled.wait()
+        dropped, self._dropped = self._dropped, 0
+        item = self._items.popleft()
+        if not self._items:
+            self._filled.clear()
+        return dropped, item
+
+
+class _Feed(Generic[Key, Item]):
+    def __init__(self) -> None:
+        self._queues: defaultdict[Key, set[_Queue[Item]]] = defaultdict(set)
+
+    @property
+    def readers(self) -> int:
+        return sum(len(queues) for queues in self._queues.values())
+
+    def publish(self, key: Key, item: Item) -> None:
+        for queue in self._queues.get(key, ()):
+            queue.put(item)
+
+    @contextmanager
+    def _queue(self, key: Key, most: int) -> Iterator[_Queue[Item]]:
+        queue = _Queue[Item](most)
+        self._queues[key].add(queue)
+        try:
+            yield queue
+        finally:
+            self._queues[key].discard(queue)
+            if not self._queues[key]:
+                del self._queues[key]
+
+
+class LatestFeed(_Feed[Key, Item]):
     """Gives each watcher of a key the latest value when it reads; older values are dropped."""
 
     def __init__(self, look: Callable[[Key], Item]) -> None:
+        super().__init__()
         self._look = look
-        self._watchers: defaultdict[Key, set[_Slot[Item]]] = defaultdict(set)
         self._changed: set[Key] = set()
         self._woken = asyncio.Event()
 
-    @property
-    def watchers(self) -> int:
-        return sum(len(slots) for slots in self._watchers.values())
-
     def mark_changed(self, key: Key) -> None:
-        if key in self._watchers:
+        if key in self._queues:
             self._changed.add(key)
             self._woken.set()
 
     def mark_all_changed(self) -> None:
-        if self._watchers:
-            self._changed.update(self._watchers)
-            self._woken.set()
+        for key in self._queues:
+            self.mark_changed(key)
 
     async def watch(self, key: Key) -> AsyncGenerator[Item, None]:
         """Yields the current value at once, and then each that differs from the one before."""
-        slot = _Slot(self._look(key))
-        self._watchers[key].add(slot)
-        try:
+        shown = self._look(key)
+        with self._queue(key, 1) as queue:
+            yield shown
             while True:
-                yield await slot.take()
-        finally:
-            self._watchers[key].discard(slot)
-            if not self._watchers[key]:
-                del self._watchers[key]
+                _, item = await queue.take()
+                if item != shown:
+                    shown = item
+                    yield item
 
     async def publish_changes(self) -> None:
         while True:
@@ -66,83 +107,21 @@ class LatestFeed(Generic[Key, Item]):
                 async with asyncio.timeout(IDLE_SECONDS):
                     await self._woken.wait()
             except TimeoutError:
-                self._changed.update(self._watchers)
+                self._changed.update(self._queues)
             self._woken.clear()
             changed, self._changed = self._changed, set()
-            for key in changed & self._watchers.keys():
-                item = self._look(key)
-                for slot in self._watchers[key]:
-                    slot.put(item)
+            for key in changed & self._queues.keys():
+                self.publish(key, self._look(key))
             await asyncio.sleep(BEAT_SECONDS)
 
 
-class _Slot(Generic[Item]):
-    def __init__(self, item: Item) -> None:
-        self._item = item
-        self._filled = asyncio.Event()
-        self._filled.set()
-
-    def put(self, item: Item) -> None:
-        if item != self._item:
-            self._item = item
-            self._filled.set()
-
-    async def take(self) -> Item:
-        await self._filled.wait()
-        self._filled.clear()
-        return self._item
-
-
-class TailFeed(Generic[Item]):
+class TailFeed(_Feed[str, Item]):
     """Gives each follower of a key every item and, where it is too slow, the number of those it missed."""
 
-    def __init__(self) -> None:
-        self._followers: defaultdict[str, set[_Queue[Item]]] = defaultdict(set)
-
-    @property
-    def followers(self) -> int:
-        return sum(len(queues) for queues in self._followers.values())
-
-    def publish(self, key: str, item: Item) -> None:
-        for queue in self._followers.get(key, ()):
-            queue.put(item)
-
     async def follow(self, key: str) -> AsyncGenerator[Item | Skipped, None]:
-        with self._followed(key) as queue:
+        with self._queue(key, MOST_KEPT) as queue:
             while True:
-                yield await queue.take()
-
-    @contextmanager
-    def _followed(self, key: str) -> Iterator["_Queue[Item]"]:
-        queue = _Queue[Item]()
-        self._followers[key].add(queue)
-        try:
-            yield queue
-        finally:
-            self._followers[key].discard(queue)
-            if not self._followers[key]:
-                del self._followers[key]
-
-
-class _Queue(Generic[Item]):
-    def __init__(self) -> None:
-        self._items: deque[Item] = deque()
-        self._skipped = 0
-        self._filled = asyncio.Event()
-
-    def put(self, item: Item) -> None:
-        if len(self._items) == MOST_KEPT:
-            self._items.popleft()
-            self._skipped += 1
-        self._items.append(item)
-        self._filled.set()
-
-    async def take(self) -> Item | Skipped:
-        await self._filled.wait()
-        if self._skipped:
-            skipped, self._skipped = Skipped(number=self._skipped), 0
-            return skipped
-        item = self._items.popleft()
-        if not self._items:
-            self._filled.clear()
-        return item
+                dropped, item = await queue.take()
+                if dropped:
+                    yield Skipped(number=dropped)
+                yield item

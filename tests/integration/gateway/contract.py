@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 import pytest
 
-from services.gateway.conversations import ConversationReader
+from services.gateway.conversations import read_conversation
 from services.gateway.index import Entry
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
@@ -196,13 +196,12 @@ class GatewayContract:
             finished = [ConversationFinished(conversation=one) for one in conversations]
             await transport.publish([first_event(one, source="test", time=0.0) for one in finished])
             [place] = [one for one in await held(transport, "conversation.finished") if one.event.key == "c3"]
-            whole = ConversationReader(transport, None)
             origin = Origin(topic=place.partition.topic, partition=place.partition.number, offset=place.offset)
             shown = FinishedConversation(id="c3", run="run")
-            assert await whole.read(Entry(shown=shown, origin=origin)) == conversations[3]
+            assert await read_conversation(Entry(shown=shown, origin=origin), transport, None) == conversations[3]
             for elsewhere in (None, Origin(topic=origin.topic, partition=origin.partition, offset=10_000)):
                 with pytest.raises(Refusal, match="conversation c3 of run run cannot be read"):
-                    await whole.read(Entry(shown=shown, origin=elsewhere))
+                    await read_conversation(Entry(shown=shown, origin=elsewhere), transport, None)
 
     async def test_what_others_grow_is_found_and_read_and_left_to_them(self, connect: Connect) -> None:
         run = Run(id="chats", growing="soliloquy", recipe="soliloquy", max_turns=50, max_attempts=1)

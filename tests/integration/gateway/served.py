@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 import grpc
 
 from services.gateway.access.access import Access
-from services.gateway.access.interceptor import AccessInterceptor
 from services.gateway.grpc_server import server
 from soliloquy.runtime.transports.port import Transport
 from tests.integration.gateway.support import opened
@@ -23,7 +22,7 @@ async def served(
     credentials: grpc.ServerCredentials | None = None,
 ) -> AsyncIterator[str]:
     async with opened(transport) as gateway:
-        calls = server(gateway, [AccessInterceptor(access)], credentials)
+        calls = server(gateway, access, credentials)
         try:
             yield await calls.start(address)
         finally:

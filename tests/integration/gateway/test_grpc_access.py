@@ -107,7 +107,7 @@ async def test_a_request_of_megabytes_is_refused_unread(at: Site) -> None:
 async def test_a_watcher_whose_token_is_taken_away_is_shown_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.access.interceptor.RECHECK_SECONDS", CHECK_SECONDS / 10)
+    monkeypatch.setattr("services.gateway.grpc_server.RECHECK_SECONDS", CHECK_SECONDS / 10)
     async with site(tmp_path, admitting=guarded(tmp_path)) as at:
         at.collecting.open.clear()
         run = await at.start(conversations=50)

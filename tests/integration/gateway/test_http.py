@@ -59,7 +59,7 @@ async def test_a_tail_tells_what_finishes_from_then_on(open_site: Site) -> None:
     run = await open_site.start()
     tail = events(open_site, f"/v1/runs/{run}/conversations/tail")
     first = asyncio.ensure_future(anext(tail))
-    await until(lambda: open_site.gateway._tails.followers == 1)
+    await until(lambda: open_site.gateway._tails.readers == 1)
     open_site.collecting.open.set()
     name, finished = await first
     assert (name, finished["run"], finished["accepted"]) == ("conversation", run, True)

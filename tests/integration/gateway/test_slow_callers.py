@@ -137,13 +137,13 @@ async def test_who_reads_slowly_costs_a_bounded_buffer_and_is_dropped_in_the_end
         run = await at.start()
         _, writer = await connected(at)
         writer.write(head("GET", f"/v1/runs/{run}/conversations/tail"))
-        await until(lambda: at.gateway._tails.followers == 1)
+        await until(lambda: at.gateway._tails.readers == 1)
         shown = Summary(question="x" * 100_000)
         for number in range(10_000):
-            if not at.gateway._tails.followers:
+            if not at.gateway._tails.readers:
                 break
             finished = FinishedConversation(run=run, ordinal=number, summary=shown)
             at.gateway._tails.publish(run, finished)
             await asyncio.sleep(0.001)
-        await until(lambda: at.gateway._tails.followers == 0)
+        await until(lambda: at.gateway._tails.readers == 0)
         writer.close()

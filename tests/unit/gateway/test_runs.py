@@ -1,15 +1,18 @@
-from services.gateway.pace import Pace
-from services.gateway.runs import Runs, turned
+from services.gateway.runs import Pace, Runs, turned
+from soliloquy.runtime.model.settings import Endpoint, Models, Role
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
 RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
 ID = "r-g"
+PRICED = Endpoint(engine="scripted", prompt_price=10_000.0, completion_price=5_000.0)
+ROLE = Role(temperature=1.0, top_p=1.0, max_tokens=1, endpoint="priced")
+MODELS = Models(endpoints={"priced": PRICED}, roles={"tutor": ROLE})
 
 
 def runs(*, conversations: int = 10) -> Runs:
-    known = Runs()
+    known = Runs(MODELS)
     request = RunRequest(recipe="soliloquy", conversations=conversations)
     known.changed(
         RunChanged(run=RUN, request=request, request_id="one", requested_at=100.0, state=RunState.RUN_STATE_RUNNING)
@@ -48,7 +51,7 @@ def test_a_run_is_what_was_collected_of_it() -> None:
 
 
 def test_what_is_under_way_may_be_told_before_the_run_is() -> None:
-    known = Runs()
+    known = Runs(MODELS)
     known.standing(RunStanding(run=RUN, under_way=[1]))
     known.changed(RunChanged(run=RUN, request_id="one"))
     assert known[ID].under_way == {1}
@@ -58,18 +61,18 @@ def test_rate_and_rest_are_those_of_the_last_minute() -> None:
     known = runs(conversations=10)
     for ordinal in range(4):
         tell(known, ordinal)
-    status = known.status(ID, now=120.0, cost=0.5)
-    assert (status.rate, status.eta_seconds, status.cost) == (0.2, 30.0, 0.5)
-    assert known.status(ID, now=1_000.0, cost=0.5).rate == 0.0
+    status = known.status(ID, now=120.0)
+    assert (status.rate, status.eta_seconds, status.cost) == (0.2, 30.0, 0.34)
+    assert known.status(ID, now=1_000.0).rate == 0.0
 
 
 def test_a_run_that_is_over_keeps_what_had_come_of_it() -> None:
     known = runs()
     tell(known, 0)
     known.changed(turned(known[ID], RunState.RUN_STATE_CANCELLED, "", at=130.0))
-    again = Runs()
+    again = Runs(MODELS)
     again.changed(known[ID].changed)
-    assert again.status(ID, now=131.0, cost=0.0).progress.accepted == 1
+    assert again.status(ID, now=131.0).progress.accepted == 1
     # One that goes on counts from what was collected.
     assert not turned(known[ID], RunState.RUN_STATE_RUNNING, "", at=140.0).HasField("progress")
 

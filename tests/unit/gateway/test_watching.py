@@ -68,8 +68,8 @@ async def test_who_leaves_is_forgotten() -> None:
     latest = LatestFeed({"run": 1}.__getitem__)
     async with aclosing(latest.watch("run")) as watched:
         await anext(watched)
-        assert latest.watchers == 1
-    assert latest.watchers == 0
+        assert latest.readers == 1
+    assert latest.readers == 0
 
 
 async def test_a_slow_follower_keeps_so_many_and_is_told_how_many_it_missed() -> None:
@@ -81,4 +81,4 @@ async def test_a_slow_follower_keeps_so_many_and_is_told_how_many_it_missed() ->
             tails.publish("run", number)
         assert await first == Skipped(number=3)
         assert [await anext(tail) for _ in range(MOST_KEPT)] == list(range(3, MOST_KEPT + 3))
-    assert tails.followers == 0
+    assert tails.readers == 0
