@@ -4,6 +4,7 @@ import json
 import math
 import re
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 from services.executor.guest.verdicts import Verdict
 from services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
 from services.executor.policy import LIMITS
-from services.executor.verdicts import number_of, recompute
 from soliloquy.runtime.code import identifier
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Execution, Items, NamedValue, Value
@@ -30,11 +30,8 @@ class InvalidReport(Exception):
     """An intact zygote does not write this."""
 
 
-class MalformedResult(Exception):
-    """An honest child does not write this."""
-
-
-_MALFORMED = (MalformedResult, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+# An honest child writes nothing that raises these.
+_MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,14 +120,49 @@ def _parsed_result(result: dict[str, Any], names: Sequence[str], verdicts: Seque
         return Execution(status=_FAILURES[result["status"]], error=_clean(result["error"]), error_line=result["line"])
     tagged = result["values"]
     if result["status"] != "ok" or [name for name, _ in tagged] != [identifier(name) for name in names]:
-        raise MalformedResult
+        raise ValueError("the values are not those of the named variables")
     values = [NamedValue(name=name, value=_value(value, 0)) for name, (_, value) in zip(names, tagged, strict=True)]
     done = Execution(status=sandbox_pb2.STATUS_OK, values=values)
     if done.ByteSize() > LIMITS["values_bytes"]:
         error = f"the values take more than {LIMITS['values_bytes']} bytes"
         return Execution(status=sandbox_pb2.STATUS_OUTPUT_LIMIT, error=error)
-    evidence = {name: number_of(_value(value, 0)) for name, value in result["evidence"]}
+    evidence = {name: _number(_value(value, 0)) for name, value in result["evidence"]}
     return recompute(done, _verdicts(result) if verdicts is None else verdicts, evidence)
+
+
+def recompute(done: Execution, verdicts: Sequence[Verdict], evidence: dict[str, float | None]) -> Execution:
+    """Recomputes verdicts of `math.isclose` from the numbers that the job returned.
+
+    Adds those that hold to the execution, or returns an error if one contradicts its own numbers.
+    """
+    values = {identifier(named.name): named.value for named in done.values}
+    numbers = evidence | {name: _number(value) for name, value in values.items()}
+    for verdict in verdicts:
+        reported = values.get(verdict.name)
+        left, right = (numbers.get(side) if isinstance(side, str) else side for side in (verdict.left, verdict.right))
+        if reported is None or reported.WhichOneof("kind") != "boolean" or left is None or right is None:
+            continue
+        holds = math.isclose(left, right, rel_tol=verdict.rel_tol, abs_tol=verdict.abs_tol)
+        if holds != reported.boolean:
+            error = (
+                f"{verdict.name} is {reported.boolean}, but math.isclose({left!r}, {right!r}, "
+                f"rel_tol={verdict.rel_tol!r}, abs_tol={verdict.abs_tol!r}) is {holds}"
+            )
+            return Execution(status=sandbox_pb2.STATUS_ERROR, error=error, stdout=done.stdout)
+        done.recomputed.append(verdict.name)
+    return done
+
+
+def _number(value: Value) -> float | None:
+    """Returns the value if isclose accepts it."""
+    match value.WhichOneof("kind"):
+        case "real":
+            return value.real
+        case "integer":
+            # isclose converts both sides to floats, which hold nothing larger.
+            return int(value.integer) if len(value.integer) <= sys.float_info.max_10_exp else None
+        case _:
+            return None
 
 
 def _verdicts(result: dict[str, Any]) -> tuple[Verdict, ...]:
@@ -138,18 +170,17 @@ def _verdicts(result: dict[str, Any]) -> tuple[Verdict, ...]:
 
 
 def _verdict(name: str, left: str | float, right: str | float, rel_tol: float, abs_tol: float) -> Verdict:
-    tolerances = math.isfinite(rel_tol) and math.isfinite(abs_tol) and min(rel_tol, abs_tol) >= 0
     if not (isinstance(name, str) and isinstance(left, str | int | float) and isinstance(right, str | int | float)):
-        raise MalformedResult
-    if not tolerances:
-        raise MalformedResult
+        raise ValueError("a verdict's name or side has another type")
+    if not (math.isfinite(rel_tol) and math.isfinite(abs_tol) and min(rel_tol, abs_tol) >= 0):
+        raise ValueError("a verdict's tolerance is not a tolerance")
     return Verdict(name=name, left=left, right=right, rel_tol=rel_tol, abs_tol=abs_tol)
 
 
 def _value(tagged: list[Any], depth: int) -> Value:
     kind, *parts = tagged
     if depth > LIMITS["value_depth"]:
-        raise MalformedResult
+        raise ValueError("a value is nested too deeply")
     if kind == "items":
         return Value(items=Items(items=[_value(item, depth + 1) for item in parts[0]]))
     if kind == "entries":
@@ -160,7 +191,7 @@ def _value(tagged: list[Any], depth: int) -> Value:
 
 def _integer(digits: str) -> Value:
     if not _INTEGER.fullmatch(digits):
-        raise MalformedResult
+        raise ValueError("an integer has other characters than digits")
     return Value(integer=digits)
 
 

@@ -32,7 +32,7 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _log = logging.getLogger(__name__)
 
 Context = grpc.aio.ServicerContext[Any, Any]
-Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 def server(gateway: Gateway, access: Access, credentials: grpc.ServerCredentials | None) -> GrpcServer:
@@ -80,9 +80,9 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
 
     async def intercept_service(
         self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler]],
+        continuation: Callable[[grpc.HandlerCallDetails], "Awaitable[Handler | None]"],
         handler_call_details: grpc.HandlerCallDetails,
-    ) -> Handler:
+    ) -> "Handler | None":
         handler = await continuation(handler_call_details)
         if handler is None or handler_call_details.method.startswith(_OPEN):
             return handler

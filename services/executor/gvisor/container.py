@@ -116,11 +116,6 @@ async def start(spec: ContainerSpec) -> Container:
 
 def _children(pid: int) -> list[int]:
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return [
-            int(child) for thread in Path(f"/proc/{pid}/task").iterdir() for child in _read_pids(thread / "children")
-        ]
+        threads = Path(f"/proc/{pid}/task").iterdir()
+        return [int(child) for thread in threads for child in (thread / "children").read_text("ascii").split()]
     return []
-
-
-def _read_pids(listing: Path) -> list[str]:
-    return listing.read_text("ascii").split()

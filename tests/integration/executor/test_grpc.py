@@ -13,8 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from services.executor.pool import SandboxPool
-from services.executor.server import SERVICE, SandboxServer
-from services.executor.servicer import READ_AHEAD
+from services.executor.server import READ_AHEAD, SERVICE, SandboxServer
 from services.executor.settings import SandboxSettings
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runtime.listening import CannotListen

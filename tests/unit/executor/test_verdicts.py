@@ -5,7 +5,7 @@ import re
 import pytest
 
 from services.executor.guest.verdicts import Verdict
-from services.executor.verdicts import recompute
+from services.executor.reports import recompute
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
 
 
