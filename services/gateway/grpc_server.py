@@ -13,9 +13,8 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health
 
-from services.gateway.access.access import Access, Credentials, bearer
-from services.gateway.access.audit import target_of
-from services.gateway.refusals import GRPC_STATUS, Refusal
+from services.gateway.access.access import Access, Credentials, bearer, target_of
+from services.gateway.refusals import Refusal
 from services.gateway.service import Gateway
 from services.gateway.watching import Skipped
 from soliloquy.runtime.grpc_server import GrpcServer
@@ -127,7 +126,7 @@ def _status(error: Exception) -> tuple[grpc.StatusCode, str, tuple[tuple[str, st
         _log.error("a call failed in the gateway itself", exc_info=error)
         return grpc.StatusCode.INTERNAL, "the gateway failed: see its log", ()
     pushback = ("grpc-retry-pushback-ms", str(int(error.retry_after * 1_000)))
-    return grpc.StatusCode[GRPC_STATUS[error.code]], error.message, (pushback,) if error.retry_after else ()
+    return grpc.StatusCode[error.code.grpc_status], error.message, (pushback,) if error.retry_after else ()
 
 
 def _credentials(context: Context) -> Credentials:

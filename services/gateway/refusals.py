@@ -1,45 +1,33 @@
 """Refusals, with their statuses over HTTP and gRPC."""
 
-from collections.abc import Mapping
 from enum import StrEnum
+from typing import Self
 
 
 class Code(StrEnum):
-    INVALID = "invalid"
-    UNKNOWN = "unknown"
-    EXISTS = "exists"
-    DENIED = "denied"
-    UNAUTHENTICATED = "unauthenticated"
-    TOO_LARGE = "too_large"
-    TOO_MANY = "too_many"
-    UNAVAILABLE = "unavailable"
+    """Why a request is refused, with the status over HTTP and the name of the one over gRPC."""
+
+    http_status: int
+    # A name, because grpc.StatusCode is slow to import.
+    grpc_status: str
+
+    def __new__(cls, code: str, http_status: int, grpc_status: str) -> Self:
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.http_status = http_status
+        member.grpc_status = grpc_status
+        return member
+
+    INVALID = "invalid", 400, "INVALID_ARGUMENT"
+    UNKNOWN = "unknown", 404, "NOT_FOUND"
+    EXISTS = "exists", 409, "ALREADY_EXISTS"
+    DENIED = "denied", 403, "PERMISSION_DENIED"
+    UNAUTHENTICATED = "unauthenticated", 401, "UNAUTHENTICATED"
+    TOO_LARGE = "too_large", 413, "RESOURCE_EXHAUSTED"
+    TOO_MANY = "too_many", 429, "RESOURCE_EXHAUSTED"
+    UNAVAILABLE = "unavailable", 503, "UNAVAILABLE"
     # The run's state does not allow it.
-    NOT_NOW = "not_now"
-
-
-HTTP_STATUS: Mapping[Code, int] = {
-    Code.INVALID: 400,
-    Code.UNKNOWN: 404,
-    Code.EXISTS: 409,
-    Code.DENIED: 403,
-    Code.UNAUTHENTICATED: 401,
-    Code.TOO_LARGE: 413,
-    Code.TOO_MANY: 429,
-    Code.UNAVAILABLE: 503,
-    Code.NOT_NOW: 409,
-}
-# Names of grpc.StatusCode, which is slow to import.
-GRPC_STATUS: Mapping[Code, str] = {
-    Code.INVALID: "INVALID_ARGUMENT",
-    Code.UNKNOWN: "NOT_FOUND",
-    Code.EXISTS: "ALREADY_EXISTS",
-    Code.DENIED: "PERMISSION_DENIED",
-    Code.UNAUTHENTICATED: "UNAUTHENTICATED",
-    Code.TOO_LARGE: "RESOURCE_EXHAUSTED",
-    Code.TOO_MANY: "RESOURCE_EXHAUSTED",
-    Code.UNAVAILABLE: "UNAVAILABLE",
-    Code.NOT_NOW: "FAILED_PRECONDITION",
-}
+    NOT_NOW = "not_now", 409, "FAILED_PRECONDITION"
 
 
 class Refusal(Exception):

@@ -1,20 +1,26 @@
-"""Authenticates and authorises callers, over HTTP and gRPC alike."""
+"""Authenticates, authorises and audits callers, over HTTP and gRPC alike."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from services.gateway import metrics
-from services.gateway.access.audit import AuditRecord, log_call
 from services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from services.gateway.access.roles import ROLE_OF, Role, allowed, is_steering
 from services.gateway.access.tokens import Token, TokenFile
-from services.gateway.callers import CALLER
 from services.gateway.refusals import Code, Refusal
 
+# The name of the current caller's token or certificate, set on admission; empty where none is required.
+CALLER: ContextVar[str] = ContextVar("caller", default="")
+# Targets are cut in the audit log: a caller may name anything.
+_LONGEST = 200
 _REFUSED = (Code.UNAUTHENTICATED, Code.DENIED, Code.TOO_MANY)
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +41,20 @@ class Caller:
 
 # Every caller on this machine, where no token is required.
 ANYONE = Caller(name="", role="operator")
+
+
+@dataclass(kw_only=True, slots=True)
+class AuditRecord:
+    """One call, logged when it is over."""
+
+    # The token's name; the address until the token is known.
+    who: str
+    what: str
+    # The run, dead letter or chat that the call names, once it is parsed.
+    target: str = ""
+    # "done", a refusal's code, "left" where the caller disconnected, or "failed".
+    outcome: str = "failed"
+    streamed: bool = False
 
 
 class Access:
@@ -97,7 +117,7 @@ class Access:
             if not call.streamed:
                 metrics.SECONDS.labels(action).observe(time.perf_counter() - began)
             if is_steering(action) or call.outcome in _REFUSED:
-                log_call(call)
+                _log_call(call)
 
     def recheck(self, credentials: Credentials) -> None:
         """Raises Refusal where the caller of an open stream has been removed."""
@@ -128,3 +148,20 @@ def bearer(header: str) -> str:
 def _take(buckets: TokenBuckets, who: str, what: str) -> None:
     if wait := buckets.take(who):
         raise Refusal(Code.TOO_MANY, f"too many {what}: wait {wait:.1f} s", retry_after=wait)
+
+
+def _log_call(call: AuditRecord) -> None:
+    """Writes a line for each call that changes something, and for each that was refused."""
+    fields = {"who": call.who, "what": call.what, "target": _plain(call.target), "outcome": call.outcome}
+    _log.info("audit", extra={"fields": fields})
+
+
+def target_of(request: object) -> str:
+    """The thing that a request is about."""
+    names = (getattr(request, name, "") for name in ("run", "id", "request_id"))
+    return next((str(name) for name in names if name), "")
+
+
+def _plain(text: str) -> str:
+    """On one line, whatever the caller sent."""
+    return text[:_LONGEST].encode("unicode_escape").decode("ascii")

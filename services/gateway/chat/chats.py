@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from services.gateway.callers import CALLER
+from services.gateway.access.access import CALLER
 from services.gateway.chat import progress
 from services.gateway.chat.expiring import ExpiringCache
 from services.gateway.chat.messages import ChatFinished, ChatMessage, ChatProblem, ChatState, StartChat

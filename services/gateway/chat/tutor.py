@@ -11,14 +11,13 @@ from google.protobuf.message import Message
 
 from services.gateway.chat import progress
 from services.gateway.chat.progress import Report
-from services.gateway.chat.visible_reply import VisibleReply
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.packages import UnknownRecipe, known_recipes
-from soliloquy.recipes.person import Person
+from soliloquy.recipes.person import Person, VisibleText
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.handling import Handler
-from soliloquy.runtime.model import ListenedModel, Model, StreamingModel
+from soliloquy.runtime.model import ChunkReceiver, ListenedModel, Model, StreamingModel
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.retry import CannotServe, Refused, Transient
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
@@ -29,6 +28,7 @@ from soliloquy.v1.events_pb2 import (
     StudentReplied,
     TutorReplied,
 )
+from soliloquy.v1.model_pb2 import GenerateRequest
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 1.0
@@ -97,6 +97,47 @@ class ChatTutor:
             where = "".join(traceback.format_tb(error.__traceback__))
             _log.error("a chat failed in the gateway itself: %s\n%s", type(error).__name__, where)
             raise _unavailable("the gateway failed: see its log") from error
+
+
+class VisibleReply:
+    """Shows the reply while the model writes it, cut out of each answer; a second answer takes the first one back."""
+
+    def __init__(self, visible_texts: Mapping[str, VisibleText], report: Report) -> None:
+        self._visible_texts = visible_texts
+        self._report = report
+        self._text = ""
+
+    def __call__(self, request: GenerateRequest) -> ChunkReceiver | None:
+        visible_text = self._visible_texts.get(request.prompt)
+        if visible_text is None:
+            return None
+        self._take_back()
+        raw = ""
+
+        def receive(text: str) -> None:
+            nonlocal raw
+            raw += text
+            visible = visible_text(raw).strip()
+            if visible.startswith(self._text):
+                self._add(visible)
+
+        return receive
+
+    def settle(self, text: str) -> None:
+        """Shows the rest of the final reply, or all of it where other words were shown."""
+        if not text.startswith(self._text):
+            self._take_back()
+        self._add(text)
+
+    def _add(self, text: str) -> None:
+        if delta := text[len(self._text) :]:
+            self._report(progress.reply(delta))
+            self._text = text
+
+    def _take_back(self) -> None:
+        if self._text:
+            self._report(progress.REPLY_AGAIN)
+            self._text = ""
 
 
 async def _followed(event: ConversationEvent, handlers: Handlers, report: Report) -> Conversation:

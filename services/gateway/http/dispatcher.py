@@ -10,8 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from services.gateway.access.access import Access, Credentials
-from services.gateway.access.audit import AuditRecord
+from services.gateway.access.access import Access, AuditRecord, Credentials
 from services.gateway.access.loopback import names_loopback, same_origin
 from services.gateway.http.connection import connection_of
 from services.gateway.http.responses import error_response, json_response, not_offered

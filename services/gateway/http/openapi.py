@@ -9,7 +9,7 @@ from services.gateway.http.responses import REQUEST_TIMEOUT
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.http.schemas import Schema, Schemas
 from services.gateway.http.session import COOKIE
-from services.gateway.refusals import HTTP_STATUS, Code
+from services.gateway.refusals import Code
 
 PATH = "/openapi.json"
 _BRACES = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -63,7 +63,7 @@ def openapi_route(routes: Iterable[HttpRoute]) -> HttpRoute:
 
 def _operation(route: HttpRoute, schemas: Schemas) -> Schema:
     codes = (*_ANY_CODES, *_POST_CODES) if route.method == "POST" else _ANY_CODES
-    statuses = {HTTP_STATUS[code] for code in codes} | ({REQUEST_TIMEOUT} if route.method == "POST" else set())
+    statuses = {code.http_status for code in codes} | ({REQUEST_TIMEOUT} if route.method == "POST" else set())
     refusals = {str(status): _response("Refused.", {"$ref": "#/components/schemas/Error"}) for status in statuses}
     return {
         # A route without an action is named after its method and path.

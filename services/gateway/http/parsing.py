@@ -115,41 +115,28 @@ def _check(descriptor: Descriptor, given: Json, within: str) -> None:
             if not isinstance(value, dict):
                 raise _invalid(f"{place} is {_shown(value)}: send an object")
             _check(field.message_type, value, place)
-        elif not _fits(field, value):
-            raise _invalid(f"{place} is {_shown(value)}: {_wanted(field)}")
+        elif correction := _correction(field, value):
+            raise _invalid(f"{place} is {_shown(value)}: {correction}")
 
 
-def _fits(field: FieldDescriptor, value: Any) -> bool:
+def _correction(field: FieldDescriptor, value: Any) -> str:
+    """Returns what to send instead; empty if the value fits."""
     match field.cpp_type:
         case FieldDescriptor.CPPTYPE_BOOL:
-            return isinstance(value, bool)
+            fits, wanted = isinstance(value, bool), "send true or false"
         case FieldDescriptor.CPPTYPE_STRING:
-            return isinstance(value, str) and not _SURROGATES.search(value)
+            fits, wanted = isinstance(value, str) and not _SURROGATES.search(value), "send a string"
         case FieldDescriptor.CPPTYPE_ENUM:
-            return value in _names(field)
+            assert field.enum_type
+            names = list(field.enum_type.values_by_name)
+            fits, wanted = value in names, f"send one of {_listed(names)}"
         case kind:
             least, most = _RANGES[kind]
             # Protobuf writes 64-bit integers as strings.
             text = "" if isinstance(value, bool) else str(value)
-            return bool(_WHOLE.fullmatch(text)) and least <= int(text) <= most
-
-
-def _wanted(field: FieldDescriptor) -> str:
-    match field.cpp_type:
-        case FieldDescriptor.CPPTYPE_BOOL:
-            return "send true or false"
-        case FieldDescriptor.CPPTYPE_STRING:
-            return "send a string"
-        case FieldDescriptor.CPPTYPE_ENUM:
-            return f"send one of {_listed(_names(field))}"
-        case kind:
-            least, most = _RANGES[kind]
-            return f"send a whole number from {least} to {most}"
-
-
-def _names(field: FieldDescriptor) -> list[str]:
-    assert field.enum_type
-    return list(field.enum_type.values_by_name)
+            fits = bool(_WHOLE.fullmatch(text)) and least <= int(text) <= most
+            wanted = f"send a whole number from {least} to {most}"
+    return "" if fits else wanted
 
 
 def _shown(value: Any) -> str:

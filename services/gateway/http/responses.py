@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from starlette.responses import Response
 
 from services.gateway.http.parsing import BodyTooSlow
-from services.gateway.refusals import HTTP_STATUS, Code, Refusal
+from services.gateway.refusals import Code, Refusal
 
 REQUEST_TIMEOUT = 408
 _MOST_CACHED = 64
@@ -56,7 +56,7 @@ def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | 
 def error_response(error: Exception) -> Response:
     match error:
         case Refusal():
-            return _error(HTTP_STATUS[error.code], error.code, error.message, _headers(error))
+            return _error(error.code.http_status, error.code, error.message, _headers(error))
         case BodyTooSlow():
             return _error(REQUEST_TIMEOUT, Code.INVALID, str(error), {"connection": "close"})
         case _:

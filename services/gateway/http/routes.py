@@ -10,8 +10,7 @@ from google.protobuf.descriptor import Descriptor
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.gateway.access.access import Access, Credentials
-from services.gateway.access.audit import AuditRecord
+from services.gateway.access.access import Access, AuditRecord, Credentials
 from services.gateway.http.parsing import MOST_BODY_BYTES, Json, read_body
 from services.gateway.http.streams import GREETING, Stream
 

@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.descriptor import MethodDescriptor
 from starlette.responses import Response
 
-from services.gateway.access.audit import target_of
+from services.gateway.access.access import target_of
 from services.gateway.grpc_server import SERVICE, method_name
 from services.gateway.http.parsing import parse_message
 from services.gateway.http.responses import CachedEncoder, json_response

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from services.gateway.callers import CALLER
+from services.gateway.access.access import CALLER
 from services.gateway.chat.chats import LEFT
 from services.gateway.chat.messages import StartChat
 from services.gateway.chat.settings import ChatSettings

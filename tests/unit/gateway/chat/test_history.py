@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.chat.history import read_history
+from services.gateway.chat.completions import read_history
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Refusal
 from soliloquy.runtime.completions import CommonChatRequest

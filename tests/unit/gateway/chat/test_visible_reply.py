@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
-from services.gateway.chat.visible_reply import VisibleReply
+from services.gateway.chat.tutor import VisibleReply
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.model_pb2 import GenerateRequest
 
