@@ -2,9 +2,8 @@
 
 from functools import partial
 
-from services.curriculum import metrics
 from services.curriculum.admission import Admission
-from services.curriculum.handler import cancel, follow_up, start
+from services.curriculum.handler import LIMIT, UNDER_WAY, cancel, follow_up, start
 from soliloquy.runtime.handling import Service
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
@@ -21,8 +20,8 @@ _MAX_WAITING = 2048
 
 def service() -> Service:
     admission = Admission()
-    metrics.UNDER_WAY.set_function(lambda: admission.under_way)
-    metrics.LIMIT.set_function(lambda: admission.limit)
+    UNDER_WAY.set_function(lambda: admission.under_way)
+    LIMIT.set_function(lambda: admission.limit)
     return Service(
         name="curriculum",
         handlers={

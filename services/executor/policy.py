@@ -27,17 +27,14 @@ LIMITS: dict[str, int] = _POLICY["limits"]
 CGROUP: dict[str, int] = _POLICY["cgroup"]
 ZYGOTE_UID: int = _POLICY["ids"]["zygote"]
 EXTENSIONS: list[str] = _POLICY["interpreter"]["extensions"]
+# The system calls that no job may make, by machine.
+DENIED: dict[str, dict[str, int]] = _POLICY["denied"]
 ENVIRONMENT: list[str] = _POLICY["interpreter"]["environment"]
 KINDS: dict[str, ZygoteKind] = {name: ZygoteKind(**kind) for name, kind in _POLICY["zygotes"].items()}
 MATH = "math"
 
 # A report holds a header, the output and the result; anything longer is invalid.
 MAX_REPORT_BYTES = LIMITS["stdout_bytes"] + LIMITS["result_bytes"] + 4_096
-
-
-def supported_machine() -> str | None:
-    machine = platform.machine()
-    return machine if machine in _POLICY["denied"] else None
 
 
 def kind_for(imports: Iterable[str]) -> str:
@@ -60,7 +57,7 @@ def guest_policy(settings: SandboxSettings, kind: str = MATH) -> bytes:
             },
             "jail": {
                 "machine": machine,
-                "denied": sorted(_POLICY["denied"][machine].values()),
+                "denied": sorted(DENIED[machine].values()),
                 # One second above the wall limit: it only stops what the wall kill misses.
                 "cpu_seconds": math.ceil(settings.wall_seconds) + 1,
             },

@@ -7,16 +7,15 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from services.executor import metrics
+from services.executor.guest.vet import VetResult
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.lane import Busy, SandboxLane
+from services.executor.lane import Busy, SandboxLane, ShieldedTasks
 from services.executor.launcher import SandboxLauncher, open_launcher
 from services.executor.policy import KINDS, MATH, kind_for
-from services.executor.reports import VetFindings
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.single_use import SingleUsePool
 from services.executor.submission import LimitExceeded, Submission
-from services.executor.tasks import ShieldedTasks
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.sandbox_pb2 import LANE_SINGLE_USE, STATUS_SANDBOX_DIED, Execution, Job
 
@@ -37,7 +36,6 @@ class SandboxPool:
         self._single_use = SingleUsePool(
             self._boot,
             self._tasks,
-            kind=MATH,
             spares=settings.spares,
             at_once=settings.sandboxes,
             max_waiting=settings.max_waiting,
@@ -133,13 +131,13 @@ class SandboxPool:
         done.lane = LANE_SINGLE_USE
         return done
 
-    async def _inspect(self, submission: Submission) -> VetFindings:
+    async def _inspect(self, submission: Submission) -> VetResult:
         """Returns what the code imports and which verdicts it reaches, without running it."""
         try:
             vetted = await self._vetted.run(lambda sandbox: sandbox.vet(submission, only=True))
         except SandboxDied as death:
-            return VetFindings(refused=f"the sandbox died on it: {death}")
-        return vetted if isinstance(vetted, VetFindings) else VetFindings(refused="")
+            return VetResult(refused=f"the sandbox died on it: {death}")
+        return vetted if isinstance(vetted, VetResult) else VetResult(refused="")
 
     def _lane(self, boot: Callable[[], Awaitable[Sandbox]], recycle_after: int) -> SandboxLane:
         return SandboxLane(

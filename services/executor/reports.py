@@ -6,10 +6,10 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from services.executor.guest.verdicts import Verdict
+from services.executor.guest.vet import VetResult
 from services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
 from services.executor.policy import LIMITS
 from soliloquy.runtime.code import identifier
@@ -34,8 +34,7 @@ class InvalidReport(Exception):
 _MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JobReport:
+class JobReport(NamedTuple):
     number: int
     end: int
     exit_code: int
@@ -46,42 +45,25 @@ class JobReport:
     result: bytes
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class VetFindings:
-    """The vet's findings on code that the fast lane does not run."""
-
-    refused: str
-    imports: tuple[str, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-
-
 def parse(payload: bytes) -> JobReport:
     if len(payload) < REPORT.size:
         raise InvalidReport(f"a report of {len(payload)} bytes")
-    number, end, exit_code, killer, spent, seconds, size = REPORT.unpack_from(payload)
-    stdout, result = payload[REPORT.size : REPORT.size + size], payload[REPORT.size + size :]
-    if end not in _ENDS or not math.isfinite(seconds) or len(stdout) != size:
-        raise InvalidReport(f"a report that says {end=} {seconds=} and {size} bytes of stdout")
-    return JobReport(
-        number=number,
-        end=end,
-        exit_code=exit_code,
-        killer=killer,
-        spent=bool(spent),
-        seconds=seconds,
-        stdout=stdout,
-        result=result,
-    )
+    *fields, size = REPORT.unpack_from(payload)
+    end_of_stdout = REPORT.size + size
+    report = JobReport._make([*fields, payload[REPORT.size : end_of_stdout], payload[end_of_stdout:]])
+    if report.end not in _ENDS or not math.isfinite(report.seconds) or len(report.stdout) != size:
+        raise InvalidReport(f"a report with end={report.end} seconds={report.seconds} and {size} bytes of stdout")
+    return report
 
 
-def vet_findings(report: JobReport) -> VetFindings:
+def vet_findings(report: JobReport) -> VetResult:
     """Reads the refusal of a vetted worker, or of its zygote if the worker died on the job."""
     if report.end == DIED:
-        return VetFindings(refused=f"the vetted worker died on it: {_death(report)}")
+        return VetResult(refused=f"the vetted worker died on it: {_death(report)}")
     try:
         result = json.loads(report.result)
         imports = tuple(name for name in result["imports"] if isinstance(name, str))
-        return VetFindings(refused=_clean(result["refused"]), imports=imports, verdicts=_verdicts(result))
+        return VetResult(refused=_clean(result["refused"]), imports=imports, verdicts=_verdicts(result))
     except _MALFORMED as error:
         raise InvalidReport(f"a refusal that cannot be read: {error}") from error
 

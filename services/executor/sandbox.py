@@ -7,9 +7,10 @@ import json
 
 from services.executor import reports
 from services.executor.guest import wire
+from services.executor.guest.vet import VetResult
 from services.executor.gvisor.container import Container
 from services.executor.policy import MAX_REPORT_BYTES
-from services.executor.reports import JobReport, VetFindings
+from services.executor.reports import JobReport
 from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Execution, Lane
 
@@ -51,7 +52,7 @@ class Sandbox:
         with contextlib.suppress(OSError):
             self._container.write(wire.frame(wire.VET))
 
-    async def vet(self, submission: Submission, *, only: bool = False) -> Execution | VetFindings:
+    async def vet(self, submission: Submission, *, only: bool = False) -> Execution | VetResult:
         """Vets the job, and runs it if it passes and `only` is false; raises SandboxDied if the sandbox fails."""
         request = {"code": submission.code, "names": submission.identifiers, "vet_only": only}
         report = await self._exchange(submission, request)
@@ -62,7 +63,7 @@ class Sandbox:
                 raise self._died(error) from error
         return self._signed(reports.execution(report, submission.names), LANE_FAST)
 
-    async def run(self, submission: Submission, vetting: VetFindings) -> Execution:
+    async def run(self, submission: Submission, vetting: VetResult) -> Execution:
         """Runs the job in its own child process; raises SandboxDied if the sandbox, not the job, is at fault."""
         evidence = sorted({side for v in vetting.verdicts for side in (v.left, v.right) if isinstance(side, str)})
         report = await self._exchange(

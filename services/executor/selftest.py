@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from services.executor.guest.vet import VetResult
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.reports import VetFindings
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.submission import Submission
@@ -57,7 +57,7 @@ async def selftest(sandbox: Sandbox, settings: SandboxSettings, *, canary: Path)
         single_use=False,
     )
     try:
-        done = await sandbox.run(job, VetFindings(refused=""))
+        done = await sandbox.run(job, VetResult(refused=""))
     except SandboxDied as error:
         raise SandboxUnavailable(f"the sandbox died in its self-test: {error}") from error
     if done.status != STATUS_OK:

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.lane import Busy
+from services.executor.lane import Busy, ShieldedTasks
+from services.executor.policy import MATH
 from services.executor.sandbox import Sandbox
-from services.executor.tasks import ShieldedTasks
 
 _log = logging.getLogger(__name__)
 
@@ -22,15 +22,12 @@ class SingleUsePool:
         boot: Callable[[str], Awaitable[Sandbox]],
         tasks: ShieldedTasks,
         *,
-        kind: str,
         spares: int,
         at_once: int,
         max_waiting: int,
     ) -> None:
         self._boot = boot
         self._tasks = tasks
-        # The kind of the spares; other kinds boot on demand.
-        self._kind = kind
         self._spares = spares
         self._places = asyncio.Semaphore(at_once)
         self._max_waiting = max_waiting
@@ -78,7 +75,8 @@ class SingleUsePool:
             self._places.release()
 
     async def _fresh(self, kind: str) -> Sandbox:
-        while self._ready and kind == self._kind:
+        # The spares have no packages; other kinds boot on demand.
+        while self._ready and kind == MATH:
             spare = self._ready.popleft()
             if spare.usable:
                 return spare
@@ -88,7 +86,7 @@ class SingleUsePool:
     async def _boot_spares(self) -> None:
         try:
             while len(self._ready) < self._spares:
-                self._ready.append(await self._boot(self._kind))
+                self._ready.append(await self._boot(MATH))
         except SandboxUnavailable as fault:
             # The next job boots its own, and fails with the reason if it cannot.
             _log.warning("no spare sandbox: %s", fault)

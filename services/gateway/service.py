@@ -89,11 +89,9 @@ class Gateway:
     async def list_runs(self, request: api.ListRunsRequest) -> api.ListRunsResponse:
         return self._runs.page(request.SerializeToString())
 
-    async def watch_runs(self, request: api.ListRunsRequest) -> AsyncGenerator[api.ListRunsResponse, None]:
+    def watch_runs(self, request: api.ListRunsRequest) -> AsyncGenerator[api.ListRunsResponse, None]:
         """Yields a page of runs at once, then whenever one of them changes."""
-        async with aclosing(self._list_feed.watch(request.SerializeToString())) as pages:
-            async for listed in pages:
-                yield listed
+        return self._list_feed.watch(request.SerializeToString())
 
     async def watch_run(self, request: api.WatchRunRequest) -> AsyncGenerator[api.RunStatus, None]:
         """Yields the status at once, then whenever it changes; ends with the run."""
@@ -135,13 +133,11 @@ class Gateway:
             ],
         )
 
-    async def tail_conversations(
+    def tail_conversations(
         self, request: api.TailConversationsRequest
     ) -> AsyncGenerator[api.FinishedConversation | Skipped, None]:
         """Yields conversations as they finish; a slow reader gets the number of those it missed."""
-        async with aclosing(self._tails.follow(self._known(request.run).id)) as tail:
-            async for finished in tail:
-                yield finished
+        return self._tails.follow(self._known(request.run).id)
 
     async def list_dead_letters(self, request: api.ListDeadLettersRequest) -> api.ListDeadLettersResponse:
         async with _answered():

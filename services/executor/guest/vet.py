@@ -39,13 +39,14 @@ _OTHER_BUILTINS = frozenset(dir(python)) - BUILTINS
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VetResult:
+    # Why the fast lane must refuse the snippet; None if it need not.
     refused: str | None
-    imports: tuple[str, ...]
-    verdicts: tuple[Verdict, ...]
+    imports: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
 
 
 def vet(tree: ast.Module) -> VetResult:
-    """Returns why the fast lane must refuse the snippet (None if it need not), its imports and its verdicts."""
+    """Returns what the scan finds, without the verdicts if a star import may have bound any name."""
     scan = _Scan(tree.body)
     nodes = sum(scan.read(place) for place in range(len(tree.body)))
     return VetResult(

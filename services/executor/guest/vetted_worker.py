@@ -26,7 +26,7 @@ HOST_GONE = 3
 # The current job's number and start time. The zygote, which does not see the traffic, reads them if the worker dies.
 IN_HAND = struct.Struct(">Qd")
 IDLE = IN_HAND.pack(0, 0.0)
-_UNREADABLE = VetResult(refused="the code cannot be parsed", imports=(), verdicts=())
+_UNREADABLE = VetResult(refused="the code cannot be parsed")
 
 
 class _Output:

@@ -8,7 +8,7 @@ LENGTH = struct.Struct(">I")
 JOB = struct.Struct(">QdQI")
 # The job's number, how it ended, exit code, killing signal, whether the sandbox is spent, seconds, and the size of
 # stdout. The stdout and the job's own result follow.
-REPORT = struct.Struct(">QBiiBdI")
+REPORT = struct.Struct(">QBii?dI")
 ENDED, TIMED_OUT, FLOODED, REFUSED, DIED = range(5)
 
 READY = b"ready"

@@ -18,6 +18,7 @@ from services.executor.policy import ENVIRONMENT, EXTENSIONS, KINDS, LIMITS, ZYG
 _GUEST = Path(__file__).parents[1] / "guest"
 _GUEST_HOME = "/soliloquy"
 _ROOT, _HIDDEN = "rootfs", "hidden"
+_PYTHON, _STDLIB = Path(sys.executable).resolve(), Path(sysconfig.get_path("stdlib"))
 _START = """
 import sys
 sys.path += {places}
@@ -35,11 +36,10 @@ _CAPABILITIES = ["CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_DAC_OVERRIDE", "CA
 def lay_out(home: Path) -> None:
     """Builds the root that all bundles share, since no sandbox can write to it."""
     root = home / _ROOT
-    stdlib = _stdlib()
-    for folder in (home / _HIDDEN, root / "proc", root / "tmp", root / "dev", root / "sys", _inside(root, stdlib)):
+    for folder in (home / _HIDDEN, root / "proc", root / "tmp", root / "dev", root / "sys", _inside(root, _STDLIB)):
         folder.mkdir(parents=True)
-    libraries = _libraries(_executable(), stdlib)
-    for file in (_executable(), *libraries):
+    libraries = _libraries()
+    for file in (_PYTHON, *libraries):
         _copy(file, _inside(root, file))
     _link_libraries(root, libraries)
     for file in _GUEST.glob("*.py"):
@@ -50,7 +50,6 @@ def lay_out(home: Path) -> None:
 
 def config(home: Path, kind: str, limits: dict[str, Any]) -> str:
     """Returns a `config.json`; raises SandboxUnavailable if a package of the kind is not installed."""
-    stdlib = _stdlib()
     packages = _packages(kind)
     place = f"{_GUEST_HOME}/{kind}"
     sets = ("bounding", "effective", "permitted", "inheritable", "ambient")
@@ -59,7 +58,7 @@ def config(home: Path, kind: str, limits: dict[str, Any]) -> str:
         "hostname": "sandbox",
         "root": {"path": str(home / _ROOT), "readonly": True},
         "process": {
-            "args": [str(_executable()), *_FLAGS, "-c", _START.format(places=[_GUEST_HOME, place], uid=ZYGOTE_UID)],
+            "args": [str(_PYTHON), *_FLAGS, "-c", _START.format(places=[_GUEST_HOME, place], uid=ZYGOTE_UID)],
             "env": [*ENVIRONMENT, *KINDS[kind].environment],
             "cwd": "/tmp",
             # gVisor has no ambient capabilities: any other user would start without capabilities.
@@ -75,21 +74,13 @@ def config(home: Path, kind: str, limits: dict[str, Any]) -> str:
                 "source": "tmpfs",
                 "options": ["nodev", "nosuid", "noexec", f"size={LIMITS['scratch_bytes']}", "mode=1777"],
             },
-            _bind(stdlib, stdlib),
-            *[_bind(home / _HIDDEN, folder) for folder in [stdlib / "site-packages"] if folder.is_dir()],
+            _bind(_STDLIB, _STDLIB),
+            *[_bind(home / _HIDDEN, folder) for folder in [_STDLIB / "site-packages"] if folder.is_dir()],
             *[_bind(folder, Path(place, folder.name)) for folder in packages],
         ],
         "linux": {"namespaces": [{"type": name} for name in ("pid", "network", "ipc", "uts", "mount")], **limits},
     }
     return json.dumps(oci)
-
-
-def _executable() -> Path:
-    return Path(sys.executable).resolve()
-
-
-def _stdlib() -> Path:
-    return Path(sysconfig.get_path("stdlib"))
 
 
 def _package(name: str) -> list[Path]:
@@ -101,23 +92,23 @@ def _package(name: str) -> list[Path]:
     return [place for place in (folder, folder.with_name(f"{name}.libs")) if place.is_dir()]
 
 
-def _libraries(executable: Path, stdlib: Path) -> list[Path]:
+def _libraries() -> list[Path]:
     """Returns the shared libraries and the loader, by the paths at which the loader looks for them."""
-    dynload = stdlib / "lib-dynload"
+    dynload = _STDLIB / "lib-dynload"
     packages = {folder for kind in KINDS.values() for name in kind.packages for folder in _package(name)}
     modules = {dynload: [file for name in EXTENSIONS for file in dynload.glob(f"{name}.*.so")]}
     modules |= {folder: [file for file in folder.rglob("*.so") if "tests" not in file.parts] for folder in packages}
-    found = {library for folder, files in modules.items() for library in _needed(executable, folder, files)}
+    found = {library for folder, files in modules.items() for library in _needed(folder, files)}
     return sorted(library for library in found if packages.isdisjoint(library.parents))
 
 
-def _needed(executable: Path, folder: Path, modules: list[Path]) -> Iterator[Path]:
+def _needed(folder: Path, modules: list[Path]) -> Iterator[Path]:
     """Yields the libraries that the loader loads with these modules; ldd would start the loader twice for each."""
     # Relative paths, because the loader splits the list at spaces.
     named = ":".join(f"./{file.relative_to(folder)}" for file in modules)
     environment = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1", "LD_PRELOAD": named}
     trace = subprocess.run(
-        [executable], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+        [_PYTHON], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     )
     for path in re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x", trace.stdout, re.MULTILINE):
         yield Path(os.path.normpath(path))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from services.gateway import metrics
 from services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
-from services.gateway.access.roles import ROLE_OF, Role, allowed, is_steering
+from services.gateway.access.roles import ROLE_OF, allowed, is_steering
 from services.gateway.access.tokens import Token, TokenFile
 from services.gateway.refusals import Code, Refusal
 
@@ -34,14 +34,8 @@ class Credentials:
     certificate: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Caller:
-    name: str
-    role: Role
-
-
 # Every caller on this machine, where no token is required.
-ANYONE = Caller(name="", role="operator")
+ANYONE = Token(name="", role="operator")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -74,14 +68,15 @@ class Access:
     def requires_token(self) -> bool:
         return self._tokens is not None
 
-    def caller(self, credentials: Credentials) -> Caller | None:
+    def caller(self, credentials: Credentials) -> Token | None:
         """Returns None for unknown credentials."""
         if self._tokens is None:
             return ANYONE
-        token = self._token(self._tokens, credentials)
-        return Caller(name=token.name, role=token.role) if token else None
+        if credentials.token:
+            return self._tokens.with_token(credentials.token)
+        return self._tokens.with_name(credentials.certificate) if credentials.certificate else None
 
-    def authenticate(self, credentials: Credentials) -> Caller:
+    def authenticate(self, credentials: Credentials) -> Token:
         """Returns the caller; raises Refusal for unknown credentials."""
         if caller := self.caller(credentials):
             return caller
@@ -125,12 +120,7 @@ class Access:
         if self.caller(credentials) is None:
             raise Refusal(Code.UNAUTHENTICATED, "this token was revoked: ask the gateway's operator for another")
 
-    def _token(self, tokens: TokenFile, credentials: Credentials) -> Token | None:
-        if credentials.token:
-            return tokens.with_token(credentials.token)
-        return tokens.with_name(credentials.certificate) if credentials.certificate else None
-
-    def _permit(self, caller: Caller, action: str, who: str) -> None:
+    def _permit(self, caller: Token, action: str, who: str) -> None:
         counted = caller.name or rate_key(who)
         _take(self._calls, counted, "calls")
         if not allowed(caller.role, action):

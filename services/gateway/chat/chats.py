@@ -3,15 +3,15 @@
 import asyncio
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from services.gateway.access.access import CALLER
 from services.gateway.chat import progress
-from services.gateway.chat.expiring import ExpiringCache
 from services.gateway.chat.messages import ChatFinished, ChatMessage, ChatProblem, ChatState, StartChat
 from services.gateway.chat.progress import ProgressEvent, progress_of
 from services.gateway.chat.settings import ChatSettings
@@ -33,6 +33,7 @@ _PROMPT_DIGITS = 8
 _STOP_SECONDS = 1.0
 LEFT = "left: the person who was the student went before it was over"
 
+T = TypeVar("T")
 Publish = Callable[[Sequence[Event]], Awaitable[None]]
 
 
@@ -42,6 +43,34 @@ class ProblemSource(Protocol):
     def bank_problem(self, bank: str, seed: int) -> Problem: ...
 
     def own_problem(self, question: str, solution: str) -> Problem: ...
+
+
+class ExpiringCache(Generic[T]):
+    """Forgets entries that nobody has written for a while."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._entries: OrderedDict[str, tuple[T, asyncio.TimerHandle]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def put(self, key: str, value: T) -> None:
+        """Restarts the entry's time."""
+        self.drop(key)
+        timer = asyncio.get_running_loop().call_later(self._seconds, self.drop, key)
+        self._entries[key] = (value, timer)
+
+    def get(self, key: str) -> T | None:
+        entry = self._entries.get(key)
+        return entry[0] if entry else None
+
+    def drop(self, key: str) -> None:
+        if entry := self._entries.pop(key, None):
+            entry[1].cancel()
+
+    def drop_oldest(self) -> None:
+        self.drop(next(iter(self._entries)))
 
 
 @dataclass(kw_only=True, slots=True)

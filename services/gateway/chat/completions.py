@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from services.gateway.access.access import CALLER
-from services.gateway.chat.chats import ProblemSource, conversation_about
-from services.gateway.chat.expiring import ExpiringCache
+from services.gateway.chat.chats import ExpiringCache, ProblemSource, conversation_about
 from services.gateway.chat.progress import REPLY_AGAIN, Report, progress_of
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.texts import clean_text

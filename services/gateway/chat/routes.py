@@ -19,9 +19,6 @@ from soliloquy.runtime.completions import CommonChatRequest
 
 # Texts are bounded in characters, and JSON writes a character in at most twelve bytes.
 _MOST_BYTES = 256 * 1024
-_SAY_SUMMARY = """\
-Send a message. Server-sent events show the answer: `deciding`, `calculation`, `code`, `output`, `reply` with a
-`delta`, `reply_again` where the shown part is taken back, and finally `done` or `error`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,49 +29,27 @@ class ChatRoutes:
     def all(self) -> tuple[HttpRoute, ...]:
         chat, events = "/v1/chats/{id}", str(Stream.media_type)
         return (
-            HttpRoute(
-                "POST",
-                "/v1/chats",
-                "StartChat",
-                "Start a conversation in which you are the student.",
-                self._start,
-                body=StartChat,
-                answer=ChatState,
-                statuses=(201,),
-            ),
-            HttpRoute("GET", chat, "GetChat", "The messages so far.", self._show, answer=ChatState),
-            HttpRoute("POST", f"{chat}/messages", "Say", _SAY_SUMMARY, self._say, body=Say, media=events),
-            HttpRoute(
-                "POST",
-                f"{chat}/finish",
-                "FinishChat",
-                "End it: kept as data if you agree, forgotten otherwise.",
-                self._finish,
-                body=FinishChat,
-                answer=ChatFinished,
-            ),
-            HttpRoute(
-                "GET", "/v1/models", "ListModels", "The recipes that tutor, as OpenAI lists models.", self._models
-            ),
-            HttpRoute(
-                "POST",
-                "/v1/chat/completions",
-                "Complete",
-                "The tutor's next reply, as OpenAI answers chats.",
-                self._complete,
-                body=CommonChatRequest,
-            ),
+            HttpRoute("POST", "/v1/chats", "StartChat", self._start, StartChat, ChatState, statuses=(201,)),
+            HttpRoute("GET", chat, "GetChat", self._show, answer=ChatState),
+            HttpRoute("POST", f"{chat}/messages", "Say", self._say, Say, media=events),
+            HttpRoute("POST", f"{chat}/finish", "FinishChat", self._finish, FinishChat, ChatFinished),
+            HttpRoute("GET", "/v1/models", "ListModels", self._models),
+            HttpRoute("POST", "/v1/chat/completions", "Complete", self._complete, CommonChatRequest),
         )
 
     async def _start(self, context: RequestContext) -> ChatState:
+        """Start a conversation in which you are the student."""
         request = parse_body(StartChat, await context.body(_MOST_BYTES))
         context.audit.target = request.recipe[:80]
         return await self.chats.start(request)
 
     async def _show(self, context: RequestContext) -> ChatState:
+        """The messages so far."""
         return self.chats.show(context.path_parameter("id"))
 
     async def _say(self, context: RequestContext) -> Response:
+        """Send a message. Server-sent events show the answer: `deciding`, `calculation`, `code`, `output`, `reply`
+        with a `delta`, `reply_again` where the shown part is taken back, and finally `done` or `error`."""
         message = parse_body(Say, await context.body(_MOST_BYTES))
         return await context.stream(self._events(context.path_parameter("id"), message.text))
 
@@ -84,14 +59,17 @@ class ChatRoutes:
                 yield event(step.event, step.data)
 
     async def _finish(self, context: RequestContext) -> ChatFinished:
+        """End it: kept as data if you agree, forgotten otherwise."""
         request = parse_body(FinishChat, await context.body(_MOST_BYTES))
         return await self.chats.finish(context.path_parameter("id"), keep=request.keep)
 
     async def _models(self, _: RequestContext) -> dict[str, Any]:
+        """The recipes that tutor, as OpenAI lists models."""
         # Some recipes are slow to load.
         return await asyncio.to_thread(list_models)
 
     async def _complete(self, context: RequestContext) -> Response:
+        """The tutor's next reply, as OpenAI answers chats."""
         try:
             request = parse_request(await context.body())
             context.audit.target = request.model[:80]

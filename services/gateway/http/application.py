@@ -70,7 +70,7 @@ def application(
         *SESSION,
         *more,
     )
-    page = HttpRoute("GET", "/", "", "The console.", _show_page, media="text/html")
+    page = HttpRoute("GET", "/", "", _show_page, media="text/html")
     served = Starlette(
         routes=[
             *dispatcher.starlette_routes([*offered, openapi_route(offered), page]),
@@ -99,6 +99,7 @@ class _Files(StaticFiles):
 
 
 async def _show_page(context: RequestContext) -> Response:
+    """The console."""
     return await _Files(directory=CONSOLE).get_response("index.html", context.request.scope)
 
 

@@ -46,10 +46,10 @@ class Choices:
 
 def choices(gateway: Gateway, models: Models) -> HttpRoute:
     async def list_choices(_: RequestContext) -> Choices:
+        """What somebody who starts a run or a chat may choose from."""
         return await asyncio.to_thread(_choices, gateway, models)
 
-    summary = "What somebody who starts a run or a chat may choose from."
-    return HttpRoute("GET", "/v1/choices", "GetChoices", summary, list_choices, answer=Choices)
+    return HttpRoute("GET", "/v1/choices", "GetChoices", list_choices, answer=Choices)
 
 
 def _choices(gateway: Gateway, models: Models) -> Choices:

@@ -47,10 +47,12 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[HttpRoute, HttpRoute]
             raise Refusal(Code.UNAVAILABLE, f"the files of run {run} cannot be read ({error})") from error
 
     async def list_files(context: RequestContext) -> Files:
+        """The files of a run's dataset; none where the gateway does not see it."""
         _, listing = await find(context)
         return Files(files=listing)
 
     async def download(context: RequestContext) -> Response:
+        """One file of a run's dataset."""
         place, listing = await find(context)
         name = context.path_parameter("name")
         file = next((file for file in listing if file.name == name), None)
@@ -67,22 +69,8 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[HttpRoute, HttpRoute]
         return StreamingResponse(_content(place, file), headers=headers, media_type="application/octet-stream")
 
     return (
-        HttpRoute(
-            "GET",
-            "/v1/runs/{run}/files",
-            "ListFiles",
-            "The files of a run's dataset; none where the gateway does not see it.",
-            list_files,
-            answer=Files,
-        ),
-        HttpRoute(
-            "GET",
-            "/v1/runs/{run}/files/{name:path}",
-            "GetFile",
-            "One file of a run's dataset.",
-            download,
-            media="application/octet-stream",
-        ),
+        HttpRoute("GET", "/v1/runs/{run}/files", "ListFiles", list_files, answer=Files),
+        HttpRoute("GET", "/v1/runs/{run}/files/{name:path}", "GetFile", download, media="application/octet-stream"),
     )
 
 

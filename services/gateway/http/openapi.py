@@ -1,5 +1,6 @@
 """The OpenAPI document, generated from the routes and the contract."""
 
+import inspect
 import re
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -56,20 +57,22 @@ def openapi_route(routes: Iterable[HttpRoute]) -> HttpRoute:
     }
 
     async def show(_: RequestContext) -> Schema:
+        """This document."""
         return document
 
-    return HttpRoute("GET", PATH, "", "This document.", show)
+    return HttpRoute("GET", PATH, "", show)
 
 
 def _operation(route: HttpRoute, schemas: Schemas) -> Schema:
     codes = (*_ANY_CODES, *_POST_CODES) if route.method == "POST" else _ANY_CODES
     statuses = {code.http_status for code in codes} | ({REQUEST_TIMEOUT} if route.method == "POST" else set())
+    summary = inspect.getdoc(route.handler) if route.summary is None else route.summary
     refusals = {str(status): _response("Refused.", {"$ref": "#/components/schemas/Error"}) for status in statuses}
     return {
         # A route without an action is named after its method and path.
         "operationId": route.action
         or route.method.capitalize() + "".join(map(str.capitalize, _WORD.findall(route.path))),
-        **({"summary": route.summary} if route.summary else {}),
+        **({"summary": summary} if summary else {}),
         **({"description": f"Requires the role {ROLE_OF[route.action]}."} if route.action else {}),
         "security": [{"token": []}, {"session": []}, {}] if route.action else [{}],
         "parameters": _parameters(route, schemas),

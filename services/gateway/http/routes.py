@@ -49,7 +49,6 @@ class HttpRoute:
     path: str
     # Its name in `roles.toml`; empty for a route that is open to everybody.
     action: str
-    summary: str
     # Returns a response, or the content of one in JSON.
     handler: Callable[[RequestContext], Awaitable[Any]]
     # Types that pydantic makes schemas of, or descriptors; None for no body and for an undescribed answer.
@@ -62,3 +61,5 @@ class HttpRoute:
     event: str = ""
     # The statuses of its answers; content in JSON is sent with the first.
     statuses: tuple[int, ...] = (200,)
+    # What it is for; None takes the docstring of the handler.
+    summary: str | None = None

@@ -54,7 +54,6 @@ class RunRoutes:
                 method,
                 path,
                 name,
-                comments().get(f"RunService.{name}", ""),
                 partial(self._call, rpc, event_name),
                 body=rpc.input_type if method == "POST" and "{" not in path else None,
                 answer=rpc.output_type,
@@ -62,23 +61,14 @@ class RunRoutes:
                 media=str(Stream.media_type) if event_name else "application/json",
                 event=event_name,
                 statuses=(201, 200) if name == "StartRun" else (200,),
+                summary=comments().get(f"RunService.{name}", ""),
             )
+        watched, events = Pipeline.DESCRIPTOR, str(Stream.media_type)
         yield HttpRoute(
-            "GET",
-            "/v1/pipeline/watch",
-            "WatchPipeline",
-            "What waits where, once a second.",
-            self._watch_pipeline,
-            answer=Pipeline.DESCRIPTOR,
-            media=str(Stream.media_type),
+            "GET", "/v1/pipeline/watch", "WatchPipeline", self._watch_pipeline, answer=watched, media=events
         )
-        yield HttpRoute(
-            "GET",
-            "/v1/runs/{run}/conversations/{conversation}/view",
-            "ViewConversation",
-            "A finished conversation as the console draws it.",
-            self._show_view,
-        )
+        view = "/v1/runs/{run}/conversations/{conversation}/view"
+        yield HttpRoute("GET", view, "ViewConversation", self._show_view)
 
     async def _call(self, rpc: MethodDescriptor, event_name: str, context: RequestContext) -> Response:
         request, is_post = context.request, context.request.method == "POST"
@@ -96,6 +86,7 @@ class RunRoutes:
         return json_response(await call(message), 201 if is_new else 200)
 
     async def _watch_pipeline(self, context: RequestContext) -> Response:
+        """What waits where, once a second."""
         return await context.stream(self._events("pipeline", self._gateway.watch_pipeline()))
 
     async def _events(self, name: str, messages: Any) -> AsyncIterator[bytes]:
@@ -108,6 +99,7 @@ class RunRoutes:
         yield event("end", {})
 
     async def _show_view(self, context: RequestContext) -> dict[str, Any]:
+        """A finished conversation as the console draws it."""
         run, conversation_id = context.path_parameter("run"), context.path_parameter("conversation")
         request = GetConversationRequest(run=run, conversation=conversation_id)
         return await asyncio.to_thread(_view, await self._gateway.get_conversation(request))

@@ -40,10 +40,12 @@ def token_of(request: Request) -> str:
 
 
 async def show_session(context: RequestContext) -> Session:
+    """Who is signed in."""
     return _session(context, context.credentials)
 
 
 async def sign_in(context: RequestContext) -> Response:
+    """Sign in with a token: the answer sets a cookie."""
     body = await context.body(_MOST_BYTES)
     token = body.get("token")
     if not isinstance(token, str) or not token or body.keys() != {"token"}:
@@ -65,6 +67,7 @@ async def sign_in(context: RequestContext) -> Response:
 
 
 async def sign_out(context: RequestContext) -> Response:
+    """Sign out."""
     response = json_response({})
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response
@@ -78,15 +81,7 @@ def _session(context: RequestContext, credentials: Credentials) -> Session:
 
 
 ROUTES = (
-    HttpRoute("GET", "/v1/session", "", "Who is signed in.", show_session, answer=Session),
-    HttpRoute(
-        "POST",
-        "/v1/session",
-        "",
-        "Sign in with a token: the answer sets a cookie.",
-        sign_in,
-        body=SignIn,
-        answer=Session,
-    ),
-    HttpRoute("DELETE", "/v1/session", "", "Sign out.", sign_out),
+    HttpRoute("GET", "/v1/session", "", show_session, answer=Session),
+    HttpRoute("POST", "/v1/session", "", sign_in, body=SignIn, answer=Session),
+    HttpRoute("DELETE", "/v1/session", "", sign_out),
 )

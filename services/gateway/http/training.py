@@ -56,6 +56,7 @@ def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
     """`adapters` is a registry's folder or store, `evaluations` a folder of evaluations; either may be None."""
 
     async def show_training(_: RequestContext) -> Training:
+        """Trained adapters, and evaluations."""
         try:
             return await asyncio.to_thread(_training, adapters, evaluations)
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -64,8 +65,7 @@ def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
                 f"adapters or evaluations cannot be read ({error}): check --adapters and --evaluations",
             ) from error
 
-    summary = "Trained adapters, and evaluations."
-    return HttpRoute("GET", "/v1/training", "GetTraining", summary, show_training, answer=Training)
+    return HttpRoute("GET", "/v1/training", "GetTraining", show_training, answer=Training)
 
 
 def _training(adapters: str | None, evaluations: Path | None) -> Training:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from services.executor.guest.vet import VetResult
 from services.executor.launcher import SandboxLauncher, open_launcher
 from services.executor.policy import MATH
-from services.executor.reports import VetFindings
 from services.executor.sandbox import Sandbox
 from services.executor.settings import SandboxSettings
 from services.executor.submission import Submission
@@ -45,7 +45,7 @@ async def booted(site: SandboxLauncher, kind: str = MATH) -> AsyncIterator[Sandb
 
 async def run(sandbox: Sandbox, code: str, *names: str) -> Execution:
     job = Submission.from_job(Job(code=code, result_variables=names), SandboxSettings(wall_seconds=_WALL_SECONDS))
-    return await sandbox.run(job, VetFindings(refused=""))
+    return await sandbox.run(job, VetResult(refused=""))
 
 
 async def assert_sound(sandbox: Sandbox, kind: str = MATH) -> None:
