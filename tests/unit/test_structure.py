@@ -160,7 +160,7 @@ def test_every_service_has_the_same_anatomy() -> None:
 # A forked process inherits its parent's counters and exports none of its own: nothing that has a /metrics may fork.
 FORKS = {
     "services/executor/guest/zygote.py",  # in the sandbox, where none of our metrics are
-    "services/executor/selftest.py",  # where it must be refused
+    "services/executor/launcher.py",  # in its self-test, where it must be refused
 }
 
 

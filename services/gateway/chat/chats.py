@@ -12,10 +12,9 @@ from typing import Generic, Protocol, TypeVar
 
 from services.gateway.access.access import CALLER
 from services.gateway.chat import progress
-from services.gateway.chat.messages import ChatFinished, ChatMessage, ChatProblem, ChatState, StartChat
+from services.gateway.chat.messages import ChatFinished, ChatMessage, ChatProblem, ChatState, StartChat, clean_text
 from services.gateway.chat.progress import ProgressEvent, progress_of
 from services.gateway.chat.settings import ChatSettings
-from services.gateway.chat.texts import clean_text
 from services.gateway.chat.tutor import ChatTutor, person_in
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.recipe import find

@@ -1,11 +1,17 @@
-"""The bodies of a chat's requests and answers."""
+"""The bodies of a chat's requests and answers, and what a person's text in them may hold."""
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from services.gateway.refusals import Code, Refusal
+
+_ALLOWED = "\n\t"
+# Tags divide prompts: a tag in a person's text must not end a part of one.
+_TAG = re.compile(r"<(/?[A-Za-z_]\w*(?:\s+\w+\s*=\s*\"[^\"<>]*\")*\s*/?)>")
 
 
 class _Body(BaseModel):
@@ -69,3 +75,18 @@ def parse_body(kind: type[B], body: Any) -> B:
         problem = error.errors(include_url=False)[0]
         place = ".".join(map(str, problem["loc"]))
         raise Refusal(Code.INVALID, f"{place or 'the body'}: {problem['msg']}: see GET /openapi.json") from error
+
+
+def clean_text(what: str, text: str, most: int) -> str:
+    """Drops control characters and defuses tags; raises a Refusal for an empty or long text."""
+    if len(text) > most:
+        raise Refusal(Code.TOO_LARGE, f"{what} has {len(text)} characters: send at most {most}")
+    cleaned = "".join(character for character in text if character in _ALLOWED or not _is_control(character)).strip()
+    if not cleaned:
+        raise Refusal(Code.INVALID, f"{what} is empty")
+    return _TAG.sub(r"‹\1›", cleaned)
+
+
+def _is_control(character: str) -> bool:
+    """Counts direction marks, surrogates and unassigned characters too."""
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Cn") and character != "\u200d"

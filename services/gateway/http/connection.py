@@ -1,7 +1,6 @@
 """Extends uvicorn's connections: exposes the client certificate, and bounds the wait for a request."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.types import Scope
@@ -14,27 +13,18 @@ HEAD_SECONDS = 10.0
 # Each watcher holds one; of the usual limit of 1,024 open files, some are left for Kafka.
 MAX_CONNECTIONS = 800
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-_KEY = "connection"
+_KEY = "transport"
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
-    transport: asyncio.Transport
-
-    @property
-    def certificate(self) -> str:
-        """The common name of the caller's certificate; empty without one."""
-        tls = self.transport.get_extra_info("ssl_object")
-        return common_name(tls.getpeercert()) if tls else ""
-
-    def abort(self) -> None:
-        """Closes at once; unsent data is lost."""
-        self.transport.abort()
+def certificate_of(scope: Scope) -> str:
+    """The common name of the caller's certificate; empty without one."""
+    tls = scope["state"][_KEY].get_extra_info("ssl_object")
+    return common_name(tls.getpeercert()) if tls else ""
 
 
-def connection_of(scope: Scope) -> Connection:
-    connection: Connection = scope["state"][_KEY]
-    return connection
+def abort(scope: Scope) -> None:
+    """Closes the connection at once; unsent data is lost."""
+    scope["state"][_KEY].abort()
 
 
 class Protocol(H11Protocol):
@@ -48,7 +38,7 @@ class Protocol(H11Protocol):
             # Refuses only the new connection.
             transport.write(_FULL)
             transport.close()
-        self.app_state = {**self.app_state, _KEY: Connection(transport)}
+        self.app_state = {**self.app_state, _KEY: transport}
         self._start_timeout()
 
     def data_received(self, data: bytes) -> None:

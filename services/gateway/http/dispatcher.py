@@ -12,7 +12,7 @@ from starlette.routing import Route as StarletteRoute
 
 from services.gateway.access.access import Access, AuditRecord, Credentials
 from services.gateway.access.loopback import names_loopback, same_origin
-from services.gateway.http.connection import connection_of
+from services.gateway.http.connection import certificate_of
 from services.gateway.http.responses import error_response, json_response, not_offered
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.http.session import token_of
@@ -83,5 +83,5 @@ def _credentials(request: Request) -> Credentials:
     return Credentials(
         address=request.client.host if request.client else "",
         token=token_of(request),
-        certificate=connection_of(request.scope).certificate,
+        certificate=certificate_of(request.scope),
     )

@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from services.gateway.access.access import target_of
 from services.gateway.grpc_server import SERVICE, method_name
+from services.gateway.http.openapi import comments
 from services.gateway.http.parsing import parse_message
 from services.gateway.http.responses import CachedEncoder, json_response
 from services.gateway.http.routes import HttpRoute, Method, RequestContext
-from services.gateway.http.schemas import comments
 from services.gateway.http.streams import Stream, encoded_event, event
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway

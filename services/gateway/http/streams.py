@@ -1,7 +1,6 @@
 """Server-sent events: the items of an iterator, and heartbeats between them."""
 
 import asyncio
-import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from services.gateway.http.connection import connection_of
+from services.gateway.http.connection import abort
 from services.gateway.http.responses import error_response, to_json
 
 HEARTBEAT_SECONDS = 15.0
@@ -39,9 +38,9 @@ class Stream(Response):
         self,
         source: AsyncIterator[bytes],
         stopping: asyncio.Event,
-        still_admitted: Callable[[], None] = lambda: None,
+        still_admitted: Callable[[], None],
         *,
-        greeting: bytes = GREETING,
+        greeting: bytes,
     ) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
@@ -71,9 +70,12 @@ class Stream(Response):
                     await _send(send, stalled, piece)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except TimeoutError:
-            connection_of(scope).abort()
+            abort(scope)
         finally:
-            await _cancel({*ending, self._next})
+            tasks = (*ending, self._next)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             if aclose := getattr(self._source, "aclose", None):
                 await aclose()
 
@@ -106,11 +108,3 @@ async def _send(send: Send, stalled: asyncio.Timeout, piece: bytes) -> None:
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _cancel(tasks: set[asyncio.Future[Any]]) -> None:
-    for task in tasks:
-        task.cancel()
-    for task in tasks:
-        with contextlib.suppress(asyncio.CancelledError, StopAsyncIteration, Exception):
-            await task

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.launcher import open_launcher
+from services.executor.launcher import open_launcher, selftest
 from services.executor.pool import SandboxPool
-from services.executor.selftest import selftest
 from services.executor.settings import SandboxSettings
 from tests.integration.executor.support import Runsc, job, needs_runsc, runsc_pids
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.gateway.chat.texts import clean_text
+from services.gateway.chat.messages import clean_text
 from services.gateway.refusals import Code, Refusal
 
 
