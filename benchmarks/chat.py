@@ -26,7 +26,7 @@ from services.executor.server import SandboxServer
 from services.gateway.access.access import Access
 from services.gateway.access.rate import RATE_LIMITS
 from services.gateway.app import serving
-from services.gateway.chat.settings import ChatSettings
+from services.gateway.chat.chats import ChatSettings
 from services.gateway.chat.tutor import person_in
 from services.gateway.http.application import application
 from services.gateway.service import Gateway

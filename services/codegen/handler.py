@@ -7,5 +7,4 @@ from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed
 
 
 async def write(event: CalculationNeeded | CodeFailed, model: Model) -> Outcome:
-    recipe = find(event.conversation.run.recipe)
-    return await play(event, recipe.codegen, role="codegen", model=model)
+    return await play(event, find(event.conversation.run.recipe).codegen, role="codegen", model=model)

@@ -106,6 +106,6 @@ class Sandbox:
 
     def _signed(self, done: Execution, lane: Lane) -> Execution:
         done.lane = lane
-        done.isolation = self._container.isolation
-        done.runsc_version = self._container.runsc_version
+        done.isolation = self._container.spec.isolation
+        done.runsc_version = self._container.spec.runsc_version
         return done

@@ -26,14 +26,18 @@ REST = 10
 FRESH_SECONDS = 1.0
 
 
-class DeadLetterTable:
+class PipelineState:
+    """The dead letters, and the backlog of each stage."""
+
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.counts: Mapping[str, int] = {}
-        self.all: Sequence[DeadLetter] = ()
+        self.letters: Sequence[DeadLetter] = ()
         # For each run, the ordinals of its dead problems.
         self.ordinals: Mapping[str, set[int]] = {}
         self._rests_until = 0.0
+        self._lock = asyncio.Lock()
+        self._snapshot = Pipeline()
 
     async def refresh(self, *, at_once: bool = False) -> None:
         """Reads the letters again if their counts have changed; raises Unanswered."""
@@ -49,32 +53,24 @@ class DeadLetterTable:
                 rows.append(row)
                 if ordinal is not None:
                     ordinals[row.run].add(ordinal)
-        self.counts, self.all, self.ordinals = counts, rows, ordinals
+        self.counts, self.letters, self.ordinals = counts, rows, ordinals
         self._rests_until = time.monotonic() + REST * (time.monotonic() - started)
 
-
-class PipelineSnapshots:
-    def __init__(self, transport: Transport, dead_letters: DeadLetterTable) -> None:
-        self._transport = transport
-        self._dead_letters = dead_letters
-        self._lock = asyncio.Lock()
-        self._latest = Pipeline()
-
-    async def latest(self) -> Pipeline:
+    async def snapshot(self) -> Pipeline:
         """Takes a snapshot at most once a second, however many callers ask; raises Unanswered."""
         async with self._lock:
-            if time.time() - self._latest.at >= FRESH_SECONDS:
+            if time.time() - self._snapshot.at >= FRESH_SECONDS:
                 backlog = await self._transport.backlog()
-                await self._dead_letters.refresh()
-                self._latest = Pipeline(
+                await self.refresh()
+                self._snapshot = Pipeline(
                     stages=[
                         Stage(service=one.group, topic=one.topic, events=one.events, oldest_seconds=one.oldest_seconds)
                         for one in sorted(backlog, key=lambda one: (one.group, one.topic))
                     ],
-                    dead_letters={origin(topic): number for topic, number in self._dead_letters.counts.items()},
+                    dead_letters={origin(topic): number for topic, number in self.counts.items()},
                     at=time.time(),
                 )
-            return self._latest
+            return self._snapshot
 
 
 def _row(event: Event) -> tuple[DeadLetter, int | None]:

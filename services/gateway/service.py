@@ -11,7 +11,7 @@ from services.gateway import metrics
 from services.gateway.conversations import read_conversation
 from services.gateway.index import Index
 from services.gateway.paging import page
-from services.gateway.pipeline import DeadLetterTable, PipelineSnapshots
+from services.gateway.pipeline import PipelineState
 from services.gateway.planning import Offered, Planning
 from services.gateway.refusals import Code, Refusal
 from services.gateway.runs import OVER, KnownRun, Runs, state_name, turned
@@ -42,8 +42,7 @@ class Gateway:
         self._planning = planning
         self._runs = Runs(settings.models)
         self._index = Index()
-        self._dead_letters = DeadLetterTable(transport)
-        self._pipeline = PipelineSnapshots(transport, self._dead_letters)
+        self._pipeline = PipelineState(transport)
         self._datasets = settings.datasets
         self._topics = TopicFollower(transport, self._receive)
         self._run_feed = LatestFeed(self._runs.status)
@@ -142,13 +141,13 @@ class Gateway:
     async def list_dead_letters(self, request: api.ListDeadLettersRequest) -> api.ListDeadLettersResponse:
         async with _answered():
             await self._refresh()
-        chosen = [letter for letter in self._dead_letters.all if request.run in (letter.run, "")]
+        chosen = [letter for letter in self._pipeline.letters if request.run in (letter.run, "")]
         rows, token = page(chosen, _made, request.page_size, request.page_token)
         return api.ListDeadLettersResponse(letters=rows, next_page_token=token)
 
     async def replay_dead_letter(self, request: api.ReplayDeadLetterRequest) -> api.ReplayDeadLetterResponse:
         """Tries a letter again; a run that ended without it is resumed."""
-        letter = next((letter for letter in self._dead_letters.all if letter.id == request.id), None)
+        letter = next((letter for letter in self._pipeline.letters if letter.id == request.id), None)
         async with _answered():
             try:
                 await dead_letters.replay(self._transport, [request.id])
@@ -163,7 +162,7 @@ class Gateway:
 
     async def get_pipeline(self, request: api.GetPipelineRequest) -> api.Pipeline:
         async with _answered():
-            return await self._pipeline.latest()
+            return await self._pipeline.snapshot()
 
     async def watch_pipeline(self) -> AsyncGenerator[api.Pipeline, None]:
         """Yields a snapshot once a second."""
@@ -228,8 +227,8 @@ class Gateway:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _refresh(self, *, at_once: bool = False) -> None:
-        await self._dead_letters.refresh(at_once=at_once)
-        for run_id in self._runs.dead_letters(self._dead_letters.ordinals):
+        await self._pipeline.refresh(at_once=at_once)
+        for run_id in self._runs.dead_letters(self._pipeline.ordinals):
             self._tell(run_id)
 
 

@@ -8,8 +8,7 @@ from soliloquy.v1.events_pb2 import ConversationStarted, StudentRejected, TutorR
 
 
 async def reply(event: ConversationStarted | TutorReplied, model: Model) -> Outcome:
-    recipe = find(event.conversation.run.recipe)
-    return await play(event, recipe.student, role="student", model=model)
+    return await play(event, find(event.conversation.run.recipe).student, role="student", model=model)
 
 
 async def rewrite(event: StudentRejected, model: Model) -> Outcome:

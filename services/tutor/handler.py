@@ -7,5 +7,4 @@ from soliloquy.v1.events_pb2 import StudentReplied
 
 
 async def decide(event: StudentReplied, model: Model) -> Outcome:
-    recipe = find(event.conversation.run.recipe)
-    return await play(event, recipe.tutor, role="tutor", model=model)
+    return await play(event, find(event.conversation.run.recipe).tutor, role="tutor", model=model)

@@ -21,7 +21,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 if TYPE_CHECKING:
-    from services.gateway.chat.settings import ChatSettings
+    from services.gateway.chat.chats import ChatSettings
     from services.gateway.chat.tutor import ChatTutor, Handlers
     from services.gateway.http.routes import HttpRoute
 

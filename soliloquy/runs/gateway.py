@@ -97,7 +97,7 @@ async def served(
     from services.gateway.access.loopback import OpenToOthers
     from services.gateway.access.tokens import BadTokens
     from services.gateway.app import access, answering
-    from services.gateway.chat.settings import ChatSettings
+    from services.gateway.chat.chats import ChatSettings
     from services.gateway.service import Gateway
 
     settings = assignment.settings

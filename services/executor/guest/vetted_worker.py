@@ -14,6 +14,7 @@ import struct
 import sys
 import time
 import types
+from dataclasses import astuple
 from typing import Any, NoReturn
 
 from . import snippet, wire
@@ -122,6 +123,4 @@ def _refusal(vetting: VetResult) -> dict[str, Any]:
 
 
 def _verdicts(vetting: VetResult) -> list[list[Any]]:
-    return [
-        [verdict.name, verdict.left, verdict.right, verdict.rel_tol, verdict.abs_tol] for verdict in vetting.verdicts
-    ]
+    return [list(astuple(verdict)) for verdict in vetting.verdicts]

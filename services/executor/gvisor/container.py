@@ -48,9 +48,7 @@ class Container:
         self.stdin = process.stdin
         self.stdout = process.stdout
         self.pid = process.pid
-        self.isolation = spec.isolation
-        self.runsc_version = spec.runsc_version
-        self._spec = spec
+        self.spec = spec
         self._process = process
         self.last_words = ""
 
@@ -80,10 +78,10 @@ class Container:
             if not await self._ends_soon():
                 self._process.kill()
                 await self._process.wait()
-        if self._spec.folder.exists():
-            lines = (self._spec.folder / _LOG).read_text("utf-8", "replace").split("\n")
+        if self.spec.folder.exists():
+            lines = (self.spec.folder / _LOG).read_text("utf-8", "replace").split("\n")
             self.last_words = next(filter(str.strip, reversed(lines)), "")[-300:]
-            await asyncio.to_thread(self._spec.clear)
+            await asyncio.to_thread(self.spec.clear)
 
     async def _ends_soon(self) -> bool:
         with contextlib.suppress(TimeoutError):

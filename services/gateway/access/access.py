@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from services.gateway import metrics
 from services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
-from services.gateway.access.roles import ROLE_OF, allowed, is_steering
-from services.gateway.access.tokens import Token, TokenFile
+from services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
 from services.gateway.refusals import Code, Refusal
 
 # The name of the current caller's token or certificate, set on admission; empty where none is required.

@@ -1,4 +1,7 @@
-"""The file of tokens: who may call, and in which role. It holds digests, not tokens."""
+"""Who may call, in which role, and what a role may do: the file of tokens, and the table of `roles.toml`.
+
+The file holds digests, not tokens.
+"""
 
 import hashlib
 import hmac
@@ -8,17 +11,30 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, StringConstraints, TypeAdapter, ValidationError, with_config
 
-from services.gateway.access.roles import ROLES, Role
+Role = Literal["reader", "operator"]
+# Each role may do everything that the roles before it may.
+ROLES: tuple[Role, ...] = get_args(Role)
 
+_ACTIONS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("roles.toml").read_text("utf-8"))
+ROLE_OF: dict[str, Role] = {action: role for role in ROLES for action in _ACTIONS[role]}
 # How soon a change of the file takes effect.
 CHECK_SECONDS = 1.0
 _HINT = "each [[token]] has a name, a role and the sha256 of the token"
 
 _log = logging.getLogger(__name__)
+
+
+def allowed(role: Role, action: str) -> bool:
+    needed = ROLE_OF.get(action)
+    return needed is not None and ROLES.index(role) >= ROLES.index(needed)
+
+
+def is_steering(action: str) -> bool:
+    return ROLE_OF.get(action) == "operator"
 
 
 class BadTokens(ValueError):

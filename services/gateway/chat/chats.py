@@ -14,7 +14,6 @@ from services.gateway.access.access import CALLER
 from services.gateway.chat import progress
 from services.gateway.chat.messages import ChatFinished, ChatMessage, ChatProblem, ChatState, StartChat, clean_text
 from services.gateway.chat.progress import ProgressEvent, progress_of
-from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.tutor import ChatTutor, person_in
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.recipe import find
@@ -34,6 +33,20 @@ LEFT = "left: the person who was the student went before it was over"
 
 T = TypeVar("T")
 Publish = Callable[[Sequence[Event]], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatSettings:
+    # Open at once, of all callers.
+    most_chats: int = 256
+    # How long a chat without messages is remembered.
+    idle_seconds: float = 1_800.0
+    most_turns: int = 50
+    # In a person's message or problem, and in a solution.
+    most_characters: int = 4_000
+    most_solution_characters: int = 8_000
+    # For the tutor's whole answer, calculations included.
+    answer_seconds: float = 120.0
 
 
 class ProblemSource(Protocol):

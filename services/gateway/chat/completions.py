@@ -9,10 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from services.gateway.access.access import CALLER
-from services.gateway.chat.chats import ExpiringCache, ProblemSource, conversation_about
+from services.gateway.chat.chats import ChatSettings, ExpiringCache, ProblemSource, conversation_about
 from services.gateway.chat.messages import clean_text
 from services.gateway.chat.progress import REPLY_AGAIN, Report, progress_of
-from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.tutor import ChatTutor, person_in, tutoring_recipes
 from services.gateway.refusals import Code, Refusal
 from soliloquy.runtime.completions import (

@@ -11,7 +11,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from pydantic import TypeAdapter
 
-from services.gateway.access.roles import ROLE_OF
+from services.gateway.access.tokens import ROLE_OF
 from services.gateway.http.responses import REQUEST_TIMEOUT
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.http.session import COOKIE

@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from services.gateway.chat.chats import Chats
+from services.gateway.chat.chats import Chats, ChatSettings
 from services.gateway.chat.messages import ChatState, StartChat
 from services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
-from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Refusal
 from services.planner.handler import EnrichmentCache
 from soliloquy.recipes.recipe import find

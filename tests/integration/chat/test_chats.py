@@ -7,9 +7,8 @@ from collections import Counter
 import pytest
 
 from services.gateway.access.access import CALLER
-from services.gateway.chat.chats import LEFT
+from services.gateway.chat.chats import LEFT, ChatSettings
 from services.gateway.chat.messages import StartChat
-from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import message_of

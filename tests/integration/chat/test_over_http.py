@@ -12,7 +12,7 @@ import pytest
 
 from services.gateway.access.access import Access
 from services.gateway.app import serving
-from services.gateway.chat.settings import ChatSettings
+from services.gateway.chat.chats import ChatSettings
 from services.gateway.http.application import application
 from services.gateway.settings import GatewaySettings
 from soliloquy.runs.chat import chat_routes

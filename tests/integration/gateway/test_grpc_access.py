@@ -13,8 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from services.gateway.access.rate import RateLimit
-from services.gateway.access.roles import ROLE_OF
-from services.gateway.access.tokens import CHECK_SECONDS
+from services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF
 from services.gateway.grpc_server import SERVICE
 from soliloquy.v1.gateway_pb2 import GetRunRequest, ListRunsRequest, StartRunRequest, WatchRunRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from services.gateway.access.rate import RateLimit
-from services.gateway.access.roles import ROLE_OF
+from services.gateway.access.tokens import ROLE_OF
 from services.gateway.http.application import HEADERS
 from tests.integration.gateway.site import OPERATOR, READER, START, Site, guarded, site
 from tests.integration.transport.support import until

@@ -10,8 +10,7 @@ import pytest
 from services.gateway.access.access import CALLER, Access, Credentials
 from services.gateway.access.loopback import OpenToOthers, check_closed, names_loopback, same_origin
 from services.gateway.access.rate import MOST_CALLERS, RateLimit, RateLimits, TokenBuckets, rate_key
-from services.gateway.access.roles import ROLE_OF
-from services.gateway.access.tokens import TokenFile
+from services.gateway.access.tokens import ROLE_OF, TokenFile
 from services.gateway.refusals import Code, Refusal
 from soliloquy.v1 import gateway_pb2
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from services.gateway.chat.chats import ChatSettings
 from services.gateway.chat.completions import read_history
-from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Refusal
 from soliloquy.runtime.completions import CommonChatRequest
 
