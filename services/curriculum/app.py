@@ -2,8 +2,9 @@
 
 from functools import partial
 
+from services.curriculum import metrics
 from services.curriculum.admission import Admission
-from services.curriculum.handler import LIMIT, UNDER_WAY, cancel, follow_up, start
+from services.curriculum.handler import cancel, follow_up, start
 from soliloquy.runtime.handling import Service
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
@@ -20,8 +21,8 @@ _MAX_WAITING = 2048
 
 def service() -> Service:
     admission = Admission()
-    UNDER_WAY.set_function(lambda: admission.under_way)
-    LIMIT.set_function(lambda: admission.limit)
+    metrics.UNDER_WAY.set_function(lambda: admission.under_way)
+    metrics.LIMIT.set_function(lambda: admission.limit)
     return Service(
         name="curriculum",
         handlers={

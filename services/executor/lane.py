@@ -9,7 +9,7 @@ from contextvars import Context
 from typing import Any, TypeVar
 
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.sandbox import Sandbox
+from services.executor.sandbox import WarmSandbox
 from services.executor.slot import SandboxSlot
 from soliloquy.runtime.retry import Transient
 
@@ -59,7 +59,7 @@ class ShieldedTasks:
 class SandboxLane:
     def __init__(
         self,
-        boot: Callable[[], Awaitable[Sandbox]],
+        boot: Callable[[], Awaitable[WarmSandbox]],
         tasks: ShieldedTasks,
         *,
         slots: int,
@@ -98,7 +98,7 @@ class SandboxLane:
         """Returns when a sandbox can take a job; raises SandboxUnavailable if none boots."""
         await self.run(_nothing)
 
-    async def run(self, work: Callable[[Sandbox], Awaitable[T]]) -> T:
+    async def run(self, work: Callable[[WarmSandbox], Awaitable[T]]) -> T:
         """Does the work with the next free sandbox; the work continues if its caller is cancelled."""
         slot = await self._free_slot()
         return await self._tasks.run(self._occupy(slot, work))
@@ -145,7 +145,7 @@ class SandboxLane:
         # An empty context: its log lines do not belong to the job that caused it.
         self._keepers.append(asyncio.create_task(keeping, context=Context()))
 
-    async def _occupy(self, slot: SandboxSlot, work: Callable[[Sandbox], Awaitable[T]]) -> T:
+    async def _occupy(self, slot: SandboxSlot, work: Callable[[WarmSandbox], Awaitable[T]]) -> T:
         try:
             return await work(slot.sandbox)
         finally:
@@ -205,5 +205,5 @@ class SandboxLane:
                 waiter.set_exception(SandboxUnavailable(self._fault))
 
 
-async def _nothing(_: Sandbox) -> None:
+async def _nothing(_: WarmSandbox) -> None:
     """Occupies a slot without using it."""

@@ -18,7 +18,7 @@ from services.executor.gvisor.folder import PrivateFolder
 from services.executor.gvisor.runsc import PLATFORMS, Runsc, SandboxUnavailable
 from services.executor.policy import CGROUP, DENIED, MATH, guest_policy
 from services.executor.reports import InvalidReport
-from services.executor.sandbox import Sandbox, SandboxDied
+from services.executor.sandbox import SandboxDied, WarmSandbox
 from services.executor.settings import SandboxSettings
 from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
@@ -69,16 +69,16 @@ class SandboxLauncher:
     unbounded: str
     ordinals: "itertools.count[int]" = field(default_factory=itertools.count)
     # The sandbox that was booted to find out what works, until it is needed.
-    booted: list[Sandbox] = field(default_factory=list)
+    booted: list[WarmSandbox] = field(default_factory=list)
 
-    async def boot(self, kind: str = MATH) -> Sandbox:
+    async def boot(self, kind: str = MATH) -> WarmSandbox:
         """Returns a sandbox that has passed its self-test; raises SandboxUnavailable if none boots."""
         if kind == MATH and self.booted:
             return self.booted.pop()
         started = time.monotonic()
         spec = self._spec(str(next(self.ordinals)), kind)
         running = await container.start(spec)
-        sandbox = Sandbox(running)
+        sandbox = WarmSandbox(running)
         try:
             async with asyncio.timeout(self.settings.boot_seconds):
                 await sandbox.greet(guest_policy(self.settings, kind))
@@ -128,7 +128,7 @@ class SandboxLauncher:
         )
 
 
-async def selftest(sandbox: Sandbox, settings: SandboxSettings, *, canary: Path) -> list[str]:
+async def selftest(sandbox: WarmSandbox, settings: SandboxSettings, *, canary: Path) -> list[str]:
     """Returns what the sandbox proved; raises SandboxUnavailable with what it failed to prove.
 
     `canary` is any file of the host.

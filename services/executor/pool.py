@@ -12,7 +12,7 @@ from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.lane import Busy, SandboxLane, ShieldedTasks
 from services.executor.launcher import SandboxLauncher, open_launcher
 from services.executor.policy import KINDS, MATH, kind_for
-from services.executor.sandbox import Sandbox, SandboxDied
+from services.executor.sandbox import SandboxDied, WarmSandbox
 from services.executor.settings import SandboxSettings
 from services.executor.single_use import SingleUsePool
 from services.executor.submission import LimitExceeded, Submission
@@ -139,7 +139,7 @@ class SandboxPool:
             return VetResult(refused=f"the sandbox died on it: {death}")
         return vetted if isinstance(vetted, VetResult) else VetResult(refused="")
 
-    def _lane(self, boot: Callable[[], Awaitable[Sandbox]], recycle_after: int) -> SandboxLane:
+    def _lane(self, boot: Callable[[], Awaitable[WarmSandbox]], recycle_after: int) -> SandboxLane:
         return SandboxLane(
             boot,
             self._tasks,
@@ -148,12 +148,12 @@ class SandboxPool:
             max_waiting=self._settings.max_waiting,
         )
 
-    async def _boot(self, kind: str) -> Sandbox:
+    async def _boot(self, kind: str) -> WarmSandbox:
         if self._launcher is None:
             raise SandboxUnavailable("the sandbox pool has stopped")
         return await self._launcher.boot(kind)
 
-    async def _boot_vetted(self) -> Sandbox:
+    async def _boot_vetted(self) -> WarmSandbox:
         sandbox = await self._boot(MATH)
         sandbox.become_vetted()
         return sandbox

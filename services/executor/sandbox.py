@@ -22,7 +22,7 @@ class SandboxDied(Exception):
     """The sandbox exited, hung or sent an invalid report, and cannot be used again."""
 
 
-class Sandbox:
+class WarmSandbox:
     """Takes one job at a time, and must be closed."""
 
     def __init__(self, container: Container) -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.lane import Busy, ShieldedTasks
 from services.executor.policy import MATH
-from services.executor.sandbox import Sandbox
+from services.executor.sandbox import WarmSandbox
 
 _log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 class SingleUsePool:
     def __init__(
         self,
-        boot: Callable[[str], Awaitable[Sandbox]],
+        boot: Callable[[str], Awaitable[WarmSandbox]],
         tasks: ShieldedTasks,
         *,
         spares: int,
@@ -33,11 +33,11 @@ class SingleUsePool:
         self._max_waiting = max_waiting
         self._waiting = 0
         self.busy = 0
-        self._ready: deque[Sandbox] = deque()
+        self._ready: deque[WarmSandbox] = deque()
         self._refilling: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
 
-    async def run(self, kind: str, work: Callable[[Sandbox], Awaitable[T]]) -> T:
+    async def run(self, kind: str, work: Callable[[WarmSandbox], Awaitable[T]]) -> T:
         """Does the work in a fresh sandbox, which is closed afterwards."""
         if self._waiting >= self._max_waiting:
             raise Busy(f"{self._waiting} jobs are already waiting for a sandbox of their own: try again later")
@@ -59,7 +59,7 @@ class SingleUsePool:
         await asyncio.gather(*self._closing, *(spare.close() for spare in self._ready))
         self._ready.clear()
 
-    async def _use(self, kind: str, work: Callable[[Sandbox], Awaitable[T]]) -> T:
+    async def _use(self, kind: str, work: Callable[[WarmSandbox], Awaitable[T]]) -> T:
         try:
             sandbox = await self._fresh(kind)
             self.busy += 1
@@ -74,7 +74,7 @@ class SingleUsePool:
         finally:
             self._places.release()
 
-    async def _fresh(self, kind: str) -> Sandbox:
+    async def _fresh(self, kind: str) -> WarmSandbox:
         # The spares have no packages; other kinds boot on demand.
         while self._ready and kind == MATH:
             spare = self._ready.popleft()

@@ -5,18 +5,18 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.sandbox import Sandbox
+from services.executor.sandbox import WarmSandbox
 
 _log = logging.getLogger(__name__)
 
 
 class SandboxSlot:
-    def __init__(self, boot: Callable[[], Awaitable[Sandbox]], recycle_after: int) -> None:
+    def __init__(self, boot: Callable[[], Awaitable[WarmSandbox]], recycle_after: int) -> None:
         self._boot = boot
         self._recycle_after = recycle_after
         self._recycle_at = recycle_after
-        self._sandbox: Sandbox | None = None
-        self._successor: asyncio.Task[Sandbox] | None = None
+        self._sandbox: WarmSandbox | None = None
+        self._successor: asyncio.Task[WarmSandbox] | None = None
         self._watch: asyncio.Task[None] | None = None
         # `worn` is set when `renew` has work to do, `vacant` when no job is in the slot or on its way there.
         self.worn = asyncio.Event()
@@ -24,7 +24,7 @@ class SandboxSlot:
         self.vacant.set()
 
     @property
-    def sandbox(self) -> Sandbox:
+    def sandbox(self) -> WarmSandbox:
         assert self._sandbox is not None, "a slot is offered after its first renewal"
         return self._sandbox
 
@@ -53,11 +53,11 @@ class SandboxSlot:
         if self._successor:
             self._successor.cancel()
             for sandbox in await asyncio.gather(self._successor, return_exceptions=True):
-                if isinstance(sandbox, Sandbox):
+                if isinstance(sandbox, WarmSandbox):
                     await sandbox.close()
         await self._clear()
 
-    async def _install(self, fresh: Sandbox) -> None:
+    async def _install(self, fresh: WarmSandbox) -> None:
         await self._clear()
         self._sandbox = fresh
         self._recycle_at = self._recycle_after
@@ -70,6 +70,6 @@ class SandboxSlot:
             await self._sandbox.close()
             self._sandbox = None
 
-    async def _mark_worn_when_ended(self, sandbox: Sandbox) -> None:
+    async def _mark_worn_when_ended(self, sandbox: WarmSandbox) -> None:
         await sandbox.ended()
         self.worn.set()

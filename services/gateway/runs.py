@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from services.gateway.paging import Place, page
+from services.gateway.paging import page
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.model.accounting import cost
@@ -85,7 +85,7 @@ class KnownRun:
         return counted
 
 
-class Runs:
+class RunTable:
     """Takes each event once. Events of different topics may come in any order."""
 
     def __init__(self, models: Models) -> None:
@@ -182,7 +182,9 @@ class Runs:
         """Takes a serialised ListRunsRequest, which is also the key of all who watch this page."""
         request = ListRunsRequest.FromString(serialised)
         chosen = [known for known in self if request.state in (known.changed.state, 0)]
-        rows, token = page(chosen, _place, request.page_size, request.page_token)
+        rows, token = page(
+            chosen, lambda known: (known.changed.requested_at, known.id), request.page_size, request.page_token
+        )
         return ListRunsResponse(runs=[self.status(known.id) for known in rows], next_page_token=token)
 
     def status(self, run_id: str, now: float | None = None) -> RunStatus:
@@ -208,10 +210,6 @@ class Runs:
     def _cost(self, progress: RunProgress) -> float:
         used = [(role, tokens) for role, tokens in progress.tokens.items() if role in self._models.roles]
         return sum(cost(self._models.endpoint_of(role), tokens.prompt, tokens.completion) for role, tokens in used)
-
-
-def _place(known: KnownRun) -> Place:
-    return known.changed.requested_at, known.id
 
 
 def state_name(state: RunState) -> str:

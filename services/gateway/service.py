@@ -14,7 +14,7 @@ from services.gateway.paging import page
 from services.gateway.pipeline import PipelineState
 from services.gateway.planning import Offered, Planning
 from services.gateway.refusals import Code, Refusal
-from services.gateway.runs import OVER, KnownRun, Runs, state_name, turned
+from services.gateway.runs import OVER, KnownRun, RunTable, state_name, turned
 from services.gateway.settings import GatewaySettings
 from services.gateway.steering import Steering
 from services.gateway.topics import TopicFollower
@@ -40,7 +40,7 @@ class Gateway:
     def __init__(self, transport: Transport, planning: Planning, settings: GatewaySettings) -> None:
         self._transport = transport
         self._planning = planning
-        self._runs = Runs(settings.models)
+        self._runs = RunTable(settings.models)
         self._index = Index()
         self._pipeline = PipelineState(transport)
         self._datasets = settings.datasets
@@ -142,7 +142,7 @@ class Gateway:
         async with _answered():
             await self._refresh()
         chosen = [letter for letter in self._pipeline.letters if request.run in (letter.run, "")]
-        rows, token = page(chosen, _made, request.page_size, request.page_token)
+        rows, token = page(chosen, lambda letter: (letter.made_at, letter.id), request.page_size, request.page_token)
         return api.ListDeadLettersResponse(letters=rows, next_page_token=token)
 
     async def replay_dead_letter(self, request: api.ReplayDeadLetterRequest) -> api.ReplayDeadLetterResponse:
@@ -230,10 +230,6 @@ class Gateway:
         await self._pipeline.refresh(at_once=at_once)
         for run_id in self._runs.dead_letters(self._pipeline.ordinals):
             self._tell(run_id)
-
-
-def _made(letter: api.DeadLetter) -> tuple[float, str]:
-    return letter.made_at, letter.id
 
 
 @asynccontextmanager

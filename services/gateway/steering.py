@@ -9,7 +9,7 @@ from services.gateway.access.access import CALLER
 from services.gateway.index import Index
 from services.gateway.planning import BadRequest, Planning, Problems
 from services.gateway.refusals import Code, Refusal
-from services.gateway.runs import KnownRun, Runs, state_name, turned
+from services.gateway.runs import KnownRun, RunTable, state_name, turned
 from services.gateway.validation import validated
 from soliloquy.runtime.driver import Ending, Quota, drive, shortfall
 from soliloquy.runtime.events import EventTooLarge, first_event, run_key
@@ -34,7 +34,7 @@ Turn = Callable[[RunState, str], Awaitable[None]]
 class Steering:
     def __init__(
         self,
-        runs: Runs,
+        runs: RunTable,
         index: Index,
         planning: Planning,
         transport: Transport,

@@ -49,7 +49,7 @@ class ChatSettings:
     answer_seconds: float = 120.0
 
 
-class ProblemSource(Protocol):
+class ProblemFinder(Protocol):
     """Finds problems to talk about; raises ValueError with the fault and the choices."""
 
     def bank_problem(self, bank: str, seed: int) -> Problem: ...
@@ -94,7 +94,7 @@ class _Chat:
 
 
 class Chats:
-    def __init__(self, tutor: ChatTutor, problems: ProblemSource, publish: Publish, settings: ChatSettings) -> None:
+    def __init__(self, tutor: ChatTutor, problems: ProblemFinder, publish: Publish, settings: ChatSettings) -> None:
         self._tutor = tutor
         self._problems = problems
         self._publish = publish

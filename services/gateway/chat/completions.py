@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from services.gateway.access.access import CALLER
-from services.gateway.chat.chats import ChatSettings, ExpiringCache, ProblemSource, conversation_about
+from services.gateway.chat.chats import ChatSettings, ExpiringCache, ProblemFinder, conversation_about
 from services.gateway.chat.messages import clean_text
 from services.gateway.chat.progress import REPLY_AGAIN, Report, progress_of
 from services.gateway.chat.tutor import ChatTutor, person_in, tutoring_recipes
@@ -47,7 +47,7 @@ class ChatHistory:
 
 
 class Completions:
-    def __init__(self, tutor: ChatTutor, problems: ProblemSource, settings: ChatSettings) -> None:
+    def __init__(self, tutor: ChatTutor, problems: ProblemFinder, settings: ChatSettings) -> None:
         self._tutor = tutor
         self._problems = problems
         self._settings = settings

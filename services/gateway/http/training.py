@@ -106,21 +106,18 @@ def _evaluations(folder: Path) -> Iterator[EvaluationResult]:
         report = json.loads(file.read_bytes())
         # Training writes reports of the same name.
         if "protocol" in report:
-            figures = report["figures"]
-            shares = {name: share for name, share in figures["metrics"].items() if share["share"] is not None}
-            numbers = {name: value for name, value in figures.get("measures", {}).items() if value is not None}
+            figures, titles = report["figures"], report["titles"]
+            values = {
+                name: MetricValue(value=share["share"], low=share["low"], high=share["high"])
+                for name, share in figures["metrics"].items()
+                if share["share"] is not None
+            }
+            numbers = figures.get("measures", {}).items()
+            values |= {name: MetricValue(value=value) for name, value in numbers if value is not None}
             yield EvaluationResult(
                 name=report["name"],
                 protocol=report["protocol"],
                 model=str(report["model"]["model"]),
                 at=file.stat().st_mtime,
-                metrics={
-                    **{
-                        report["titles"].get(name, name): MetricValue(
-                            value=share["share"], low=share["low"], high=share["high"]
-                        )
-                        for name, share in shares.items()
-                    },
-                    **{report["titles"].get(name, name): MetricValue(value=value) for name, value in numbers.items()},
-                },
+                metrics={titles.get(name, name): value for name, value in values.items()},
             )

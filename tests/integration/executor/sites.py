@@ -10,7 +10,7 @@ import pytest
 from services.executor.guest.vet import VetResult
 from services.executor.launcher import SandboxLauncher, open_launcher
 from services.executor.policy import MATH
-from services.executor.sandbox import Sandbox
+from services.executor.sandbox import WarmSandbox
 from services.executor.settings import SandboxSettings
 from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job
@@ -35,7 +35,7 @@ async def opened(runtime_dir: Path, **settings: Any) -> AsyncIterator[SandboxLau
 
 
 @asynccontextmanager
-async def booted(site: SandboxLauncher, kind: str = MATH) -> AsyncIterator[Sandbox]:
+async def booted(site: SandboxLauncher, kind: str = MATH) -> AsyncIterator[WarmSandbox]:
     sandbox = await site.boot(kind)
     try:
         yield sandbox
@@ -43,12 +43,12 @@ async def booted(site: SandboxLauncher, kind: str = MATH) -> AsyncIterator[Sandb
         await sandbox.close()
 
 
-async def run(sandbox: Sandbox, code: str, *names: str) -> Execution:
+async def run(sandbox: WarmSandbox, code: str, *names: str) -> Execution:
     job = Submission.from_job(Job(code=code, result_variables=names), SandboxSettings(wall_seconds=_WALL_SECONDS))
     return await sandbox.run(job, VetResult(refused=""))
 
 
-async def assert_sound(sandbox: Sandbox, kind: str = MATH) -> None:
+async def assert_sound(sandbox: WarmSandbox, kind: str = MATH) -> None:
     done = await run(sandbox, _USES[kind], "x")
     assert done.status == STATUS_OK, done
     assert done.values[0].value.real == pytest.approx(5)

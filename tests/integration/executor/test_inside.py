@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from services.executor.launcher import SandboxLauncher
 from services.executor.policy import CGROUP, KINDS, MATH, ZYGOTE_UID
-from services.executor.sandbox import Sandbox
+from services.executor.sandbox import WarmSandbox
 from soliloquy.v1.sandbox_pb2 import STATUS_MEMORY, STATUS_OK
 from tests.integration.executor.sites import assert_sound, booted, opened, run
 from tests.integration.executor.support import needs_runsc
@@ -54,26 +54,26 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sandbox(site: SandboxLauncher, kind: str) -> AsyncIterator[Sandbox]:
+async def sandbox(site: SandboxLauncher, kind: str) -> AsyncIterator[WarmSandbox]:
     async with booted(site, kind) as sandbox:
         yield sandbox
 
 
 @pytest.mark.parametrize("kind", [MATH], indirect=True)
-async def test_a_math_sandbox_holds_no_package(sandbox: Sandbox) -> None:
+async def test_a_math_sandbox_holds_no_package(sandbox: WarmSandbox) -> None:
     code = "import os\nx = [place for place, _, _ in os.walk('/') if place.endswith(('/numpy', '/sympy', '/mpmath'))]"
     done = await run(sandbox, code, "x")
     assert done.status == STATUS_OK, done
     assert list(done.values[0].value.items.items) == []
 
 
-async def test_a_zygote_has_no_thread_that_a_job_would_lack(sandbox: Sandbox) -> None:
+async def test_a_zygote_has_no_thread_that_a_job_would_lack(sandbox: WarmSandbox) -> None:
     done = await run(sandbox, "import re\nx = re.search('Threads:\\t(.*)', open('/proc/1/status').read())[1]", "x")
     assert done.values[0].value.text == "1", done
 
 
 @pytest.mark.parametrize("kind", [MATH], indirect=True)
-async def test_a_zygote_is_not_root_and_can_do_only_what_its_jobs_need_of_it(sandbox: Sandbox) -> None:
+async def test_a_zygote_is_not_root_and_can_do_only_what_its_jobs_need_of_it(sandbox: WarmSandbox) -> None:
     code = "import os\nx = open('/proc/1/status').read()\ny = open('/proc/self/status').read()"
     done = await run(sandbox, code, "x", "y")
     zygote, child = (dict(line.split(":\t", 1) for line in each.value.text.splitlines()) for each in done.values)
@@ -83,14 +83,16 @@ async def test_a_zygote_is_not_root_and_can_do_only_what_its_jobs_need_of_it(san
 
 
 @pytest.mark.parametrize("kind", [MATH], indirect=True)
-async def test_a_job_sees_the_memory_of_its_sandbox_and_not_the_hosts(site: SandboxLauncher, sandbox: Sandbox) -> None:
+async def test_a_job_sees_the_memory_of_its_sandbox_and_not_the_hosts(
+    site: SandboxLauncher, sandbox: WarmSandbox
+) -> None:
     if site.cgroup is None:
         pytest.skip(site.unbounded)
     done = await run(sandbox, "import os\nx = os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE')", "x")
     assert int(done.values[0].value.integer) == site.settings.memory_bytes + CGROUP["overhead_bytes"]
 
 
-async def test_a_memory_bomb_meets_its_own_limit_and_harms_no_sandbox(sandbox: Sandbox, kind: str) -> None:
+async def test_a_memory_bomb_meets_its_own_limit_and_harms_no_sandbox(sandbox: WarmSandbox, kind: str) -> None:
     # The rest of the sandbox's memory goes into its scratch folder first.
     filled = "for n in range(15): open(str(n), 'wb').write(b'x' * 10**6)"
     done = await run(sandbox, f"{filled}\nx = []\nwhile True: x.append(b'x' * 10**6)")
@@ -99,7 +101,7 @@ async def test_a_memory_bomb_meets_its_own_limit_and_harms_no_sandbox(sandbox: S
 
 
 # The last of each sandbox, since one that a job leaves a folder in is spent.
-async def test_a_job_can_write_to_its_scratch_folder_and_nowhere_else(sandbox: Sandbox) -> None:
+async def test_a_job_can_write_to_its_scratch_folder_and_nowhere_else(sandbox: WarmSandbox) -> None:
     done = await run(sandbox, _WRITES, "folders", "files")
     assert done.status == STATUS_OK, done
     folders, files = (named.value.items.items for named in done.values)

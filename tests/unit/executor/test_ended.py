@@ -10,7 +10,7 @@ import uvloop
 
 from services.executor.gvisor import container
 from services.executor.gvisor.container import ContainerSpec
-from services.executor.sandbox import Sandbox, SandboxDied
+from services.executor.sandbox import SandboxDied, WarmSandbox
 from services.executor.settings import SandboxSettings
 from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import Job
@@ -18,11 +18,11 @@ from soliloquy.v1.sandbox_pb2 import Job
 Run = Callable[[Coroutine[Any, Any, None]], None]
 
 
-async def ended(folder: Path) -> Sandbox:
+async def ended(folder: Path) -> WarmSandbox:
     plan = ContainerSpec(command=["false"], folder=folder, config="{}", cgroup=None, isolation="", runsc_version="")
     running = await container.start(plan)
     await running.ended()
-    return Sandbox(running)
+    return WarmSandbox(running)
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])

@@ -1,4 +1,4 @@
-from services.gateway.runs import Pace, Runs, turned
+from services.gateway.runs import Pace, RunTable, turned
 from soliloquy.runtime.model.settings import Endpoint, Models, Role
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
@@ -11,8 +11,8 @@ ROLE = Role(temperature=1.0, top_p=1.0, max_tokens=1, endpoint="priced")
 MODELS = Models(endpoints={"priced": PRICED}, roles={"tutor": ROLE})
 
 
-def runs(*, conversations: int = 10) -> Runs:
-    known = Runs(MODELS)
+def runs(*, conversations: int = 10) -> RunTable:
+    known = RunTable(MODELS)
     request = RunRequest(recipe="soliloquy", conversations=conversations)
     known.changed(
         RunChanged(run=RUN, request=request, request_id="one", requested_at=100.0, state=RunState.RUN_STATE_RUNNING)
@@ -20,7 +20,7 @@ def runs(*, conversations: int = 10) -> Runs:
     return known
 
 
-def tell(known: Runs, ordinal: int, *reasons: str, attempt: int = 0, ending: Ending = Ending.ENDING_SOLVED) -> None:
+def tell(known: RunTable, ordinal: int, *reasons: str, attempt: int = 0, ending: Ending = Ending.ENDING_SOLVED) -> None:
     conversation = Conversation(run=RUN, ordinal=ordinal, attempt=attempt, ending=ending)
     summary = Summary(turns=4, python_turns=2, failed_executions=1, tokens={"tutor": TokenUse(prompt=7, completion=3)})
     collected = ConversationCollected(conversation=conversation, accepted=not reasons, reasons=reasons, summary=summary)
@@ -51,7 +51,7 @@ def test_a_run_is_what_was_collected_of_it() -> None:
 
 
 def test_what_is_under_way_may_be_told_before_the_run_is() -> None:
-    known = Runs(MODELS)
+    known = RunTable(MODELS)
     known.standing(RunStanding(run=RUN, under_way=[1]))
     known.changed(RunChanged(run=RUN, request_id="one"))
     assert known[ID].under_way == {1}
@@ -70,7 +70,7 @@ def test_a_run_that_is_over_keeps_what_had_come_of_it() -> None:
     known = runs()
     tell(known, 0)
     known.changed(turned(known[ID], RunState.RUN_STATE_CANCELLED, "", at=130.0))
-    again = Runs(MODELS)
+    again = RunTable(MODELS)
     again.changed(known[ID].changed)
     assert again.status(ID, now=131.0).progress.accepted == 1
     # One that goes on counts from what was collected.
