@@ -96,7 +96,7 @@ class Format(_AnyFormat):
 
 @cache
 def find(name: str) -> Format | FolderFormat:
-    form: Format | FolderFormat = importlib.import_module(_modules()[name]).FORMAT
+    form: Format | FolderFormat = importlib.import_module(format_modules()[name]).FORMAT
     return form
 
 
@@ -107,8 +107,11 @@ def row_format(name: str) -> Format:
 
 
 @cache
-def _modules() -> Mapping[str, str]:
-    """Maps the name of each format to its module: ours for every recipe, and those in the `formats` of a recipe."""
+def format_modules() -> Mapping[str, str]:
+    """Maps the name of each format to its module: ours for every recipe, and those in the `formats` of a recipe.
+
+    A module whose name begins with `_` is no format.
+    """
     packages = [importlib.import_module(f"{__package__}.formats"), *(part(name, "formats") for name in known_recipes())]
     found: dict[str, str] = {}
     for package in filter(None, packages):
@@ -116,11 +119,12 @@ def _modules() -> Mapping[str, str]:
             name = module.name.rpartition(".")[2]
             if name in found:
                 raise ValueError(f"{module.name} and {found[name]} have the same name: rename one of the two formats")
-            found[name] = module.name
+            if not name.startswith("_"):
+                found[name] = module.name
     return found
 
 
-NAMES = tuple(_modules())
+NAMES = tuple(format_modules())
 
 
 def text_of(row: Mapping[str, Any], field: str) -> str:

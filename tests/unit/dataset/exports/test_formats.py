@@ -1,8 +1,12 @@
 """Each format by hand: what a small conversation is in it."""
 
 import json
+from pathlib import Path
 
-from soliloquy.dataset.exports.format import ExportOptions
+import pytest
+
+from soliloquy.dataset.exports import format as formats
+from soliloquy.dataset.exports.format import ExportOptions, format_modules
 from soliloquy.dataset.exports.formats import openai, sharegpt
 from soliloquy.recipes.mathdial.formats import mathdial
 from soliloquy.recipes.mathwell.formats import sgsm
@@ -197,3 +201,26 @@ def test_sgsm_has_no_row_for_a_problem_without_numbers() -> None:
     conceptual = small()
     conceptual.problem.ClearField("steps")
     assert sgsm.row(told(conceptual), SPOKEN) is None
+
+
+def _package(folder: Path, name: str, *modules: str) -> None:
+    (folder / name / "formats").mkdir(parents=True)
+    for file in ("__init__", "formats/__init__", *(f"formats/{module}" for module in modules)):
+        (folder / name / f"{file}.py").touch()
+
+
+def test_formats_of_somebody_elses_recipe_are_found_and_none_takes_the_name_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _package(tmp_path, "socratic_debugging", "dialogues", "_shared")
+    _package(tmp_path, "copied_debugging", "openai")
+    monkeypatch.syspath_prepend(tmp_path)
+    named = {"debugging": "socratic_debugging"}
+    monkeypatch.setattr(formats, "known_recipes", lambda: named)
+    monkeypatch.setattr("soliloquy.recipes.packages.known_recipes", lambda: named)
+    found = format_modules.__wrapped__()
+    assert found["dialogues"] == "socratic_debugging.formats.dialogues"
+    assert {*found} == {"dialogues", "hf", "openai", "sharegpt"}
+    named["copied"] = "copied_debugging"
+    with pytest.raises(ValueError, match="have the same name: rename one of the two formats"):
+        format_modules.__wrapped__()
