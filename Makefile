@@ -103,7 +103,7 @@ clean: ## Remove everything that the build created
 	$(PYTHON) -m venv .venv
 	-$(BIN)/pip install --quiet uv
 
-.venv/installed: .venv/bin/python requirements.lock pyproject.toml protos/hatch_build.py $(wildcard protos/soliloquy/v1/*.proto)
+.venv/installed: .venv/bin/python requirements.lock pyproject.toml protos/hatch_build.py $(wildcard protos/soliloquy/v1/*.proto soliloquy/recipes/*/labels.proto)
 	$(call install,requirements.lock)
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -15,10 +15,11 @@ from services.collector.handler import Store, collect
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import LiveSettings
 from soliloquy.dataset.layout import ACCEPTED, ShardLimits
-from soliloquy.dataset.rows import SCHEMA, rows
+from soliloquy.dataset.rows import rows, schema
 from soliloquy.dataset.shards import GROUP_ROWS
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
+from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.runtime.events import first_event, run_key
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.transports.port import Delivery, Partition
@@ -94,9 +95,9 @@ def bare(folder: Path, log: FinishedLog, number: int) -> dict[str, float]:
     serialised = [
         ConversationFinished.FromString(event).conversation.SerializeToString() for event in log.events(number)
     ]
-    groups = [rows(serialised[start : start + GROUP_ROWS]) for start in range(0, number, GROUP_ROWS)]
+    groups = [rows(serialised[start : start + GROUP_ROWS], DEFAULT) for start in range(0, number, GROUP_ROWS)]
     cpu = time.process_time()
-    with pq.ParquetWriter(folder / "bare.parquet", SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(folder / "bare.parquet", schema(DEFAULT), compression="zstd") as writer:
         for group in groups:
             writer.write_batch(group)
     return {"per_cpu_second": number / (time.process_time() - cpu)}

@@ -5,13 +5,17 @@ usage: check.py [RELEASED CURRENT]
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
-from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet
 from grpc_tools import protoc
 
 HERE = Path(__file__).parent
+_RECIPES = "soliloquy.recipes."
+
+T = TypeVar("T", DescriptorProto, EnumDescriptorProto)
 
 
 def breaking_changes(released: Path, current: Path) -> Iterator[str]:
@@ -19,15 +23,22 @@ def breaking_changes(released: Path, current: Path) -> Iterator[str]:
     old_messages, old_enums = _flattened(old)
     new_messages, new_enums = _flattened(new)
     for name, message in old_messages.items():
-        if name in new_messages:
-            yield from _field_changes(name, message, new_messages[name])
+        if found := new_messages.get(name) or _moved(name, new_messages):
+            yield from _field_changes(name, message, found)
         else:
             yield f"{name}: message removed"
     for name, enum in old_enums.items():
-        if name in new_enums:
-            yield from _value_changes(name, enum, new_enums[name])
+        if values := new_enums.get(name) or _moved(name, new_enums):
+            yield from _value_changes(name, enum, values)
         else:
             yield f"{name}: enum removed"
+
+
+def _moved(name: str, current: Mapping[str, T]) -> T | None:
+    """Finds a message or an enum that moved from the contract into a recipe's labels."""
+    last = name.rpartition(".")[2]
+    found = (one for path, one in current.items() if path.startswith(_RECIPES) and path.endswith(f".{last}"))
+    return next(found, None)
 
 
 def _field_changes(name: str, old: DescriptorProto, new: DescriptorProto) -> Iterator[str]:
@@ -40,8 +51,12 @@ def _field_changes(name: str, old: DescriptorProto, new: DescriptorProto) -> Ite
                 yield f"{name}.{field.name}: field {field.number} was removed without reserving its number"
         elif now.name != field.name:
             yield f"{name}.{field.name}: field {field.number} was renamed to {now.name}"
-        elif (now.type, now.type_name, now.label) != (field.type, field.type_name, field.label):
+        elif _kind(now) != _kind(field):
             yield f"{name}.{field.name}: field {field.number} changed its type"
+
+
+def _kind(field: FieldDescriptorProto) -> tuple[object, ...]:
+    return field.type, field.type_name.rpartition(".")[2], field.label
 
 
 def _value_changes(name: str, old: EnumDescriptorProto, new: EnumDescriptorProto) -> Iterator[str]:
@@ -53,11 +68,12 @@ def _value_changes(name: str, old: EnumDescriptorProto, new: EnumDescriptorProto
 
 def _described(root: Path) -> FileDescriptorSet:
     files = sorted(str(path.relative_to(root)) for path in root.glob("soliloquy/**/*.proto"))
+    files += sorted(str(path.relative_to(root.parent)) for path in root.parent.glob("soliloquy/recipes/*/labels.proto"))
     if not files:
         raise SystemExit(f"{root}: no .proto files to compare")
     with tempfile.TemporaryDirectory() as folder:
         described = Path(folder) / "described"
-        if protoc.main(["protoc", f"-I{root}", f"--descriptor_set_out={described}", *files]):
+        if protoc.main(["protoc", f"-I{root}", f"-I{root.parent}", f"--descriptor_set_out={described}", *files]):
             raise SystemExit(f"{root}: protoc failed; see its message above")
         return FileDescriptorSet.FromString(described.read_bytes())
 

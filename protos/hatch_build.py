@@ -1,4 +1,4 @@
-"""Compiles the protobuf contract when the project is installed, and adds the Prometheus rules to the wheel."""
+"""Compiles the contract and the recipes' labels at installation, and adds the Prometheus rules to the wheel."""
 
 import os
 import shutil
@@ -16,8 +16,9 @@ RULES = ROOT / "deploy" / "helm" / "soliloquy" / "files" / "rules"
 class ProtoBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         messages = sorted(PROTOS.glob("soliloquy/v1/*.proto"))
+        labels = sorted(ROOT.glob("soliloquy/recipes/*/labels.proto"))
         services = [path for path in messages if "\nservice " in path.read_text("utf-8")]
-        _compile(messages, f"--python_out={ROOT}", f"--pyi_out={ROOT}")
+        _compile([*messages, *labels], f"--python_out={ROOT}", f"--pyi_out={ROOT}")
         stubs = f"--plugin=protoc-gen-mypy_grpc={_plugin('protoc-gen-mypy_grpc')}"
         _compile(services, f"--grpc_python_out={ROOT}", stubs, f"--mypy_grpc_out={ROOT}")
         # The gateway's OpenAPI document takes its descriptions from the comments.
@@ -26,13 +27,18 @@ class ProtoBuildHook(BuildHookInterface[Any]):
         if version == "standard":
             # An editable install reads them from the checkout.
             build_data["force_include"][str(RULES)] = "soliloquy/cli/rules"
-        build_data["artifacts"] += ["soliloquy/v1/*_pb2*.py", "soliloquy/v1/*_pb2*.pyi", "soliloquy/v1/*.proto"]
+        generated = ("soliloquy/v1/*_pb2*.py", "soliloquy/v1/*_pb2*.pyi", "soliloquy/v1/*.proto")
+        build_data["artifacts"] += [
+            *generated,
+            "soliloquy/recipes/*/labels_pb2.py",
+            "soliloquy/recipes/*/labels_pb2.pyi",
+        ]
 
 
 def _compile(files: list[Path], *outputs: str) -> None:
     from grpc_tools import protoc
 
-    code = protoc.main(["protoc", f"-I{PROTOS}", *outputs, *map(str, files)])
+    code = protoc.main(["protoc", f"-I{PROTOS}", f"-I{ROOT}", *outputs, *map(str, files)])
     if code:
         raise RuntimeError(f"protoc exited with {code}; its message is above")
 

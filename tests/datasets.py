@@ -1,5 +1,6 @@
 """Writes datasets in a folder, as a run leaves them, from given conversations."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from soliloquy.dataset.manifest import Shard, write_manifest
-from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, rows
+from soliloquy.dataset.rows import REASONS, TIMINGS, rows
 from soliloquy.dataset.storage import Storage
+from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Lane
 
@@ -28,17 +30,17 @@ RUN: dict[str, Any] = {
     "prompts_sha256": {"deciding.txt": "d" * 64},
     "protos_sha256": {"conversation.proto": "c" * 64},
 }
-_REJECTED = SCHEMA.append(REASONS)
 
 
 def accepted_rows(conversations: Iterable[Conversation]) -> pa.RecordBatch:
-    return rows(conversation.SerializeToString() for conversation in conversations)
+    """Returns the rows of conversations that have the same recipe."""
+    every = list(conversations)
+    return rows((one.SerializeToString() for one in every), every[0].run.recipe if every else DEFAULT)
 
 
 def rejected_rows(rejected: Sequence[Rejected]) -> pa.RecordBatch:
-    columns = accepted_rows(conversation for conversation, _ in rejected).columns
-    reasons = pa.array([list(reasons) for _, reasons in rejected], _REJECTED.field("reasons").type)
-    return pa.RecordBatch.from_arrays([*columns, reasons], schema=_REJECTED)
+    reasons = pa.array([list(reasons) for _, reasons in rejected], REASONS.type)
+    return accepted_rows(conversation for conversation, _ in rejected).append_column(REASONS, reasons)
 
 
 def timing_rows(conversations: Iterable[Conversation], *, begun: float, apart: float) -> pa.RecordBatch:
@@ -79,6 +81,7 @@ def written(folder: Path, shards: Iterable[tuple[str, pa.RecordBatch]], **run: A
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table(batch), path, row_group_size=1_000)
-        listed.append(Shard(name=name, rows=batch.num_rows, bytes=path.stat().st_size, sha256=""))
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        listed.append(Shard(name=name, rows=batch.num_rows, bytes=path.stat().st_size, sha256=digest))
     write_manifest(Storage(folder), {"run": RUN | run, "counts": {}, "cost": {}, "arrival": {}}, listed)
     return folder

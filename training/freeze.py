@@ -154,7 +154,8 @@ class FrozenDataset:
 
     def add(self, conversation: Conversation) -> None:
         # Without timings, which are not learned.
-        self._writer.add(Collected(conversation=conversation.SerializeToString(deterministic=True)))
+        serialised = conversation.SerializeToString(deterministic=True)
+        self._writer.add(Collected(conversation=serialised, recipe=conversation.run.recipe))
 
     def close(self) -> None:
         shards = self._writer.close()

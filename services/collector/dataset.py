@@ -51,7 +51,7 @@ def counts_so_far(journal: Journal, conversations: int) -> dict[str, Any]:
     """Counts the dataset as it would be if it were written from the journal as it is."""
     tally = Tally()
     for accepted in (True, False):
-        kept = (one.conversation for one in journal.wanted(conversations) if accepted != bool(one.reasons))
+        kept = (one for one in journal.wanted(conversations) if accepted != bool(one.reasons))
         while group := list(islice(kept, GROUP_ROWS)):
-            tally.add(rows(group), accepted=accepted)
+            tally.add(rows((one.conversation for one in group), group[0].recipe), accepted=accepted)
     return tally.as_json()

@@ -109,6 +109,7 @@ def collected_now(conversation: Conversation, faults: list[str], origin: Origin 
         ordinal=conversation.ordinal,
         attempt=conversation.attempt,
         origin=origin,
+        recipe=conversation.run.recipe,
     )
     collected.timings.collected_at = time.time()
     return collected

@@ -223,14 +223,13 @@ def _show(found: GetConversationResponse, *, as_json: bool) -> None:
     from soliloquy.cli.show import record_of
     from soliloquy.cli.view import show_conversation
 
-    record = record_of(found.conversation)
     flags = [MessageToDict(flag, preserving_proto_field_name=True) for flag in found.flags]
     if as_json:
         judged = {"accepted": found.accepted, "reasons": list(found.reasons), "flags": flags}
-        click.echo(json.dumps({**record, **judged}, ensure_ascii=False))
+        click.echo(json.dumps({**record_of(found.conversation), **judged}, ensure_ascii=False))
         return
     console = Console(soft_wrap=False, highlight=False)
-    show_conversation(record, console)
+    show_conversation(found.conversation, console)
     for reason in found.reasons:
         console.print(Text(f"rejected: {reason}", style="red"))
     for flag in found.flags:

@@ -27,13 +27,13 @@ def show(folder: str, *, conversation_id: str | None, as_list: bool, prompts: bo
     with reporting(NoDataset):
         dataset = Dataset(folder)
         if as_list:
-            show_index(map(record_of, dataset), console)
+            show_index(dataset, console)
             return
         conversation = dataset.find(conversation_id) if conversation_id else next(iter(dataset), None)
     if conversation is None:
         raise Failure(f"{folder} holds no accepted conversations yet")
     if not prompts:
-        show_conversation(record_of(conversation), console)
+        show_conversation(conversation, console)
     elif not conversation.run.max_turns:
         raise Failure(f"{conversation.id} was imported, so its prompts are unknown")
     else:

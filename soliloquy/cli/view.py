@@ -10,40 +10,44 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from soliloquy.recipes.recipe import DEFAULT, find
+from soliloquy.dataset.labelling import installed
+from soliloquy.dataset.statistics import LETTERS
+from soliloquy.dataset.view import conversation_view
+from soliloquy.v1.conversation_pb2 import Conversation
 
 
-def show_index(records: Iterable[dict[str, Any]], console: Console) -> None:
+def show_index(conversations: Iterable[Conversation], console: Console) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
     table.add_column("id", width=8)
     table.add_column("turns", justify="right", width=5)
     table.add_column("python", justify="right", width=6)
     table.add_column("topic", width=16)
     table.add_column("question", ratio=1, no_wrap=True, overflow="ellipsis")
-    for record in records:
-        python = sum(turn["soliloquy"]["use_python"] for turn in record["turns"])
-        problem = record["problem"]
-        table.add_row(record["id"][:8], str(len(record["turns"])), str(python), problem["topic"], problem["question"])
+    for one in conversations:
+        python = sum(turn.HasField("calculation") for turn in one.turns)
+        table.add_row(one.id[:8], str(len(one.turns)), str(python), one.problem.topic, one.problem.question)
     console.print(table)
 
 
-def show_conversation(record: dict[str, Any], console: Console) -> None:
-    problem, recipe = record["problem"], find(record["recipe"] or DEFAULT)
-    model = next((call["model"] for turn in record["turns"] for call in turn["calls"]), "unknown")
-    student = f"  student: {name}" if (name := "a person" if record["person"] else record.get("persona")) else ""
-    console.print(Text(f"{record['id']}  {problem['source']}  model: {model}{student}", style="dim"))
-    console.print(Panel(Text(problem["question"]), title="problem", title_align="left"))
-    if enrichment := problem.get("enrichment"):
-        console.print(_enrichment(enrichment, record.get("confusion"), record.get("plan")))
-    for turn in record["turns"]:
-        if turn["student"]:
-            console.print(_student(turn["student"]))
-        console.print(Padding(_soliloquy(turn, remark=recipe.remark(turn)), (0, 0, 0, 4)))
+def show_conversation(conversation: Conversation, console: Console) -> None:
+    recipe, view = conversation.run.recipe, conversation_view(conversation)
+    model = next((call.model for turn in conversation.turns for call in turn.calls), "unknown")
+    student = f"  student: {view['persona']}" if view["persona"] else ""
+    console.print(Text(f"{view['id']}  {view['source']}  model: {model}{student}", style="dim"))
+    if installed(recipe) is None:
+        console.print(Text(f"recipe {recipe}: not installed, so its labels are not shown", style="yellow"))
+    console.print(_panel(view["question"], "problem"))
+    if view["outline"]:
+        console.print(_panel(view["outline"], "outline", style="dim"))
+    for part in view["parts"] or ():
+        console.print(_panel(part["text"], part["title"], style="dim"))
+    for turn in view["turns"]:
+        if turn["student"] is not None:
+            console.print(_student(turn))
+        console.print(Padding(_soliloquy(turn, recipe), (0, 0, 0, 4)))
         if turn["tutor"]:
-            console.print(_tutor(turn["tutor"]))
-    for opinion in record.get("opinions", ()):
-        console.print(_opinion(opinion))
-    console.print(Text(f"\nended: {record['ending']} after {len(record['turns'])} turns", style="dim"))
+            console.print(Text.assemble(("Tutor    ", "bold magenta"), turn["tutor"]))
+    console.print(Text(f"\nended: {view['ending']} after {len(view['turns'])} turns", style="dim"))
 
 
 def show_prompts(prompts: list[tuple[int, Any]], console: Console) -> None:
@@ -54,52 +58,47 @@ def show_prompts(prompts: list[tuple[int, Any]], console: Console) -> None:
             console.print(Text(text))
 
 
-def _enrichment(
-    enrichment: dict[str, Any], confusion: dict[str, Any] | None, plan: dict[str, Any] | None
-) -> RenderableType:
-    if enrichment["plain_because"]:
-        return Text(f"not enriched: {enrichment['plain_because']}", style="red dim")
-    if confusion:
-        return Panel(Text(confusion["solution"]), title="the student's solution", title_align="left", style="red")
-    if plan:
-        asked = "\n".join(f"{one['question']} ({one['answer']})" for one in plan["questions"])
-        return Panel(Text(asked, style="dim"), title="plan", title_align="left", border_style="dim")
-    return Panel(Text(enrichment["outline"], style="dim"), title="outline", title_align="left", border_style="dim")
+def _panel(text: str, title: str, style: str = "") -> RenderableType:
+    return Panel(Text(text, style=style), title=title, title_align="left", border_style=style or "none")
 
 
-def _student(student: dict[str, Any]) -> RenderableType:
-    line = Text.assemble(("\nStudent  ", "bold cyan"), student["text"])
-    if student["intent"] == "wrong":
-        how = student.get("strategy") or student.get("belief") or student.get("learner_state")
-        line.append(f"  (drawn wrong: {how})", style="red dim")
+def _student(turn: dict[str, Any]) -> RenderableType:
+    line = Text.assemble(("\nStudent  ", "bold cyan"), turn["student"])
+    if turn["intent"] == "wrong":
+        line.append(f"  ({turn['drawn']})", style="red dim")
     return line
 
 
-def _soliloquy(turn: dict[str, Any], remark: str) -> RenderableType:
-    soliloquy = turn["soliloquy"]
+def _soliloquy(turn: dict[str, Any], recipe: str) -> RenderableType:
     parts: list[RenderableType] = []
-    if not soliloquy["use_python"]:
+    if turn["description"] is None:
         parts.append(Text("needs no calculation", style="dim"))
     else:
-        parts.append(Text(f"calculate: {soliloquy['description']}", style="dim"))
-    for attempt in soliloquy["attempts"]:
+        parts.append(Text(f"calculate: {turn['description']}", style="dim"))
+    for attempt in turn["attempts"]:
         parts.append(Syntax(attempt["code"], "python", theme="ansi_dark", background_color="default", word_wrap=True))
         parts.append(_output(attempt))
-    parts.append(Text(remark, style="dim"))
+    if remarks := _remarks(turn, recipe):
+        parts.append(Text(remarks, style="dim"))
     return Panel(Group(*parts), title="soliloquy", title_align="left", style="yellow", border_style="dim")
 
 
-def _opinion(opinion: dict[str, str]) -> Text:
-    ruling = (f"{opinion['criterion']}: {opinion['ruling']}", "red" if opinion["ruling"] == "no" else "green")
-    return Text.assemble(ruling, f"  {opinion['judge']}: {opinion['because']}")
+def _remarks(turn: dict[str, Any], name: str) -> str:
+    """Says how the tutor assessed the message, and the recipe's labels of the reply."""
+    recipe, letter = installed(name), LETTERS.get(turn["evaluation"] or "", "")
+    remarks = [f"the message is {recipe.evaluations[letter]}"] if recipe and letter in recipe.evaluations else []
+    words = {column.title: column.words for column in recipe.columns.values()} if recipe else {}
+    for title, value in (turn["labels"] or {}).items():
+        if value:
+            meaning = words.get(title, {}).get(value, "")
+            remarks.append(f"{title} {value}" + (f" ({meaning})" if meaning else ""))
+    if turn["rejected"]:
+        remarks.append(f"{len(turn['rejected'])} sent back before")
+    return "; ".join(remarks)
 
 
 def _output(attempt: dict[str, Any]) -> Text:
     if attempt["status"] == "ok":
-        values = ", ".join(f"{name} = {value}" for name, value in attempt["values"].items())
+        values = ", ".join(f"{value['name']} = {value['shown']}" for value in attempt["values"])
         return Text(f"→ {values}", style="bold green")
     return Text(f"→ {attempt['status']}: {attempt['error']}", style="bold red")
-
-
-def _tutor(tutor: dict[str, Any]) -> RenderableType:
-    return Text.assemble(("Tutor    ", "bold magenta"), tutor["text"])

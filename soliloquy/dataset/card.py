@@ -8,6 +8,7 @@ from string import Template
 from typing import Any
 
 from soliloquy.dataset.figures import all_figures
+from soliloquy.dataset.labelling import title_of
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import counts, share, table
 from soliloquy.recipes.recipe import DEFAULT
@@ -43,19 +44,11 @@ def card(summary: DatasetSummary) -> str:
         "reasons": counts("rejected because of", dropped.reasons),
         "lengths": counts("turns", dict(sorted(kept.lengths.items()))),
         "intents": counts("drawn", kept.intents),
-        "strategies": counts("kind of mistake", kept.strategies),
         "personas": counts("student", kept.personas),
         "topics": counts("topic", kept.topics),
-        "codes": _codes(kept),
-        "states": counts("step", kept.states),
-        "confusions": counts("wrong in it", kept.confusions),
-        "beliefs": counts("its solution is", kept.beliefs),
-        "learner_states": counts("shown", kept.learner_states),
+        "responses": _responses(kept),
+        "labels": "\n\n".join(_labels(kept)),
         "sent_back": counts("sent back by", kept.sent_back),
-        "moves": counts("move", kept.moves),
-        "move_intents": table(
-            ("move", "for", ""), [(*names, f"{count:,}") for names, count in sorted(kept.move_intents.items())]
-        ),
         "programs": counts("program", kept.statuses) + "\n\n" + counts("lane", kept.lanes),
         "errors": counts("failed with", kept.errors),
         "verdicts": _verdicts(kept),
@@ -140,7 +133,7 @@ def again(summary: DatasetSummary) -> tuple[str, str]:
     """Returns the command that generates the same conversations again, or an empty string, and a note about it."""
     run = summary.manifest["run"]
     if summary.accepted.recipe.topics:
-        return "", "The command that generated it generates it again; each row has its request under `authorship`."
+        return "", "The command that generated it generates it again; each row has its request in `problem.labels`."
     if "conversations" not in run:
         return "", "The command is unknown: the run is still going on, or the conversations were imported."
     origins = sorted(summary.accepted.origins)
@@ -217,28 +210,42 @@ def _front(summary: DatasetSummary) -> str:
     return "\n".join(lines)
 
 
-def _codes(kept: Statistics) -> str:
-    words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
-    evaluations, actions = (kept.recipe.words[kind] for kind in ("evaluations", "actions"))
-    head = ("action", *(f"{LETTERS[word]} {evaluations[LETTERS[word]]}" for word in words))
+def _responses(kept: Statistics) -> str:
+    words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.responses)]
+    meanings = response_meanings(kept)
+    head = ("response", *(f"{LETTERS[word]} {kept.recipe.evaluations[LETTERS[word]]}" for word in words))
     rows = [
-        (
-            f"{action} {actions.get(action, '')}",
-            *(f"{kept.codes[word, action] or ''}" for word in words),
-        )
-        for action in actions_of(kept)
+        (f"{response} {meanings.get(response, '')}", *(f"{kept.responses[word, response] or ''}" for word in words))
+        for response in responses_of(kept)
     ]
     return table(head, rows)
 
 
-def actions_of(kept: Statistics) -> list[str]:
-    """Returns the tutor's actions, numbers in numerical order."""
-    return sorted({action for _, action in kept.codes}, key=lambda action: (len(action), action))
+def responses_of(kept: Statistics) -> list[str]:
+    """Returns the tutor's responses, numbers in numerical order."""
+    return sorted({response for _, response in kept.responses}, key=lambda response: (len(response), response))
+
+
+def response_meanings(kept: Statistics) -> Mapping[str, str]:
+    return next((column.words for column in kept.recipe.columns.values() if column.response), {})
+
+
+def _labels(kept: Statistics) -> Iterator[str]:
+    for name, counted in kept.labels.items():
+        if counted:
+            title = f"{name.partition('.')[0]}: {title_of(kept.recipe_name, name)}"
+            yield counts(title, dict(sorted(counted.items(), key=_by_number)))
+
+
+def _by_number(counted: tuple[str, int]) -> tuple[int, str]:
+    """Sorts numbers by size, and words by frequency."""
+    value, count = counted
+    return (int(value), "") if value.lstrip("-").isdecimal() else (-count, value)
 
 
 def _verdicts(kept: Statistics) -> str:
     words = [word for word in LETTERS if any(evaluation == word for _, evaluation in kept.verdicts)]
-    meanings = kept.recipe.words["evaluations"]
+    meanings = kept.recipe.evaluations
     head = ("found", *(f"{LETTERS[word]} {meanings[LETTERS[word]]}" for word in words))
     found = sorted({found for found, _ in kept.verdicts})
     return table(head, [(verdict, *(f"{kept.verdicts[verdict, word] or ''}" for word in words)) for verdict in found])

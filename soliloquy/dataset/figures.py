@@ -1,7 +1,6 @@
 """What a recipe's part `figures` adds to the statistics, the card and the report of its datasets."""
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -31,7 +30,7 @@ class Plot(NamedTuple):
     whole: int
 
 
-def no_plots(accepted: Statistics, rejected: Statistics) -> Iterable[Plot]:
+def no_plots(accepted: "Statistics", rejected: "Statistics") -> Iterable[Plot]:
     return ()
 
 
@@ -41,12 +40,14 @@ class Figures:
 
     paper: str
     # Returns a measure, its value in a dataset and the paper's value in each row; none for a dataset without them.
-    beside: Callable[[Statistics, Statistics], Sequence[tuple[str, str, str]]]
+    beside: Callable[["Statistics", "Statistics"], Sequence[tuple[str, str, str]]]
     # A paragraph below the table.
     note: str
     # Creates empty counts; `Statistics.own` holds them.
     counts: Callable[[], OwnCounts] | None = None
-    plots: Callable[[Statistics, Statistics], Iterable[Plot]] = no_plots
+    # Measures rows for the manifest.
+    measures: Callable[[pa.RecordBatch], Counter[str]] | None = None
+    plots: Callable[["Statistics", "Statistics"], Iterable[Plot]] = no_plots
     # A limit of datasets in which nobody speaks.
     limit: str = ""
 
@@ -58,7 +59,7 @@ def figures_of(recipe: str) -> Figures | None:
     return figures
 
 
-def all_figures(accepted: Statistics, rejected: Statistics) -> Iterator[Figures]:
+def all_figures(accepted: "Statistics", rejected: "Statistics") -> Iterator[Figures]:
     """Yields the figures of each recipe in a dataset."""
     found: Mapping[str, Any] = accepted.recipes + rejected.recipes
     yield from filter(None, map(figures_of, sorted(found)))

@@ -1,9 +1,11 @@
 """Reads datasets from a folder or an object store, as conversations or as Arrow batches."""
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,10 @@ import pyarrow.parquet as pq
 from soliloquy.dataset.frames import read_payloads
 from soliloquy.dataset.layout import ACCEPTED, REJECTED, TIMED
 from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
-from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, completed, messages, rows
+from soliloquy.dataset.rows import REASONS, RECIPE, TIMINGS, completed, messages, recipe_named, recipe_of, rows, schema
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
+from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
@@ -63,9 +66,18 @@ class Dataset:
     def conversations(self, *, rejected: bool = False) -> Iterator[Conversation]:
         """Yields the conversations of the shards, then those still in the journals."""
         yield from (conversation for _, conversation in self.placed(rejected=rejected))
-        kept = (one.conversation for one in self._unsharded() if bool(one.reasons) == rejected)
-        while group := list(islice(kept, ROWS_AT_ONCE)):
-            yield from map(Conversation.FromString, messages(without_timings(rows(group))))
+        kept = (one for one in self._unsharded() if bool(one.reasons) == rejected)
+        for recipe, alike in groupby(kept, key=attrgetter("recipe")):
+            while group := [one.conversation for one in islice(alike, ROWS_AT_ONCE)]:
+                yield from _read(group, recipe)
+
+    @functools.cached_property
+    def recipe(self) -> str:
+        """The recipe of the conversations, or of the first of them; the default one if there are none."""
+        for rejected in (False, True):
+            for batch in self.batches(["run"], rejected=rejected):
+                return recipe_of(batch)
+        return next((one.recipe for one in self._unsharded()), "") or DEFAULT
 
     def count(self, *, rejected: bool = False) -> int:
         return sum(shard.rows for shard in self._shards(rejected))
@@ -84,10 +96,11 @@ class Dataset:
         Rejected rows also have `reasons`. `place_after(batch)` is the place to continue after.
         """
         wanted = None if columns is None else [*columns, *(name for name, _, _ in where)]
-        condition = pq.filters_to_expression([_nested(where)]) if where else None
         for name, start in self._from(after, rejected):
             with self._opened(name) as shard:
-                is_complete = shard.schema_arrow.equals(SCHEMA.append(REASONS) if rejected else SCHEMA)
+                kind = schema(recipe_named(shard.schema_arrow))
+                is_complete = shard.schema_arrow.equals(kind.append(REASONS) if rejected else kind)
+                condition = pq.filters_to_expression([_nested(where, kind)]) if where else None
                 leaves = _leaves(shard, wanted, without) if is_complete else None
                 candidates = self._candidate_groups(name, condition) if is_complete else None
                 first = 0
@@ -100,7 +113,8 @@ class Dataset:
                             rest = rest if is_complete else completed(rest)
                             matching = rest if condition is None else rest.filter(condition)
                             if matching.num_rows:
-                                yield matching.replace_schema_metadata({AFTER: f"{name}:{first}"})
+                                place = {RECIPE: recipe_of(rest), AFTER: f"{name}:{first}"}
+                                yield matching.replace_schema_metadata(place)
                     first = end
 
     def timings(self) -> Iterator[pa.RecordBatch]:
@@ -113,14 +127,14 @@ class Dataset:
     def messages(self, *, rejected: bool = False, where: Filter = (), after: str | None = None) -> Iterator[bytes]:
         """Yields each conversation as its serialised protobuf message."""
         for batch in self.batches(rejected=rejected, where=where, after=after):
-            yield from messages(batch.select(SCHEMA.names))
+            yield from messages(batch)
 
     def placed(self, *, rejected: bool = False, after: str | None = None) -> Iterator[tuple[str, Conversation]]:
         """Yields each conversation with the place to continue after it."""
         for batch in self.batches(rejected=rejected, after=after):
             name, _, end = place_after(batch).rpartition(":")
             first = int(end) - batch.num_rows + 1
-            for row, message in enumerate(messages(batch.select(SCHEMA.names)), start=first):
+            for row, message in enumerate(messages(batch), start=first):
                 yield f"{name}:{row}", Conversation.FromString(message)
 
     def find(self, conversation_id: str) -> Conversation:
@@ -139,8 +153,7 @@ class Dataset:
                 return next(found for _, found in self.placed(rejected=rejected, after=f"{name}:{before}"))
         for kept in self._unsharded():
             if kept.id == conversation_id:
-                [found] = messages(without_timings(rows([kept.conversation])))
-                return Conversation.FromString(found)
+                return next(_read([kept.conversation], kept.recipe))
         return None
 
     def _unsharded(self) -> Iterator[Collected]:
@@ -189,15 +202,19 @@ class Dataset:
         return {group.id for group in fragment.subset(condition).row_groups}
 
 
+def _read(unsharded: Sequence[bytes], recipe: str) -> Iterator[Conversation]:
+    return map(Conversation.FromString, messages(without_timings(rows(unsharded, recipe))))
+
+
 def place_after(batch: pa.RecordBatch) -> str:
     """Returns the place at which a batch ends, for `after` of a later read."""
     place: bytes = batch.schema.metadata[AFTER]
     return place.decode()
 
 
-def _nested(where: Filter) -> list[tuple[tuple[str, ...], str, Any]]:
+def _nested(where: Filter, schema: pa.Schema) -> list[tuple[tuple[str, ...], str, Any]]:
     for name, _, _ in where:
-        within: pa.Schema | pa.StructType = SCHEMA
+        within: pa.Schema | pa.StructType = schema
         for part in name.split("."):
             if pa.types.is_list(kind := within.field(part).type if within.get_field_index(part) >= 0 else pa.null()):
                 raise NoDataset(f"{name!r} is a list: filter by a column with one value for each conversation")
@@ -214,8 +231,9 @@ def _leaves(shard: pq.ParquetFile, wanted: Sequence[str] | None, without: Sequen
     leaves = []
     for name in wanted:
         below = [path for path, plain in paths.items() if _is_below(plain, name)]
-        if not below:
-            raise NoDataset(f"{name!r} is not a column of a conversation: see SCHEMA in soliloquy/dataset/rows.py")
+        # Each recipe has labels of its own.
+        if not below and "labels" not in name.split("."):
+            raise NoDataset(f"{name!r} is not a column of a conversation: see the contract")
         leaves += below
     return leaves
 

@@ -1,47 +1,43 @@
-"""Converts protobuf messages to Arrow rows, field by field, and back to the same bytes."""
+"""Converts protobuf messages to Arrow rows, field by field, and back to the same bytes.
 
+The labels of a recipe are typed columns; a recipe that is not installed has rows without labels.
+"""
+
+import functools
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import pyarrow as pa
-from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
-from google.protobuf.descriptor_pool import DescriptorPool
-from ptars import HandlerPool, PtarsConfig
 
-from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
+from soliloquy.dataset.contract import inlined, labelled, row_handler
+from soliloquy.dataset.earlier import upgraded
+from soliloquy.recipes.labels import Labels
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import DEFAULT, find
 
-
-def _files() -> list[FileDescriptorProto]:
-    """Returns the contract with nested values as bytes, the same on the wire: Arrow rows cannot recurse."""
-    files = []
-    for module in (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2):
-        module.DESCRIPTOR.CopyToProto(file := FileDescriptorProto())
-        for message in file.message_type:
-            for field in message.field:
-                if message.name in ("Items", "Entry") and field.type_name == ".soliloquy.v1.Value":
-                    field.type = FieldDescriptorProto.TYPE_BYTES
-                    field.ClearField("type_name")
-        files.append(file)
-    return files
-
-
-_DESCRIPTORS = DescriptorPool()
-_HANDLERS = HandlerPool(
-    [_DESCRIPTORS.AddSerializedFile(file.SerializeToString()) for file in _files()], PtarsConfig(enum_repr="string")
-)
-_CONVERSATIONS = _HANDLERS.get_for_message(
-    _DESCRIPTORS.FindMessageTypeByName(conversation_pb2.Conversation.DESCRIPTOR.full_name)
-)
-_TIMINGS = _HANDLERS.get_for_message(_DESCRIPTORS.FindMessageTypeByName(dataset_pb2.Timings.DESCRIPTOR.full_name))
-SCHEMA: pa.Schema = _CONVERSATIONS.list_to_record_batch([]).schema
 _REQUIRED = ["id", "run", "problem", "turns"]
+# The key under which the metadata of a schema names the recipe of its rows.
+RECIPE = b"recipe"
 # Why a conversation was rejected; only rejected shards have the column.
 REASONS = pa.field("reasons", pa.list_(pa.string()))
+_TIMINGS = row_handler(labelled(Labels()), "Timings")
 TIMINGS: pa.Schema = _TIMINGS.list_to_record_batch([]).schema
 
 
-def rows(serialised: Iterable[bytes]) -> pa.RecordBatch:
-    """Returns a row for each serialised Conversation; an enum is its name in the contract."""
-    return _CONVERSATIONS.list_to_record_batch(list(serialised))
+class _Rows(NamedTuple):
+    handler: Any
+    schema: pa.Schema
+
+
+def schema(recipe: str) -> pa.Schema:
+    """Returns the columns of a recipe's conversations; an enum is its name in the contract."""
+    return _rows(recipe or DEFAULT).schema
+
+
+def rows(serialised: Iterable[bytes], recipe: str) -> pa.RecordBatch:
+    """Returns a row for each serialised Conversation of the recipe."""
+    handler, kind = _rows(recipe or DEFAULT)
+    return handler.list_to_record_batch(list(serialised)).replace_schema_metadata(kind.metadata)
 
 
 def timing_rows(serialised: Iterable[bytes]) -> pa.RecordBatch:
@@ -54,12 +50,41 @@ def completed(batch: pa.RecordBatch) -> pa.RecordBatch:
     if "collected_at" in batch.schema.names:
         return timing_rows(_TIMINGS.record_batch_to_array(batch).to_pylist())
     batch.select(_REQUIRED)
-    complete = rows(messages(batch))
+    recipe = recipe_of(batch)
+    complete = rows(messages(batch) if recipe_named(batch.schema) else _upgraded(batch, recipe), recipe)
     has_reasons = REASONS.name in batch.schema.names
     return complete.append_column(REASONS, batch[REASONS.name]) if has_reasons else complete
 
 
 def messages(batch: pa.RecordBatch) -> list[bytes]:
     """Returns the serialised Conversation of each row."""
-    serialised: list[bytes] = _CONVERSATIONS.record_batch_to_array(batch).to_pylist()
+    serialised: list[bytes] = _rows(recipe_of(batch)).handler.record_batch_to_array(batch).to_pylist()
     return serialised
+
+
+def recipe_named(schema: pa.Schema) -> str:
+    """Returns the recipe of all rows with this schema; empty until 0.2, when only a column named it."""
+    return str((schema.metadata or {}).get(RECIPE, b"").decode())
+
+
+def recipe_of(batch: pa.RecordBatch) -> str:
+    """Returns the recipe of all rows."""
+    if named := recipe_named(batch.schema):
+        return named
+    runs = batch["run"].to_pylist() if "run" in batch.schema.names else []
+    return next((run["recipe"] for run in runs if run and run["recipe"]), DEFAULT)
+
+
+def _upgraded(batch: pa.RecordBatch, recipe: str) -> list[bytes]:
+    unlabelled = row_handler(inlined(_labels(recipe)), "Conversation").record_batch_to_array(batch)
+    return [upgraded(message, _labels(recipe)) for message in unlabelled.to_pylist()]
+
+
+@functools.cache
+def _rows(recipe: str) -> _Rows:
+    handler = row_handler(labelled(_labels(recipe)), "Conversation")
+    return _Rows(handler, handler.list_to_record_batch([]).schema.with_metadata({RECIPE: recipe}))
+
+
+def _labels(recipe: str) -> Labels:
+    return find(recipe).labels if recipe in known_recipes() else Labels()

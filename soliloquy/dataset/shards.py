@@ -9,20 +9,22 @@ import pyarrow.parquet as pq
 
 from soliloquy.dataset.layout import ACCEPTED, KINDS, REJECTED, TIMED, ShardLimits
 from soliloquy.dataset.manifest import Shard
-from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, rows
+from soliloquy.dataset.rows import REASONS, rows
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.dataset.timings import timings, without_timings
 from soliloquy.v1.dataset_pb2 import Collected
 
-SCHEMAS = {ACCEPTED: SCHEMA, REJECTED: SCHEMA.append(REASONS), TIMED: TIMINGS}
 # The largest row group.
 GROUP_ROWS = 1000
 GROUP_BYTES = 16 * 1024**2
 
 
 class DatasetWriter:
-    """Writes conversations in the order of their arrival; each shard appears complete, under the next free number."""
+    """Writes conversations in the order of their arrival.
+
+    Each shard appears complete, under the next free number, and holds the conversations of one recipe.
+    """
 
     def __init__(
         self, storage: Storage, scratch: Path, present: Sequence[Shard], limits: ShardLimits, tally: Tally
@@ -56,7 +58,7 @@ class DatasetWriter:
         return self._counted(group, accepted=False).append_column(REASONS, reasons)
 
     def _counted(self, group: Sequence[Collected], *, accepted: bool) -> pa.RecordBatch:
-        grown = rows(one.conversation for one in group)
+        grown = rows((one.conversation for one in group), group[0].recipe)
         # Imported conversations have no timings.
         if group[0].HasField("timings"):
             timed = self._shards[TIMED]
@@ -82,6 +84,8 @@ class _RowBuffer:
 
     def add(self, collected: Collected) -> None:
         size = len(collected.conversation)
+        if self._group and collected.recipe != self._group[0].recipe:
+            self.finish()
         if self._rows == self._limits.rows or (self._rows and self._bytes + size > self._limits.bytes):
             self.finish()
         elif len(self._group) == GROUP_ROWS or (self._group and self._group_bytes + size > GROUP_BYTES):
@@ -118,7 +122,7 @@ class _ShardFiles:
     def write(self, batch: pa.RecordBatch) -> None:
         if self._writer is None:
             self._scratch.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(self._scratch, SCHEMAS[self._kind], compression="zstd")
+            self._writer = pq.ParquetWriter(self._scratch, batch.schema, compression="zstd")
         self._writer.write_batch(batch)
         self.rows += len(batch)
 

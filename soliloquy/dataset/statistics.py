@@ -1,7 +1,7 @@
 """Counts what the card and the report show of a dataset, batch by batch."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,15 +10,16 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts, word
 from soliloquy.dataset.figures import figures_of
+from soliloquy.dataset.labelling import columns_of, installed, label_values
+from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.tables import share
-from soliloquy.recipes.codes import EVALUATIONS, STATES
+from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.recipe import DEFAULT, Recipe, find
 from soliloquy.truth.utterances import bigram_entropy, uptake, words
-from soliloquy.v1.conversation_pb2 import Evaluation, StepState
+from soliloquy.v1.conversation_pb2 import Evaluation
 
 # By the words that `named` returns.
 LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
-STATE_LETTERS = {word(StepState.Name(code), "STEP_STATE_"): letter for letter, code in STATES.items()}
 _EXCEPTION = re.compile(r"[A-Za-z_.]+(?=: |$)")
 _KINDS_OF_TOKENS = ("prompt", "completion")
 
@@ -49,19 +50,13 @@ class Statistics:
     # In bits, summed over the tutor's utterances.
     entropy: float = 0.0
     intents: Counter[str] = field(default_factory=Counter)
-    strategies: Counter[str] = field(default_factory=Counter)
-    # Errors in the solutions that students believe in, and what each message still believes.
-    confusions: Counter[str] = field(default_factory=Counter)
-    beliefs: Counter[str] = field(default_factory=Counter)
-    # States that messages show, and the roles that sent unfitting messages back.
-    learner_states: Counter[str] = field(default_factory=Counter)
+    # The values of each field of the labels, by its name: `tutor.action`.
+    labels: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    # Who found messages unfit and sent them back.
     sent_back: Counter[str] = field(default_factory=Counter)
-    # By evaluation and response, which is a numbered action or a move.
-    codes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    states: Counter[str] = field(default_factory=Counter)
-    # Moves of the tutor's replies with their intents, and how conversations were resolved, for recipes that have them.
-    moves: Counter[str] = field(default_factory=Counter)
-    move_intents: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # By evaluation and response, for recipes with a label that says how the tutor responds.
+    responses: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # How conversations were resolved, for recipes that say so.
     resolutions: Counter[str] = field(default_factory=Counter)
     python_turns: int = 0
     # Calculations by number of attempts.
@@ -102,18 +97,8 @@ class Statistics:
         student, tutor = below(turns, "student"), below(turns, "tutor")
         evaluations = named(below(tutor, "evaluation"), "EVALUATION_")
         self.intents += value_counts(named(below(student, "intent"), "INTENT_"))
-        self.strategies += value_counts(named(below(student, "strategy"), "ERROR_STRATEGY_"))
-        self.confusions += value_counts(
-            named(below(batch["problem"], "enrichment", "confusion", "category"), "ERROR_CATEGORY_")
-        )
-        self.beliefs += value_counts(named(below(student, "belief"), "BELIEF_"))
         self.sent_back += value_counts(named(below(student, "rejected", "judge"), "JUDGE_"))
-        actions, moves = below(tutor, "action"), named(below(tutor, "move"), "MOVE_")
-        self.codes += value_counts(evaluations, pc.if_else(pc.greater(actions, 0), actions.cast(pa.string()), moves))
-        self.states += value_counts(named(below(tutor, "state"), "STEP_STATE_"))
-        self.learner_states += value_counts(named(below(tutor, "learner_state"), "LEARNER_STATE_"))
-        self.moves += value_counts(moves)
-        self.move_intents += value_counts(moves, named(below(tutor, "move_intent"), "MOVE_INTENT_"))
+        self._add_labels(batch, evaluations)
         self.resolutions += value_counts(named(batch["resolution"], "RESOLUTION_"))
         self._add_calculations(below(turns, "calculation"), evaluations)
         self._add_calls(below(turns, "calls"))
@@ -121,8 +106,15 @@ class Statistics:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe whose words describe the codes; a dataset normally has one recipe."""
-        return find(next((name for name, _ in self.recipes.most_common(1)), "") or DEFAULT)
+        """The recipe whose words describe the codes, or the default one if it is not installed.
+
+        A dataset normally has one recipe.
+        """
+        return installed(self.recipe_name) or find(DEFAULT)
+
+    @property
+    def recipe_name(self) -> str:
+        return next((name for name, _ in self.recipes.most_common(1)), "") or DEFAULT
 
     @property
     def turns(self) -> int:
@@ -180,6 +172,12 @@ class Statistics:
             if figures and figures.counts:
                 own = self.own.setdefault(recipe, figures.counts())
                 own.add(batch.filter(pc.equal(recipes, recipe)))
+
+    def _add_labels(self, batch: pa.RecordBatch, evaluations: pa.Array) -> None:
+        for name, values in label_values(batch):
+            self.labels[name] += value_counts(values)
+            if (column := columns_of(recipe_of(batch)).get(name)) and column.response:
+                self.responses += value_counts(evaluations, values)
 
     def _add_texts(self, student: pa.Array, tutor: pa.Array) -> None:
         for speaker, texts in (("student", student), ("tutor", tutor)):

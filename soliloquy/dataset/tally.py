@@ -1,7 +1,7 @@
 """Counts the rows of a dataset for its manifest."""
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -9,12 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, value_counts, verdicts
+from soliloquy.dataset.figures import figures_of
+from soliloquy.dataset.labelling import installed
+from soliloquy.dataset.rows import recipe_of
 from soliloquy.recipes.codes import EVALUATIONS
-from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Evaluation
 
 _COUNTS = ("accepted", "rejected", "turns", "python_turns")
 _COUNTERS = ("enrichment", "discarded", "unfit", "executions", "parse", "verdicts", "measures", "tokens", "answered")
+# Counts that need the recipe's rules and labels.
+COUNTED_BY_RECIPES = ("discarded", "measures", "verdicts")
 # By the names that the columns have.
 _LETTERS = {Evaluation.Name(code): letter for letter, code in EVALUATIONS.items()}
 
@@ -35,7 +39,7 @@ class Tally:
     executions: Counter[str] = field(default_factory=Counter)
     parse: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
-    # Problems written to order that have an answer: their number, tokens, and how many use each operation.
+    # What the recipe measures.
     measures: Counter[str] = field(default_factory=Counter)
     # Tokens by role and kind, and the number of calls by role, engine, model and adapter's digest.
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -67,8 +71,8 @@ class Tally:
         self.unfit.update(reason.partition(":")[0] for reason in unfit.to_pylist())
         problems, turns = batch["problem"], pc.list_flatten(batch["turns"])
         self._add_enrichments(below(problems, "id"), below(problems, "enrichment"))
-        ordered = pc.and_(below(problems, "authorship").is_valid(), below(problems, "answer").is_valid())
-        self._add_measures(below(problems, "authorship", "measures").filter(ordered))
+        if (figures := figures_of(recipe_of(batch))) and figures.measures:
+            self.measures.update(figures.measures(batch))
         self.turns += len(turns)
         self._add_calls(below(turns, "calls"))
         recipes = below(batch["run"], "recipe").fill_null("").take(pc.list_parent_indices(batch["turns"]))
@@ -81,21 +85,14 @@ class Tally:
         if not all(first := [problem is None or self._is_first(problem) for problem in enriched.to_pylist()]):
             enrichments = enrichments.filter(pa.array(first))
         self._add_calls(below(enrichments, "calls"))
-        for made in ("confusion", "plan"):
-            for one in below(enrichments, made, "discarded").to_pylist():
-                self.discarded[one["because"]] += one["samples"]
+        for one in _discarded(enrichments):
+            self.discarded[one["because"]] += one["samples"]
 
     def _is_first(self, problem: str) -> bool:
         if problem in self.known or problem in self.enriched:
             return False
         self.enriched.add(problem)
         return True
-
-    def _add_measures(self, measures: pa.Array) -> None:
-        for one in measures.to_pylist():
-            measured = one or {"tokens": 0, "operations": ()}
-            operations = dict.fromkeys(measured["operations"], 1)
-            self.measures.update({"problems": 1, "tokens": measured["tokens"], **operations})
 
     def _add_calculations(self, turns: pa.Array, recipes: pa.Array) -> None:
         calculations = below(turns, "calculation")
@@ -105,8 +102,8 @@ class Tally:
         evaluations = below(turns, "tutor", "evaluation").fill_null("EVALUATION_UNSPECIFIED")
         for (recipe, found, evaluation), count in value_counts(recipes, verdicts(calculations), evaluations).items():
             # Imported conversations may have no recipe, and then have no rules.
-            if recipe and (agreeing := find(recipe).agreeing):
-                agrees = _LETTERS.get(evaluation, "") in agreeing[found]
+            if recipe and (rules := installed(recipe)) and rules.agreeing:
+                agrees = _LETTERS.get(evaluation, "") in rules.agreeing[found]
                 self.verdicts["agree" if agrees else "contradict"] += count
 
     def _add_calls(self, calls: pa.Array) -> None:
@@ -139,6 +136,15 @@ class Tally:
 
     def _tokens(self, role: str) -> dict[str, int]:
         return {kind: self.tokens[role, kind] for kind in ("prompt", "completion")}
+
+
+def _discarded(enrichments: pa.Array) -> Iterator[dict[str, Any]]:
+    """Yields what the planner discarded: `discarded` in a label of the enrichment."""
+    if enrichments.type.get_field_index("labels") >= 0:
+        labels = below(enrichments, "labels")
+        for made in labels.type:
+            if pa.types.is_struct(made.type) and made.type.get_field_index("discarded") >= 0:
+                yield from below(labels, made.name, "discarded").to_pylist()
 
 
 def _plain(name: str, prefix: str) -> str:

@@ -1,17 +1,19 @@
 """Converts a conversation to what a reader sees, for the report and the console alike."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below, named, students, word
-from soliloquy.dataset.rows import rows
+from soliloquy.dataset.labelling import columns_of, installed, label_texts, label_values, title_of
+from soliloquy.dataset.rows import recipe_of, rows
 from soliloquy.dataset.values import shown_values
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
 from soliloquy.v1.gateway_pb2 import Flag
+from soliloquy.v1.runs_pb2 import Run
 
 
 def conversation_view(
@@ -21,10 +23,8 @@ def conversation_view(
 
     A flag names its turn by number; one without a number belongs to the first turn.
     """
-    view: dict[str, Any] = unfold(columns(rows([conversation.SerializeToString()])))[0]
+    view: dict[str, Any] = unfold(columns(rows([conversation.SerializeToString()], conversation.run.recipe)))[0]
     view["reasons"] = None if reasons is None else list(reasons)
-    if conversation.student_name and not conversation.person:
-        view["persona"] = conversation.student_name
     found = list(flags)
     for turn, shown in zip(conversation.turns, view["turns"], strict=True):
         shown["calls"] = [_call(call) for call in turn.calls]
@@ -32,8 +32,8 @@ def conversation_view(
     return view
 
 
-def turn_view(turn: Turn) -> dict[str, Any]:
-    shown: dict[str, Any] = conversation_view(Conversation(turns=[turn]))["turns"][0]
+def turn_view(turn: Turn, recipe: str) -> dict[str, Any]:
+    shown: dict[str, Any] = conversation_view(Conversation(run=Run(recipe=recipe), turns=[turn]))["turns"][0]
     return shown
 
 
@@ -59,40 +59,27 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
         "id": batch["id"].to_pylist(),
         "ordinal": batch["ordinal"].to_pylist(),
         "attempt": batch["attempt"].to_pylist(),
-        "persona": students(batch).to_pylist(),
+        "persona": _students(batch),
         "ending": named(batch["ending"], "ENDING_").to_pylist(),
         "ending_reason": batch["ending_reason"].to_pylist(),
         "reasons": _listed(batch["reasons"]) if "reasons" in batch.schema.names else None,
         **{name: below(problem, name).to_pylist() for name in ("topic", "source", "question", "solution")},
         "outline": below(enrichment, "outline").to_pylist(),
-        "confusion": _if_any(below(enrichment, "confusion", "solution")),
-        "plan": _records(pc.struct_field(below(enrichment, "plan"), "questions"), "question", "answer"),
-        "opinions": _records(
-            pc.struct_field(below(problem, "authorship"), "opinions"),
-            *("criterion", "ruling", "judge", "because"),
-            ruling=lambda rulings: named(rulings, "RULING_"),
-        ),
+        "parts": _parts(batch),
         "turns": {
             "n": pc.list_value_length(batch["turns"]).to_pylist(),
             "of": {
                 "student": below(student, "text").to_pylist(),
                 "intent": named(below(student, "intent"), "INTENT_").to_pylist(),
-                "strategy": named(below(student, "strategy"), "ERROR_STRATEGY_").to_pylist(),
-                "belief": _if_any(named(below(student, "belief"), "BELIEF_")),
-                "shows": _if_any(named(below(student, "learner_state"), "LEARNER_STATE_")),
+                "drawn": _drawn(batch, named(below(student, "intent"), "INTENT_").to_pylist()),
                 "rejected": _records(pc.struct_field(student, "rejected"), "text", "because"),
                 "description": below(calculation, "description").to_pylist(),
                 "attempts": _attempts(pc.struct_field(calculation, "attempts")),
                 "thoughts": below(tutor, "thoughts").to_pylist(),
                 "tutor": below(tutor, "text").to_pylist(),
                 "evaluation": named(below(tutor, "evaluation"), "EVALUATION_").to_pylist(),
-                "action": below(tutor, "action").to_pylist(),
-                "step": below(tutor, "step").to_pylist(),
-                "state": named(below(tutor, "state"), "STEP_STATE_").to_pylist(),
-                "move": _if_any(named(below(tutor, "move"), "MOVE_")),
-                "move_intent": _if_any(named(below(tutor, "move_intent"), "MOVE_INTENT_")),
-                "learner_state": _if_any(named(below(tutor, "learner_state"), "LEARNER_STATE_")),
-                "sub_question": below(turns, "sub_question").to_pylist(),
+                "response": _response(batch),
+                "labels": _labels(batch),
                 "model": _models(pc.struct_field(turns, "calls")),
             },
         },
@@ -134,10 +121,61 @@ def _models(calls: pa.Array) -> list[str | None]:
     return models
 
 
-def _if_any(column: pa.Array) -> list[str | None] | None:
-    """Returns the values, or None for a column without any, as of a field that other recipes use."""
-    values: list[str | None] = column.to_pylist()
-    return values if column.null_count < len(column) else None
+def _students(batch: pa.RecordBatch) -> list[str | None]:
+    """Returns the name of each student if the recipe gives one, else as `students` does."""
+    shown: list[str | None] = students(batch).to_pylist()
+    for name, column in columns_of(recipe_of(batch)).items():
+        if column.names_student:
+            named_so = zip(shown, label_texts(batch, name, "{}"), batch["person"].to_pylist(), strict=True)
+            shown = [student if person else given or student for student, given, person in named_so]
+    return shown
+
+
+def _drawn(batch: pa.RecordBatch, intents: list[str | None]) -> list[str]:
+    """Says what was drawn for each message before the student spoke."""
+    drawn = [f"meant {intent}" if intent in ("right", "wrong") else intent or "" for intent in intents]
+    values = dict(label_values(batch))
+    for name, column in columns_of(recipe_of(batch)).items():
+        if column.drawn:
+            for place, value in enumerate(values[name].to_pylist()):
+                drawn[place] = column.drawn.format(value) if value else drawn[place]
+    return drawn
+
+
+def _response(batch: pa.RecordBatch) -> list[str | None] | None:
+    """Returns how the tutor responds, for recipes that have a word for it."""
+    columns = columns_of(recipe_of(batch))
+    for name, values in label_values(batch):
+        if name in columns and columns[name].response:
+            words: list[str | None] = values.to_pylist()
+            return [None if word is None or word.isdecimal() else word for word in words]
+    return None
+
+
+def _labels(batch: pa.RecordBatch) -> dict[str, list[str | None]] | None:
+    """Returns the labels of each turn and of its reply in words, by their titles."""
+    recipe = installed(recipe_of(batch))
+    single = [name for name, _ in recipe.labels.values()] if recipe else []
+    return {
+        title_of(recipe_of(batch), name): values.to_pylist()
+        for name, values in label_values(batch)
+        if name.startswith(("tutor.", "turn.")) and name in single
+    } or None
+
+
+def _parts(batch: pa.RecordBatch) -> dict[str, Any] | None:
+    """Returns the texts that belong to a whole conversation, such as a plan, each with its title."""
+    reasons = below(batch["problem"], "enrichment", "plain_because").to_pylist()
+    shown = [[("Not enriched", reason)] if reason else [] for reason in reasons]
+    for name, column in columns_of(recipe_of(batch)).items():
+        if column.text:
+            for parts, text in zip(shown, label_texts(batch, name, column.text), strict=True):
+                if text:
+                    parts.append((column.title, text))
+    if not any(shown):
+        return None
+    titles, texts = zip(*chain.from_iterable(shown), strict=True)
+    return {"n": list(map(len, shown)), "of": {"title": list(titles), "text": list(texts)}}
 
 
 def _records(lists: pa.Array, *names: str, **told: Callable[[pa.Array], pa.Array]) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """Commissions for problems that are still to be written: a topic, and examples from a bank or a file."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -11,7 +11,7 @@ from soliloquy.problems.book import ProblemBook
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.programs import solution_program
 from soliloquy.runtime.seeds import digest, draw
-from soliloquy.v1.conversation_pb2 import Authorship, Commission, Example, Problem
+from soliloquy.v1.conversation_pb2 import Commission, Example, Problem
 
 # Examples in the prompt.
 EXAMPLES = 8
@@ -30,6 +30,8 @@ class CommissionSource:
     examples: ProblemSource
     # An empty topic leaves the choice to the writer.
     topics: Sequence[str]
+    # Returns the labels with which the recipe marks a problem as still to be written.
+    commissioned: Callable[[Commission], bytes]
     grade: int = 0
     operations: Sequence[str] = ()
     _worked_out: dict[tuple[int, int], Example | None] = field(default_factory=dict, repr=False, compare=False)
@@ -56,7 +58,7 @@ class CommissionSource:
             id=digest("commission", self.digest, run_seed, ordinal),
             topic=topic,
             source=f"{self._origin}/commission#{ordinal}",
-            authorship=Authorship(commission=commission),
+            labels=self.commissioned(commission),
         )
 
     @cached_property

@@ -1,6 +1,6 @@
 """Names the contract's enums as records, prompts and other formats write them."""
 
-from soliloquy.v1.conversation_pb2 import ErrorStrategy, Evaluation, Intent, StepState
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, Evaluation, Intent
 
 EVALUATIONS = {
     "a": Evaluation.EVALUATION_INCORRECT,
@@ -11,14 +11,7 @@ EVALUATIONS = {
     "f": Evaluation.EVALUATION_INQUIRY,
     "g": Evaluation.EVALUATION_NOT_APPLICABLE,
 }
-STATES = {
-    "p": StepState.STEP_STATE_NOT_APPLICABLE,
-    "q": StepState.STEP_STATE_IN_PROGRESS,
-    "r": StepState.STEP_STATE_FINISHED,
-    "t": StepState.STEP_STATE_ALL_FINISHED,
-}
 EVALUATION_LETTERS = {evaluation: letter for letter, evaluation in EVALUATIONS.items()}
-STATE_LETTERS = {state: letter for letter, state in STATES.items()}
 
 INTENTS = {Intent.INTENT_OPENING: "opening", Intent.INTENT_RIGHT: "right", Intent.INTENT_WRONG: "wrong"}
 STRATEGIES = {

@@ -4,7 +4,7 @@ import functools
 import importlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,15 +12,17 @@ from pydantic import ConfigDict
 
 from soliloquy.recipes.agreement import AgreeingLetters
 from soliloquy.recipes.judges import Judge, Judges
+from soliloquy.recipes.labels import Column, Labels
 from soliloquy.recipes.packages import known_recipes, package
 from soliloquy.recipes.person import Person
+from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.events import ConversationEvent, Outcome, emit
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
 from soliloquy.truth.report import CheckedConversation
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem
+from soliloquy.v1.conversation_pb2 import Commission, Conversation, Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,
@@ -78,10 +80,15 @@ class Recipe:
     # Title and description for the dataset card.
     title: str = "Tutoring conversations"
     story: str = _TUTORING_STORY
+    labels: Labels = field(default_factory=Labels)
+    # How fields of the labels are shown, by name: `tutor.action`.
+    columns: Mapping[str, Column] = field(default_factory=dict)
     # Whether every conversation needs the planner's work before it can start.
     always_enriched: bool = False
     # For recipes that write problems: the topics to write about. Empty for recipes that work through given problems.
     topics: Sequence[str] = ()
+    # Returns the labels of a problem that is still to be written; set with `topics`.
+    commissioned: Callable[[Commission], bytes] | None = None
     # The prompt that asks a model to enrich a problem, and the role that does so.
     enrichment_prompt: Callable[[Problem], Prompt]
     planner: Callable[[Problem, Ask], Awaitable[Enrichment]]
@@ -100,10 +107,8 @@ class Recipe:
     agreeing: AgreeingLetters
     # The phrase that describes each persona, by its name.
     personas: Callable[[], Mapping[str, str]] = dict
-    # Readable names of evaluations, actions and states.
-    words: Mapping[str, Mapping[str, str]]
-    # Summarises in one line how the tutor assessed a message, from a turn's record.
-    remark: Callable[[dict[str, Any]], str]
+    # The meaning of each letter that stands for an evaluation of a message.
+    evaluations: Mapping[str, str]
     record: Callable[[Conversation], dict[str, Any]]
     restore: Callable[[dict[str, Any]], Conversation]
     # Returns a hash of each prompt file; raises BrokenPrompt if one cannot be filled in.
@@ -118,6 +123,9 @@ class Recipe:
     replies: Callable[[Conversation, ReplyContext], list[Lesson]] | None = None
     # The scripted answer to each prompt, by prompt name, for runs without a language model.
     speakers: Mapping[str, Speaker]
+    # What real models do wrong in this recipe's answers, by a field of such an answer, and the rates of these faults.
+    noise: Mapping[str, Spoil] = field(default_factory=dict)
+    noise_rates: Mapping[str, Any] = field(default_factory=dict)
     # None if the recipe tutors nobody.
     person: Person | None = None
 

@@ -97,8 +97,10 @@ def problems_of(problems: str, recipe: str) -> ProblemSource:
 
     Raises BadProblemFile and UnknownProblems.
     """
-    source, topics = problem_source(problems), find(recipe).topics
-    return CommissionSource(examples=source, topics=topics) if topics else source
+    source, wanted = problem_source(problems), find(recipe)
+    if wanted.commissioned is None:
+        return source
+    return CommissionSource(examples=source, topics=wanted.topics, commissioned=wanted.commissioned)
 
 
 def difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:

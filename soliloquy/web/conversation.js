@@ -30,28 +30,17 @@ export function conversationView(conversation, words) {
       element("details", { class: "solution" }, element("summary", null, isFunction ? "Its function" : "The expert's solution"),
         isFunction ? highlighted(solution, 0) : element("p", { class: "written" }, solution),
         conversation.outline ? element("p", { class: "written aside" }, conversation.outline) : null),
-      recipeParts(conversation).map(([title, text]) => element("details", { class: "solution" }, element("summary", null, title), element("p", { class: "written" }, text)))),
+      (conversation.parts || []).map(({ title, text }) => element("details", { class: "solution" }, element("summary", null, title), element("p", { class: "written" }, text)))),
     element("ol", { class: "turns" }, turns.map((turn) => turnView(turn, words))),
     element("p", { class: "end" }, `ended: ${conversation.ending || "unfinished"}`),
   ];
-}
-
-/**
- * The parts that only some recipes have: titles and texts.
- * @param {ConversationView} conversation
- */
-function recipeParts({ plan, confusion, opinions }) {
-  const steps = (plan || []).map(({ question, answer }, place) => `${place + 1}. ${question} ${answer || ""}`);
-  const rulings = (opinions || []).map(({ criterion, ruling, judge, because }) => `${criterion}: ${ruling}, says ${judge}${because ? `: ${because}` : ""}`);
-  const all = [["The plan", steps.join("\n")], ["What the student believes", confusion], ["What the judges say", rulings.join("\n")]];
-  return all.filter(([, text]) => text);
 }
 
 /** @param {TurnView} turn @param {Words} words */
 function turnView(turn, words) {
   return element("li", null,
     turn.student === null ? null : element("div", { class: "student" },
-      element("p", { class: "who" }, "Student", element("span", { class: "hidden-label", title: "Drawn before the student spoke; the tutor was not shown it" }, drawn(turn))),
+      element("p", { class: "who" }, "Student", element("span", { class: "hidden-label", title: "Drawn before the student spoke; the tutor was not shown it" }, turn.intent === "wrong" ? element("b", null, turn.drawn) : turn.drawn)),
       element("p", { class: "bubble" }, turn.student)),
     turn.rejected?.length ? rejectedView(turn.rejected) : null,
     soliloquyView(turn, words),
@@ -75,31 +64,17 @@ function flagView({ claim, evidence }) {
     evidence ? element("p", null, element("b", null, "But: "), evidence) : null);
 }
 
-/** What was drawn for the student. @param {TurnView} turn @returns {Content} */
-function drawn({ intent, strategy, belief, shows }) {
-  if (belief) return emphasised(intent, `its wrong solution: ${belief}`);
-  if (shows) return emphasised(intent, `to show: ${shows}`);
-  if (intent === "right") return "meant right";
-  return emphasised(intent, intent === "wrong" ? `meant wrong${strategy ? `: ${strategy}` : ""}` : intent || "");
-}
-
-/** @param {string | null} intent @param {string} text */
-function emphasised(intent, text) {
-  return intent === "wrong" ? element("b", null, text) : text;
-}
-
 /** @param {TurnView} turn @param {Words} words */
 export function soliloquyView(turn, words) {
-  const { letters, evaluations, actions, states } = words;
+  const { letters, evaluations } = words;
   const letter = letters[turn.evaluation || ""];
-  const state = words.state_letters[turn.state || ""];
   const found = programVerdict(turn);
   const against = found !== null && letter && !words.agreeing[found].includes(letter);
   const summary = [
     turn.description === null ? "no calculation" : outcomeOf(turn, found),
     letter ? `${letter} ${evaluations[letter]}` : null,
     against ? "against its program" : null,
-    turn.move || null,
+    turn.response || null,
   ].filter(Boolean);
   return element("details", { class: against ? "soliloquy fault" : "soliloquy" },
     element("summary", null, element("i", null, "soliloquy"), summary.map((part) => element("span", null, part))),
@@ -109,10 +84,9 @@ export function soliloquyView(turn, words) {
     letter || turn.thoughts ? element("h3", null, "Judges") : null,
     turn.thoughts ? element("p", { class: "thoughts" }, turn.thoughts) : null,
     element("dl", { class: "codes" },
-      pair("evaluation", letter, evaluations[letter]), pair("action", turn.action, actions[String(turn.action)]),
-      pair("step", turn.step, ""), pair("state", state, states[state]),
-      pair("sub-question", turn.sub_question, ""), pair("learner state", turn.learner_state, ""),
-      pair("move", turn.move, turn.move_intent ? `to ${turn.move_intent}` : ""), pair("model", turn.model, "")),
+      pair("evaluation", letter, evaluations[letter]),
+      Object.entries(turn.labels || {}).map(([name, value]) => pair(name, value, words.labels[name]?.[value || ""] || "")),
+      pair("model", turn.model, "")),
     (turn.calls || []).map(callView));
 }
 

@@ -18,18 +18,16 @@ export interface ConversationView {
   question: string | null;
   solution: string | null;
   outline: string | null;
-  confusion: string | null;
-  plan: { question: string; answer: string | null }[] | null;
-  opinions: { criterion: string; ruling: string; judge: string; because: string | null }[] | null;
+  /** What only some recipes have, such as a plan. */
+  parts: { title: string; text: string }[] | null;
   turns: TurnView[];
 }
 
 export interface TurnView {
   student: string | null;
   intent: string | null;
-  strategy: string | null;
-  belief: string | null;
-  shows: string | null;
+  /** What was drawn for the message, in words. */
+  drawn: string;
   rejected: { text: string; because: string }[] | null;
   /** What is to be calculated; null where nothing is. */
   description: string | null;
@@ -37,13 +35,10 @@ export interface TurnView {
   thoughts: string | null;
   tutor: string | null;
   evaluation: string | null;
-  action: number | null;
-  step: number | null;
-  state: string | null;
-  move: string | null;
-  move_intent: string | null;
-  learner_state: string | null;
-  sub_question: number | null;
+  /** How the tutor responds, in a word; null where a number says it. */
+  response: string | null;
+  /** The recipe's labels of the turn and its reply, by their titles. */
+  labels: Record<string, string | null> | null;
   model: string | null;
   /** Only the console shows model calls and flags. */
   calls?: { role: string; raw: string[]; prompt: string; told: string }[];
@@ -63,13 +58,12 @@ export interface AttemptView {
   values: { name: string; shown: string }[];
 }
 
-/** By code or state, what a recipe's labels mean. */
+/** What a recipe's codes and labels mean. */
 export interface Words {
   letters: Record<string, string>;
-  state_letters: Record<string, string>;
   evaluations: Record<string, string>;
-  actions: Record<string, string>;
-  states: Record<string, string>;
+  /** The meanings of a label's values, by its title. */
+  labels: Record<string, Record<string, string>>;
   /** The evaluations that agree with each verdict of a program. */
   agreeing: Record<"right" | "wrong", string[]>;
 }

@@ -7,19 +7,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from soliloquy.v1.conversation_pb2 import (
-    Belief,
-    Conversation,
-    Intent,
-    LearnerState,
-    Move,
-    MoveIntent,
-    Ruling,
-)
+from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
+from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy
 from soliloquy.v1.sandbox_pb2 import Lane, Status
 from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
 from tests.e2e.chromium import Page, chromium, needs_chromium
 from tests.e2e.runs import SOLILOQUY, run
+from tests.unit.dataset.labelled import labelled
 from tests.unit.scripted.growing import grown
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
@@ -31,6 +25,8 @@ HIDDEN = "only_a_soliloquy_says_this"
 PHONE = 360
 READY = "performance.getEntriesByName('ready').length"
 COUNT = "Number(document.getElementById('found').textContent.split(' ')[0].replaceAll(',', ''))"
+# A rejected conversation of each other recipe.
+ID_OF = {"mathdial": "d" * 24, "mathwell": "e" * 24, "scaffold": "f" * 24}
 FOCUSED = "document.activeElement.dataset.row"
 
 
@@ -57,20 +53,10 @@ def hostile(conversation: Conversation) -> Conversation:
     return made
 
 
-def of_another_recipe(conversation: Conversation) -> Conversation:
-    """With what only some recipes have: a plan, a wrong solution, judges, moves, messages that were sent back."""
-    made = copied(conversation, "f" * 24)
-    enrichment, authorship = made.problem.enrichment, made.problem.authorship
-    enrichment.plan.questions.add(question="How far does it fall?", answer="5 m")
-    enrichment.confusion.solution = "It falls 5 m + 5 m."
-    authorship.commission.topic, authorship.measures.names_topic = "falling", True
-    authorship.opinions.add(criterion="solvable", ruling=Ruling.RULING_NO, judge="a rule", because="It asks nothing.")
-    student, tutor = made.turns[0].student, made.turns[0].tutor
-    student.intent, student.learner_state = Intent.INTENT_WRONG, LearnerState.LEARNER_STATE_CONFUSION
-    student.rejected.add(text="It is 5 m.", because="That answers.")
-    made.turns[0].sub_question, tutor.learner_state = 1, LearnerState.LEARNER_STATE_CONFUSION
-    tutor.move, tutor.move_intent = Move.MOVE_PROBING, MoveIntent.MOVE_INTENT_ASK_EXPLANATION
-    made.turns[1].student.belief = Belief.BELIEF_DOUBTED
+def of_recipe(conversation: Conversation, recipe: str) -> Conversation:
+    """With what only some recipes have: a plan, a wrong solution, judges, moves, and a message that was sent back."""
+    made = labelled(copied(conversation, ID_OF[recipe]), recipe)
+    made.turns[0].student.rejected.add(text=f"{recipe} says 5 m.", because="That answers.")
     return made
 
 
@@ -103,7 +89,13 @@ def folder(
     assert calculated in conversations
     shards = [
         ("accepted/00000.parquet", accepted_rows([*conversations, hostile(calculated)])),
-        ("rejected/00000.parquet", rejected_rows([(of_another_recipe(conversations[-1]), [f"verdict: {HOSTILE}"])])),
+        *(
+            (
+                f"rejected/{number:05}.parquet",
+                rejected_rows([(of_recipe(conversations[-1], recipe), [f"verdict: {HOSTILE}"])]),
+            )
+            for number, recipe in enumerate(ID_OF)
+        ),
         ("timings/00000.parquet", timing_rows(conversations, begun=1_000, apart=0.5)),
     ]
     out = written(tmp_path_factory.mktemp("dataset"), shards)
@@ -195,7 +187,7 @@ async def test_no_two_ticks_of_an_axis_touch(page: Page) -> None:
 
 async def test_the_list_has_pages(page: Page, conversations: list[Conversation]) -> None:
     await listed(page)
-    everyone = len(conversations) + 2
+    everyone = len(conversations) + 1 + len(ID_OF)
     assert await page.evaluate(COUNT) == everyone
     seen: list[str] = []
     for _ in range(everyone // 40):
@@ -211,7 +203,7 @@ async def test_filters_narrow_together(page: Page, conversations: list[Conversat
     topic = conversations[0].problem.topic
     await chosen(page, "topic", topic)
     of_topic = [c for c in conversations if c.problem.topic == topic]
-    rejected = conversations[-1].problem.topic == topic
+    rejected = len(ID_OF) if conversations[-1].problem.topic == topic else 0
     assert await page.evaluate(COUNT) == len(of_topic) + rejected
     await chosen(page, "outcome", "kept")
     await chosen(page, "program", "some")
@@ -224,15 +216,35 @@ async def test_filters_narrow_together(page: Page, conversations: list[Conversat
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("outcome", "rejected (", "f" * 24),
-        ("outcome", "rejected: verdict", "f" * 24),
-        ("program", "one that failed", "c0ffee"),
+        ("outcome", "rejected (", [*ID_OF.values()]),
+        ("outcome", "rejected: verdict", [*ID_OF.values()]),
+        ("program", "one that failed", ["c0ffee"]),
     ],
 )
-async def test_a_filter_finds_the_one_it_is_for(page: Page, name: str, value: str, expected: str) -> None:
+async def test_a_filter_finds_those_it_is_for(page: Page, name: str, value: str, expected: list[str]) -> None:
     await listed(page)
     await chosen(page, name, value)
-    assert await page.evaluate("[...document.querySelectorAll('#list a')].map((link) => link.hash)") == [f"#{expected}"]
+    links = await page.evaluate("[...document.querySelectorAll('#list a')].map((link) => link.hash)")
+    assert links == [f"#{one}" for one in expected]
+
+
+async def test_a_filter_finds_what_was_drawn(
+    page: Page, conversations: list[Conversation], calculated: Conversation
+) -> None:
+    # The last one is shown as markup.
+    drawn = [
+        {StudentLabels.FromString(turn.student.labels).strategy for turn in one.turns}
+        for one in (*conversations, calculated)
+    ]
+    for strategy in set().union(*drawn) - {ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED}:
+        await listed(page)
+        word = ErrorStrategy.Name(strategy).removeprefix("ERROR_STRATEGY_").lower().replace("_", " ")
+        await chosen(page, "drawn", word)
+        assert await page.evaluate(COUNT) == sum(strategy in found for found in drawn)
+    for recipe, state in {"mathdial": "doubted", "scaffold": "confusion"}.items():
+        await chosen(page, "drawn", state)
+        links = await page.evaluate("[...document.querySelectorAll('#list a')].map((link) => link.hash)")
+        assert links == [f"#{ID_OF[recipe]}"]
 
 
 async def test_a_search_reads_every_text(page: Page, calculated: Conversation) -> None:
@@ -268,18 +280,26 @@ async def test_a_link_opens_a_conversation_with_its_soliloquies_folded(page: Pag
     assert labels[0] == "opening"
 
 
-async def test_what_only_some_recipes_have_is_shown_where_it_is(page: Page) -> None:
-    await page.evaluate(f"location.hash = {'f' * 24!r}")
-    await page.until(f"document.querySelector('.id')?.textContent === {'f' * 24!r}")
+@pytest.mark.parametrize(
+    ("recipe", "part", "said"),
+    [
+        ("mathdial", "It falls 5 m + 5 m.", ["its wrong solution: doubted", "focus", "guide focus"]),
+        ("mathwell", "solvable: no, says a rule: It asks nothing.", ["What the judges say"]),
+        ("scaffold", "1. How far does it fall? 5 m", ["to show: confusion", "sub-question", "learner state"]),
+    ],
+)
+async def test_what_only_some_recipes_have_is_shown_where_it_is(
+    page: Page, recipe: str, part: str, said: list[str]
+) -> None:
+    await page.evaluate(f"location.hash = {ID_OF[recipe]!r}")
+    await page.until(f"document.querySelector('.id')?.textContent === {ID_OF[recipe]!r}")
     await page.evaluate("document.querySelectorAll('#reader details').forEach((folded) => { folded.open = true; })")
     shown = await page.evaluate("document.getElementById('reader').innerText")
-    for said in (
-        *("1. How far does it fall? 5 m", "It falls 5 m + 5 m.", "solvable: no, says a rule: It asks nothing."),
-        *("to show: confusion", "its wrong solution: doubted", "1 message sent back before", "That answers."),
-        "probing to ask explanation",
-    ):
-        assert said in shown
-    assert await searched(page, "that answers") == 1
+    for text in (part, *said, "1 message sent back before", f"{recipe} says 5 m.", "That answers."):
+        assert text in shown
+    assert await searched(page, part) == 1
+    assert await searched(page, f"{recipe} says 5 m.") == 1
+    assert await searched(page, "that answers") == len(ID_OF)
 
 
 async def test_an_id_that_is_not_there_is_said_so(page: Page) -> None:
@@ -329,7 +349,7 @@ async def test_it_is_light_or_dark_as_the_system_or_its_reader_wants(page: Page)
 async def test_nothing_is_wider_than_a_phone(page: Page, calculated: Conversation) -> None:
     await page.sized(PHONE, 740, mobile=True)
     too_wide = "document.documentElement.scrollWidth > innerWidth"
-    for address in ("overview", "conversations", calculated.id, "c0ffee", "f" * 24):
+    for address in ("overview", "conversations", calculated.id, "c0ffee", *ID_OF.values()):
         await page.evaluate(f"location.hash = {address!r}")
         if len(address) == 24 or address == "c0ffee":
             await page.until(f"document.querySelector('.id')?.textContent === {address!r}")
@@ -341,7 +361,7 @@ async def test_nothing_is_wider_than_a_phone(page: Page, calculated: Conversatio
 
 
 async def test_a_conversation_that_is_markup_does_nothing(page: Page) -> None:
-    for address in ("overview", "conversations", "f" * 24, "c0ffee"):
+    for address in ("overview", "conversations", *ID_OF.values(), "c0ffee"):
         await page.evaluate(f"location.hash = {address!r}")
     await page.until("document.querySelector('.id')?.textContent === 'c0ffee'")
     await page.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true; })")

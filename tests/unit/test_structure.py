@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from soliloquy.recipes.recipe import find
+
 ROOT = Path(__file__).parents[2]
 LIBRARY, SERVICES, TRAINING = ROOT / "soliloquy", ROOT / "services", ROOT / "training"
 SERVICE_NAMES = {
@@ -74,14 +76,39 @@ def test_a_recipe_imports_none_of_its_parts_that_serve_a_part_above() -> None:
     assert not wrong
 
 
-def test_no_other_part_of_the_library_imports_a_concrete_recipe() -> None:
-    recipes = {f"soliloquy.recipes.{folder.name}" for folder in (LIBRARY / "recipes").iterdir() if folder.is_dir()}
+def recipes() -> set[str]:
+    return {folder.name for folder in (LIBRARY / "recipes").iterdir() if (folder / "prompts").is_dir()}
+
+
+def outside_recipes() -> Iterator[Path]:
+    """Yields the product's Python but for the folders of the recipes."""
+    own = [LIBRARY / "recipes" / name for name in recipes()]
+    for path in (path for part in (LIBRARY, SERVICES, TRAINING) for path in modules(part)):
+        if not any(path.is_relative_to(folder) for folder in own):
+            yield path
+
+
+def test_nothing_outside_a_recipes_folder_imports_it() -> None:
+    folders = {f"soliloquy.recipes.{name}" for name in recipes()}
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"
-        for part in BELOW.keys() - {"recipes"}
-        for path in modules(LIBRARY / part)
+        for path in outside_recipes()
         for name in sorted(imports(path))
-        if ".".join(name.split(".")[:3]) in recipes - {"soliloquy.recipes.scripted"}
+        if ".".join(name.split(".")[:3]) in folders
+    ]
+    assert not wrong
+
+
+def test_nothing_outside_a_recipes_folder_names_a_recipe_or_a_field_of_its_labels() -> None:
+    # The default's name is the project's, too.
+    names = recipes() - {"soliloquy"}
+    fields = {name for recipe in recipes() for name, _ in find(recipe).labels.fields()}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno} names {node.value!r}"
+        for path in outside_recipes()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node.value in names | fields
     ]
     assert not wrong
 

@@ -69,7 +69,10 @@ def done(conversation: Conversation) -> ProgressEvent:
     turn.CopyFrom(conversation.turns[-1])
     turn.ClearField("calls")
     plain_turn = MessageToDict(turn, preserving_proto_field_name=True)
-    return ProgressEvent("done", {"turn": plain_turn, "view": turn_view(turn), "over": bool(conversation.ending)})
+    return ProgressEvent(
+        "done",
+        {"turn": plain_turn, "view": turn_view(turn, conversation.run.recipe), "over": bool(conversation.ending)},
+    )
 
 
 def error(refusal: Refusal) -> ProgressEvent:

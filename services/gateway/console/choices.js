@@ -20,6 +20,6 @@ export function choices() {
 /** A recipe's labels in words; empty for a recipe that this gateway does not know. @param {string} recipe @returns {Promise<Words>} */
 export async function wordsOf(recipe) {
   const { recipes } = await choices();
-  const none = { letters: {}, state_letters: {}, evaluations: {}, actions: {}, states: {}, agreeing: { right: [], wrong: [] } };
+  const none = { letters: {}, evaluations: {}, labels: {}, agreeing: { right: [], wrong: [] } };
   return { ...none, ...recipes.find(({ name }) => name === recipe)?.words };
 }

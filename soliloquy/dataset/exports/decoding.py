@@ -1,7 +1,7 @@
 """Decodes rows into dialogues, a column at a time instead of row by row."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate, pairwise, repeat
 from typing import Any
@@ -12,18 +12,21 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.exports.dialogue import Attempt, Dialogue, Exchange
 from soliloquy.dataset.exports.output import written
+from soliloquy.dataset.labelling import installed
+from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.values import shown_values
-from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
-from soliloquy.v1.conversation_pb2 import ErrorStrategy, Evaluation, Intent, StepState
+from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
+from soliloquy.recipes.labels import Labels, row_path, value_prefix
+from soliloquy.v1.conversation_pb2 import Evaluation, Intent
 
 _INTENTS = {Intent.Name(intent): name for intent, name in INTENTS.items()}
-_STRATEGIES = {ErrorStrategy.Name(strategy): name for strategy, name in STRATEGIES.items()}
 _EVALUATIONS = {Evaluation.Name(evaluation): letter for evaluation, letter in EVALUATION_LETTERS.items()}
-_STATES = {StepState.Name(state): letter for state, letter in STATE_LETTERS.items()}
 
 
 def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
     """Yields a dialogue for each row; fields without a column in the batch stay unset."""
+    recipe = installed(recipe_of(batch))
+    labels = recipe.labels if recipe else Labels()
     rows = pa.StructArray.from_arrays(batch.columns, names=batch.schema.names)
     return map(
         Dialogue,
@@ -37,17 +40,13 @@ def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
         _texts(rows, "problem", "enrichment", "outline"),
         _texts(rows, "persona"),
         _coded(rows, "ending", word=_set("ENDING_")),
-        _lists(rows, "turns", decode=_exchanges),
+        _lists(rows, "turns", decode=partial(_exchanges, labels=labels)),
         _plain(rows, "problem", "answer", "value"),
         (steps or () for steps in _plain(rows, "problem", "steps")),
         (json.loads(extra) if extra else {} for extra in _texts(rows, "extra")),
-        _texts(rows, "student_name"),
-        _texts(rows, "problem", "enrichment", "confusion", "solution"),
-        _texts(rows, "problem", "enrichment", "confusion", "description"),
         _coded(rows, "resolution", word=_set("RESOLUTION_")),
-        _numbers(rows, "typical_confusion"),
-        _numbers(rows, "typical_interactions"),
         map(bool, _plain(rows, "person")),
+        _labels(rows, labels, "conversation", "problem", "enrichment"),
     )
 
 
@@ -56,24 +55,42 @@ def _set(prefix: str) -> Callable[[str], str]:
     return lambda name: name.removeprefix(prefix).lower() if name != f"{prefix}UNSPECIFIED" else ""
 
 
-def _exchanges(turns: pa.Array) -> Iterator[Exchange]:
+def _exchanges(turns: pa.Array, labels: Labels) -> Iterator[Exchange]:
     parts = zip(
         _plain(turns, "student", "text"),
         _coded(turns, "student", "intent", word=_INTENTS.get),
-        _coded(turns, "student", "strategy", word=_STRATEGIES.get),
         _plain(turns, "calculation", "description"),
         _lists(turns, "calculation", "attempts", decode=_attempts),
         _texts(turns, "tutor", "thoughts"),
         _coded(turns, "tutor", "evaluation", word=lambda name: _EVALUATIONS.get(name, "")),
-        _numbers(turns, "tutor", "action"),
-        _numbers(turns, "tutor", "step"),
-        _coded(turns, "tutor", "state", word=lambda name: _STATES.get(name, "")),
         _plain(turns, "tutor", "text"),
-        _coded(turns, "tutor", "move", word=_set("MOVE_")),
+        _labels(turns, labels, "turn", "student", "tutor"),
         strict=True,
     )
     # Three times as fast as the tuple's own constructor, which looks at each part.
     return map(partial(tuple.__new__, Exchange), parts)
+
+
+def _labels(rows: pa.Array, labels: Labels, *places: str) -> Iterator[Mapping[str, Any]]:
+    """Yields the labels of these places that are set, by name; enums in words."""
+    columns: dict[str, list[Any]] = {}
+    for name, field in labels.values():
+        path = tuple(row_path(name).removeprefix("turns.").split("."))
+        if name.partition(".")[0] in places and _below(rows, path) is not None:
+            prefix = value_prefix(field) if field.enum_type else ""
+            columns[name] = _coded(rows, *path, word=_word(prefix)) if prefix else _plain(rows, *path)
+    if not columns:
+        return repeat({}, len(rows))
+    names = list(columns)
+    return (
+        {name: value for name, value in zip(names, values, strict=True) if value}
+        for values in zip(*columns.values(), strict=True)
+    )
+
+
+def _word(prefix: str) -> Callable[[str], str]:
+    """Returns a function from an enum's name to its words, or to an empty string if it is unset."""
+    return lambda name: name.removeprefix(prefix).lower().replace("_", " ") if name != f"{prefix}UNSPECIFIED" else ""
 
 
 def _attempts(attempts: pa.Array) -> Iterator[Attempt]:

@@ -1,11 +1,13 @@
 """The form of a conversation that all exports and imports share."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from soliloquy.dataset.exports.output import execution
-from soliloquy.recipes.codes import EVALUATIONS, INTENTS, STATES, STRATEGIES
+from soliloquy.recipes.codes import EVALUATIONS, INTENTS
+from soliloquy.recipes.labels import Labels
+from soliloquy.recipes.recipe import DEFAULT, find
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
@@ -18,7 +20,6 @@ from soliloquy.v1.conversation_pb2 import (
 )
 
 _INTENTS = {name: intent for intent, name in INTENTS.items()}
-_STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}
 
 
 class Attempt(NamedTuple):
@@ -33,23 +34,19 @@ class Exchange(NamedTuple):
 
     student: str | None = None
     intent: str | None = None
-    strategy: str | None = None
     # The calculation, if there was one.
     description: str | None = None
     attempts: Sequence[Attempt] = ()
     thoughts: str = ""
     evaluation: str = ""
-    action: int = 0
-    step: int = 0
-    state: str = ""
     reply: str | None = None
-    # The move of the reply, for recipes with moves.
-    move: str = ""
+    # The recipe's labels by name, such as `tutor.action`; enums in words.
+    labels: Mapping[str, Any] = {}
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing of the tutor's thoughts is known."""
-        return not (self.thoughts or self.evaluation or self.action or self.step or self.state)
+        return not (self.thoughts or self.evaluation or any(name.startswith("tutor.") for name in self.labels))
 
 
 class Dialogue(NamedTuple):
@@ -70,17 +67,12 @@ class Dialogue(NamedTuple):
     steps: Sequence[dict[str, Any]] = ()
     # Fields of an imported row that have no field here.
     extra: dict[str, Any] = {}  # noqa: RUF012
-    student_name: str = ""
-    # The wrong solution that the student believes in, and its cause.
-    wrong_solution: str = ""
-    confusion: str = ""
     # solved, revealed or unsolved.
     resolution: str = ""
-    # A person's rating of how typical the confusion and the messages are: 1 to 5, or 0 for none.
-    typical_confusion: int = 0
-    typical_interactions: int = 0
     # Whether the student was a person.
     person: bool = False
+    # The recipe's labels of the conversation and its problem, by name.
+    labels: Mapping[str, Any] = {}
 
     @property
     def about(self) -> str:
@@ -114,9 +106,10 @@ def conversation_of(dialogue: Dialogue, run: str, ordinal: int) -> Conversation:
     if dialogue.detailed_solution or dialogue.outline:
         problem.enrichment.detailed_solution = dialogue.detailed_solution
         problem.enrichment.outline = dialogue.outline
-    if dialogue.wrong_solution or dialogue.confusion:
-        problem.enrichment.confusion.solution = dialogue.wrong_solution
-        problem.enrichment.confusion.description = dialogue.confusion
+    labels = find(dialogue.recipe or DEFAULT).labels
+    problem.labels = labels.message("problem", dialogue.labels)
+    if enrichment := labels.message("enrichment", dialogue.labels):
+        problem.enrichment.labels = enrichment
     if dialogue.answer is not None:
         problem.answer.value = dialogue.answer
     conversation = Conversation(
@@ -124,13 +117,11 @@ def conversation_of(dialogue: Dialogue, run: str, ordinal: int) -> Conversation:
         ordinal=ordinal,
         problem=problem,
         persona=dialogue.persona,
-        student_name=dialogue.student_name,
         resolution=f"RESOLUTION_{(dialogue.resolution or 'unspecified').upper()}",
-        typical_confusion=dialogue.typical_confusion,
-        typical_interactions=dialogue.typical_interactions,
+        labels=labels.message("conversation", dialogue.labels),
         person=dialogue.person,
         ending=f"ENDING_{(dialogue.ending or 'unspecified').upper()}",
-        turns=[_turn(turn, number) for number, turn in enumerate(dialogue.turns, start=1)],
+        turns=[_turn(turn, number, labels) for number, turn in enumerate(dialogue.turns, start=1)],
         extra=json.dumps(dialogue.extra, ensure_ascii=False) if dialogue.extra else "",
     )
     conversation.run.id = run
@@ -138,11 +129,11 @@ def conversation_of(dialogue: Dialogue, run: str, ordinal: int) -> Conversation:
     return conversation
 
 
-def _turn(turn: Exchange, number: int) -> Turn:
-    made = Turn(number=number)
+def _turn(turn: Exchange, number: int, labels: Labels) -> Turn:
+    made = Turn(number=number, labels=labels.message("turn", turn.labels))
     if turn.student is not None:
-        intent, strategy = _INTENTS.get(turn.intent or ""), _STRATEGIES.get(turn.strategy or "")
-        made.student.CopyFrom(StudentReply(text=turn.student, intent=intent, strategy=strategy))
+        intent, labelled = _INTENTS.get(turn.intent or ""), labels.message("student", turn.labels)
+        made.student.CopyFrom(StudentReply(text=turn.student, intent=intent, labels=labelled))
     if turn.description is not None:
         attempts = [
             CodeAttempt(
@@ -159,10 +150,7 @@ def _turn(turn: Exchange, number: int) -> Turn:
                 text=turn.reply,
                 thoughts=turn.thoughts,
                 evaluation=EVALUATIONS.get(turn.evaluation),
-                action=turn.action,
-                step=turn.step,
-                state=STATES.get(turn.state),
-                move=f"MOVE_{(turn.move or 'unspecified').upper()}",
+                labels=labels.message("tutor", turn.labels),
             )
         )
     return made

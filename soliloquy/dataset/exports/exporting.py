@@ -59,7 +59,10 @@ def rows_of(name: str, choice: ExportOptions, dialogues: Iterator[Dialogue]) -> 
     """Yields each conversation's row, with the fields that an import of the same format kept verbatim."""
     form = row_format(name)
     for dialogue in dialogues:
-        row = form.row(dialogue, choice)
+        try:
+            row = form.row(dialogue, choice)
+        except CannotConvert as unfit:
+            raise CannotConvert(f"conversation {dialogue.id} {unfit}") from unfit
         if row is not None and dialogue.person:
             # Marked for everyone who trains a student model on it.
             row = row | {"person": True}
@@ -111,7 +114,7 @@ def _export_rows(
                     files[part](row)
                     counts.written[part] += 1
             except CannotConvert as unfit:
-                raise CannotExport(f"conversation {dialogue.id} {unfit}") from unfit
+                raise CannotExport(str(unfit)) from unfit
     for part, path in paths.items():
         if not counts.written[part]:
             path.unlink()

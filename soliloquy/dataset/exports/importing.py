@@ -18,6 +18,9 @@ from soliloquy.dataset.manifest import versions, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
+from soliloquy.recipes.labels import row_path
+from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.recipes.recipe import find as find_recipe
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
@@ -82,13 +85,15 @@ def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], k
         with atomic_output(out) as folder:
             place, tally = Storage(folder), Tally()
             writer = DatasetWriter(place, folder, (), ShardLimits(), tally)
+            recipe = DEFAULT
             for serialised in conversations:
-                writer.add(Collected(conversation=serialised))
+                recipe = Conversation.FromString(serialised).run.recipe
+                writer.add(Collected(conversation=serialised, recipe=recipe))
             shards = writer.close()
             if not shards:
                 raise CannotImport(f"{source} holds no conversations")
             if known is not None:
-                origin["unset"] = [path for path in _PATHS.values() if not known[path]]
+                origin["unset"] = [path for path in (*_PATHS.values(), *_label_paths(recipe)) if not known[path]]
             run = {"imported": origin, **versions()}
             write_manifest(place, {"run": run, "counts": tally.as_json(), "cost": {}, "arrival": {}}, shards)
     except AlreadyExists as taken:
@@ -108,32 +113,25 @@ _PATHS = {
     "outline": "problem.enrichment.outline",
     "answer": "problem.answer",
     "persona": "persona",
-    "student_name": "student_name",
-    "wrong_solution": "problem.enrichment.confusion.solution",
-    "confusion": "problem.enrichment.confusion.description",
     "ending": "ending",
     "resolution": "resolution",
-    "typical_confusion": "typical_confusion",
-    "typical_interactions": "typical_interactions",
     "student": "turns.student.text",
     "intent": "turns.student.intent",
-    "strategy": "turns.student.strategy",
     "description": "turns.calculation",
     "reply": "turns.tutor.text",
-    "move": "turns.tutor.move",
     "thoughts": "turns.tutor.thoughts",
     "evaluation": "turns.tutor.evaluation",
-    "action": "turns.tutor.action",
-    "step": "turns.tutor.step",
-    "state": "turns.tutor.state",
 }
 
 
 def _known(dialogue: Dialogue) -> set[str]:
     parts: list[Dialogue | Exchange] = [dialogue, *dialogue.turns]
-    return {
-        path for name, path in _PATHS.items() if any(getattr(one, name, None) not in ("", 0, None) for one in parts)
-    }
+    known = {path for name, path in _PATHS.items() if any(getattr(one, name, None) not in ("", None) for one in parts)}
+    return known | {row_path(name) for one in parts for name in one.labels}
+
+
+def _label_paths(recipe: str) -> Iterator[str]:
+    return (row_path(name) for name, _ in find_recipe(recipe or DEFAULT).labels.values())
 
 
 def _sha256(path: Path) -> str:

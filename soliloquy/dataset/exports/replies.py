@@ -1,59 +1,95 @@
-"""The JSON fields in which the tutor of the recipe `soliloquy` calculates and replies."""
+"""The JSON in which exports write what the tutor calculates and replies."""
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
+from google.protobuf.descriptor import FieldDescriptor
 from pydantic_core import from_json, to_json
 
 from soliloquy.dataset.exports.dialogue import Attempt, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, text_of
+from soliloquy.dataset.labelling import columns_of, installed
+from soliloquy.recipes.labels import Column
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.runtime.code import names, unfenced
 
-THOUGHTS = "Thoughts of Tutorbot"
-EVALUATION = "Evaluation of Student Response"
-ACTION = "Action Based on Evaluation"
-STEP = "Step Number"
-STATE = "Step State"
-RESPONSE = "Tutorbot Response"
-SIX = (THOUGHTS, EVALUATION, ACTION, STEP, STATE, RESPONSE)
-_ACTION_TOO = "Action Based on the Evaluation"
 _FENCE, _END = "```python\n", "\n```"
+_LETTERS = "abcdefg"
 
 
-def six_fields(turn: Exchange) -> dict[str, str]:
-    """Returns the six fields of a reply; unknown ones are empty."""
+class _Key(NamedTuple):
+    """Where exported JSON has a field of a reply."""
+
+    key: str
+    number: bool = False
+    codes: Mapping[str, str] = {}
+
+
+@cache
+def _keys(recipe: str) -> Mapping[str, _Key]:
+    """Returns the keys of the tutor's thoughts, evaluation, labels and text, in this order."""
+    found = installed(recipe)
+    labels = {name: field for name, field in found.labels.values() if name.startswith("tutor.")} if found else {}
+    columns = columns_of(recipe)
+    keys = {}
+    for name in ("tutor.thoughts", "tutor.evaluation", *labels, "tutor.text"):
+        column = columns.get(name) or Column(title=name.partition(".")[2].replace("_", " "))
+        number = name in labels and labels[name].cpp_type == FieldDescriptor.CPPTYPE_INT32
+        keys[name] = _Key(column.key or column.title, number, column.codes)
+    return keys
+
+
+def reply_key(recipe: str) -> str:
+    """Returns the key of the text that the student sees."""
+    return _keys(recipe)["tutor.text"].key
+
+
+def reply_fields(turn: Exchange, recipe: str) -> dict[str, str]:
+    """Returns the fields of a reply; unknown ones are empty."""
+    own = {"tutor.thoughts": turn.thoughts, "tutor.evaluation": turn.evaluation, "tutor.text": turn.reply or ""}
     return {
-        THOUGHTS: turn.thoughts,
-        EVALUATION: turn.evaluation,
-        ACTION: str(turn.action or ""),
-        STEP: str(turn.step or ""),
-        STATE: turn.state,
-        RESPONSE: turn.reply or "",
+        key.key: own[name] if name in own else str(key.codes.get(value := turn.labels.get(name, ""), value))
+        for name, key in _keys(recipe).items()
     }
 
 
-def reply_text(turn: Exchange, choice: ExportOptions) -> str:
+def reply_text(turn: Exchange, choice: ExportOptions, recipe: str) -> str:
     """Returns the reply with its thoughts as JSON, or only the text that the student sees."""
-    return json_text(six_fields(turn)) if choice.thoughts and not turn.is_plain else turn.reply or ""
+    return json_text(reply_fields(turn, recipe)) if choice.thoughts and not turn.is_plain else turn.reply or ""
 
 
 def read_reply(text: str) -> dict[str, Any]:
-    """Returns the fields of an Exchange that a reply holds."""
+    """Returns the fields of an Exchange that a reply of some recipe holds."""
     fields = _object(text)
-    return read_six(fields) if fields.keys() >= {*SIX} else {"reply": text}
+    for recipe in (DEFAULT, *known_recipes()) if fields else ():
+        if fields.keys() >= {key.key for key in _keys(recipe).values()}:
+            return read_fields(fields, recipe)
+    return {"reply": text}
 
 
-def read_six(fields: Mapping[str, Any]) -> dict[str, Any]:
+def read_fields(fields: Mapping[str, Any], recipe: str) -> dict[str, Any]:
     """Accepts codes as real data has them: "g) N/A", "Step 2", "4b"."""
+    keys = dict(_keys(recipe))
+    thoughts, evaluation, reply = (keys.pop(f"tutor.{name}").key for name in ("thoughts", "evaluation", "text"))
+    labels = {name: _value(fields, key) for name, key in keys.items()}
     return {
-        "thoughts": text_of(fields, THOUGHTS),
-        "evaluation": _letter(fields, EVALUATION, "abcdefg"),
-        "action": _number(fields, ACTION if ACTION in fields else _ACTION_TOO),
-        "step": _number(fields, STEP),
-        "state": _letter(fields, STATE, "pqrt"),
-        "reply": text_of(fields, RESPONSE),
+        "thoughts": text_of(fields, thoughts),
+        "evaluation": _letter(fields, evaluation, _LETTERS),
+        "reply": text_of(fields, reply),
+        "labels": {name: value for name, value in labels.items() if value},
     }
+
+
+def _value(fields: Mapping[str, Any], key: _Key) -> str | int:
+    if key.number:
+        return _number(fields, key.key)
+    if not key.codes:
+        return text_of(fields, key.key)
+    words = {code: word for word, code in key.codes.items()}
+    return words.get(_letter(fields, key.key, "".join(words)), "")
 
 
 def program(attempt: Attempt) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from html import escape
 
-from soliloquy.dataset.card import actions_of, thing
+from soliloquy.dataset.card import response_meanings, responses_of, thing
 from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, bin_start, quantile
 from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.report.plots import bars, curves, histogram, round_ticks, rows, short
@@ -33,14 +33,11 @@ def figures(kept: Statistics, dropped: Statistics, durations: Durations) -> Iter
         yield _programs(kept)
     if durations.programs:
         yield _times(durations)
-    if kept.codes:
-        yield _codes(kept)
-    if kept.moves:
-        yield _moves(kept)
-    if kept.learner_states:
-        yield _learner_states(kept)
-    if kept.strategies or kept.beliefs or kept.personas:
+    if kept.responses:
+        yield _responses(kept)
+    if kept.intents or kept.personas:
         yield _student(kept)
+    yield from _labels(kept)
     if kept.tokens:
         yield _model(kept, durations)
     if len(kept.topics) > 1:
@@ -153,24 +150,23 @@ def _times(durations: Durations) -> str:
     return _card("Time per program", f"half within {half}, 99 % within {most}; {waited} of waiting before", plot)
 
 
-def _codes(kept: Statistics) -> str:
+def _responses(kept: Statistics) -> str:
     """A table of evaluations and responses; darker cells are more frequent."""
-    words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
-    most, meanings = max(kept.codes.values()), kept.recipe.words
-    # Moves need more room than numbers.
-    named = "" if all(map(str.isdecimal, actions_of(kept))) else ' class="named"'
-    head = "".join(_code("col", LETTERS[word], meanings["evaluations"][LETTERS[word]]) for word in words)
+    words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.responses)]
+    most, responses, meanings = max(kept.responses.values()), responses_of(kept), response_meanings(kept)
+    # Words need more room than numbers.
+    named = "" if all(map(str.isdecimal, responses)) else ' class="named"'
+    head = "".join(_code("col", LETTERS[word], kept.recipe.evaluations[LETTERS[word]]) for word in words)
     rows = "".join(
-        f"<tr>{_code('row', action, meanings['actions'].get(action, ''))}"
-        f"{''.join(_cell(kept.codes[word, action], most) for word in words)}</tr>"
-        for action in actions_of(kept)
+        f"<tr>{_code('row', response, meanings.get(response, ''))}"
+        f"{''.join(_cell(kept.responses[word, response], most) for word in words)}</tr>"
+        for response in responses
     )
-    steps = ", ".join(f"{name} {count:,}" for name, count in kept.states.most_common())
-    gist = "Columns: the evaluation of a message. Rows: the tutor's response." + (f" Steps: {steps}" if steps else "")
     body = (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Evaluations and actions">'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Evaluations and responses">'
         f"<table{named}><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+    gist = "Columns: the evaluation of a message. Rows: the tutor's response."
     return _card("The tutor's response to a message", gist, body, wide=True)
 
 
@@ -188,36 +184,19 @@ def _cell(count: int, most: int) -> str:
 
 
 def _student(kept: Statistics) -> str:
-    parts = {
-        "How it is wrong": kept.strategies,
-        "The error in the solution that it believes in": kept.confusions,
-        "What its messages still believe": kept.beliefs,
-        "Who it is": kept.personas,
-    }
-    gist = f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies"
-    return _card(
-        "The student", gist, "".join(bars(_most(of), whole=of.total(), title=name) for name, of in parts.items())
-    )
-
-
-def _moves(kept: Statistics) -> str:
-    intents = Counter({f"{move}: {intent}": count for (move, intent), count in kept.move_intents.items()})
-    whole = kept.moves.total()
-    body = bars(dict(kept.moves.most_common()), whole=whole)
-    body += bars(dict(intents.most_common()), whole=whole, title="Their intents")
-    return _card("The tutor's moves", f"one before each of {whole:,} replies", body)
-
-
-def _learner_states(kept: Statistics) -> str:
-    whole, back = kept.learner_states.total(), kept.sent_back.total()
-    shown = bars(dict(kept.learner_states.most_common()), whole=whole)
+    whole, back = kept.utterances("student"), kept.sent_back.total()
     judges = {f"sent back by {judge}": count for judge, count in kept.sent_back.most_common()}
-    gist = f"in {whole:,} messages; {back:,} others were sent back to the student"
-    return _card(
-        "What messages show",
-        gist,
-        shown + bars(judges, whole=whole + back, faults=True, title="Messages that showed something else"),
-    )
+    body = bars(_most(kept.personas), whole=kept.personas.total(), title="Who it is")
+    body += bars(judges, whole=whole + back, faults=True, title="Messages that showed something else than they should")
+    return _card("The student", f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies", body)
+
+
+def _labels(kept: Statistics) -> Iterator[str]:
+    """The labels that the recipe gives a heading, most frequent values first."""
+    for name, column in kept.recipe.columns.items():
+        if column.heading and (counted := kept.labels[name]):
+            whole = counted.total()
+            yield _card(column.heading, f"{whole:,} in all", bars(_most(counted), whole=whole))
 
 
 def _model(kept: Statistics, durations: Durations) -> str:

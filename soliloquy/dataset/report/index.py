@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below, named, students, value_counts
+from soliloquy.dataset.labelling import columns_of, label_values
+from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.statistics import kinds_of_reasons
 
 # A facet with several values for one conversation stores them as bits, and JavaScript shifts 32 bits.
@@ -38,7 +40,7 @@ class ReportIndex:
         self._columns: dict[str, list[Any]] = {"id": [], "question": [], "turns": []}
         self._blocks: list[int] = []
         self._single = {name: Facet() for name in ("topic", "student", "ending", "resolution")}
-        self._several = {name: Facet(several=True) for name in ("outcome", "mistake", "program")}
+        self._several = {name: Facet(several=True) for name in ("outcome", "drawn", "program")}
 
     def add(self, batch: pa.RecordBatch, blocks: Sequence[int]) -> None:
         """Adds rows; `blocks` is the number of rows in each of their blocks."""
@@ -56,7 +58,7 @@ class ReportIndex:
         for facet, values in zip(self._single.values(), singles, strict=True):
             facet.codes += [facet.number(value or "none") or 0 for value in values.to_pylist()]
         for facet, value_rows in zip(
-            self._several.values(), (_outcomes(batch), _mistakes(batch), _programs(batch)), strict=True
+            self._several.values(), (_outcomes(batch), _drawn(batch), _programs(batch)), strict=True
         ):
             bits = np.zeros(len(batch), np.int64)
             for value, rows in value_rows:
@@ -93,12 +95,15 @@ def _outcomes(batch: pa.RecordBatch) -> ValueRows:
     )
 
 
-def _mistakes(batch: pa.RecordBatch) -> ValueRows:
-    turns = pc.list_flatten(batch["turns"])
-    drawn = named(below(turns, "student", "strategy"), "ERROR_STRATEGY_")
+def _drawn(batch: pa.RecordBatch) -> ValueRows:
+    """What was drawn for the student's messages, by the labels that say so."""
     of = pc.list_parent_indices(batch["turns"])
-    yield "none", np.setdiff1d(np.arange(len(batch)), np.asarray(of.filter(drawn.is_valid())))
-    yield from _rows_by_value(of, drawn)
+    columns = columns_of(recipe_of(batch))
+    drawn = [values for name, values in label_values(batch) if name in columns and columns[name].drawn]
+    said = [np.asarray(of.filter(values.is_valid())) for values in drawn]
+    yield "none", np.setdiff1d(np.arange(len(batch)), np.concatenate(said) if said else np.array([], np.int64))
+    for values in drawn:
+        yield from _rows_by_value(of, values)
 
 
 def _programs(batch: pa.RecordBatch) -> ValueRows:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from soliloquy.dataset.statistics import LETTERS, STATE_LETTERS
+from soliloquy.dataset.statistics import LETTERS
 from soliloquy.recipes.recipe import Recipe
 
 
 def words_of(recipe: Recipe) -> dict[str, Any]:
-    return {**recipe.words, "letters": LETTERS, "state_letters": STATE_LETTERS, "agreeing": recipe.agreeing}
+    meanings = {column.title: column.words for column in recipe.columns.values() if column.words}
+    return {"letters": LETTERS, "evaluations": recipe.evaluations, "labels": meanings, "agreeing": recipe.agreeing}

@@ -34,7 +34,7 @@ _LEVEL = 4
 # Half of a dataset's bytes; neither the figures nor the page show them.
 _UNREAD = (
     *(f"{calls}.{name}" for calls in ("turns.calls", "problem.enrichment.calls") for name in ("raw", "prompt")),
-    *("problem.steps", "problem.authorship.commission.examples"),
+    "problem.steps",
 )
 _PAGE = Path(__file__).parent / "page"
 _STYLES = (SHARED / "colours.css", SHARED / "conversation.css", _PAGE / "page.css")

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from soliloquy.problems.files.reading.csv_rows import csv_rows
 from soliloquy.problems.files.reading.json_rows import json_rows, jsonl_rows
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
+from soliloquy.recipes.packages import folder, known_recipes
 
 FORMATS = Path(__file__).with_name("formats")
 READERS = {
@@ -72,8 +74,15 @@ NAMES = ("question", "solution", "id", "topic", "answer", "unit", "difficulty", 
 
 
 def format_names() -> list[str]:
-    return sorted(path.stem for path in FORMATS.glob("*.toml"))
+    return sorted(_files())
 
 
 def load_format(name: str) -> SourceFormat:
-    return SourceFormat.model_validate(tomllib.loads((FORMATS / f"{name}.toml").read_text("utf-8")))
+    return SourceFormat.model_validate(tomllib.loads(_files()[name].read_text("utf-8")))
+
+
+@cache
+def _files() -> dict[str, Path]:
+    """Maps the name of each format to its file: ours, and those of recipes whose papers published problems."""
+    folders = (FORMATS, *(folder(recipe) / "problem_formats" for recipe in known_recipes()))
+    return {path.stem: path for place in folders for path in place.glob("*.toml")}

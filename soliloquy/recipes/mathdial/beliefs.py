@@ -1,10 +1,11 @@
 """The student's belief: counted from the good reasons that the tutor gave, not left to the model."""
 
+from soliloquy.recipes.mathdial.labels_pb2 import Belief
 from soliloquy.recipes.mathdial.moves import intent_name
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.phrases import is_much_like
-from soliloquy.v1.conversation_pb2 import Belief, Conversation
+from soliloquy.v1.conversation_pb2 import Conversation
 
 
 def draw_reasons_wanted(conversation: Conversation) -> int:

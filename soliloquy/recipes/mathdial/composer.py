@@ -7,6 +7,7 @@ from soliloquy.recipes.mathdial import prompting
 from soliloquy.recipes.mathdial.answers import EVALUATIONS as LETTERS
 from soliloquy.recipes.mathdial.answers import MoveChoice
 from soliloquy.recipes.mathdial.claims import holds_answer
+from soliloquy.recipes.mathdial.labels_pb2 import TutorLabels
 from soliloquy.recipes.mathdial.moves import OPENING
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.runtime.ask import Ask
@@ -39,7 +40,8 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
 
 
 def tutor_move(move: str, intent: str) -> TutorReply:
-    return TutorReply(move=f"MOVE_{move.upper()}", move_intent=f"MOVE_INTENT_{intent.upper()}")
+    labels = TutorLabels(move=f"MOVE_{move.upper()}", move_intent=f"MOVE_INTENT_{intent.upper()}")
+    return TutorReply(labels=labels.SerializeToString())
 
 
 def _resolution(conversation: Conversation) -> Resolution:

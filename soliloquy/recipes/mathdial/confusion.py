@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from soliloquy.recipes.mathdial.claims import false_equations, final_answer, without_marks
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion, EnrichmentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
-from soliloquy.v1.conversation_pb2 import Confusion, Discarded, Problem
+from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem
 
 _SAME = 1e-6
 
@@ -58,6 +59,15 @@ def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
         agreeing=wrong[answer],
         discarded=discarded,
     )
+
+
+def confusion_of(enrichment: Enrichment) -> Confusion:
+    return EnrichmentLabels.FromString(enrichment.labels).confusion
+
+
+def labelled(confusion: Confusion) -> bytes:
+    """Returns the labels of an enrichment with this confusion."""
+    return EnrichmentLabels(confusion=confusion).SerializeToString()
 
 
 def lines(confusion: Confusion) -> list[str]:

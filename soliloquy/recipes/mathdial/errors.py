@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 from soliloquy.recipes.mathdial.claims import equations, is_right
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.v1.conversation_pb2 import Confusion, Problem
+from soliloquy.v1.conversation_pb2 import Problem
 
 
 class LocatedError(NamedTuple):

@@ -13,8 +13,8 @@ def _beside(kept: Statistics, _: Statistics) -> list[tuple[str, str, str]]:
         return []
     rows = [(*row, there) for row, there in zip(kept.dialogue_measures(), _PUBLISHED, strict=True)]
     rows += [(*row, there) for row, there in zip(kept.resolution_measures(), _RESOLVED, strict=False)]
-    if kept.moves:
-        rows.append(("replies with the move focus", share(kept.moves["focus"], kept.moves.total()), "37 %"))
+    if moves := kept.labels["tutor.move"]:
+        rows.append(("replies with the move focus", share(moves["focus"], moves.total()), "37 %"))
     return rows
 
 

@@ -6,6 +6,7 @@ from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.codegen import output
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.mathdial.answers import EVALUATIONS, MoveChoice
+from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels
 from soliloquy.recipes.mathdial.moves import FAREWELL, intent_name, move_name
 from soliloquy.recipes.mathdial.prompting import outset, tutor_prompts
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
@@ -45,7 +46,7 @@ def dialogue(conversation: Conversation) -> list[TrainingMessage]:
 
 
 def _check(conversation: Conversation) -> None:
-    if not conversation.reasons_wanted and not conversation.person:
+    if not ConversationLabels.FromString(conversation.labels).reasons_wanted and not conversation.person:
         raise Refused("an imported conversation has no prompts: use layout: replies")
 
 

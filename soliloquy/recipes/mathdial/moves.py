@@ -4,7 +4,8 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from soliloquy.v1.conversation_pb2 import Belief, ErrorCategory, Move, MoveIntent, Resolution, TutorReply
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, ErrorCategory, Move, MoveIntent, TutorLabels
+from soliloquy.v1.conversation_pb2 import Resolution, TutorReply
 
 
 def _word(name: str, prefix: str) -> str:
@@ -31,11 +32,11 @@ CATEGORIES = {
 
 
 def move_name(reply: TutorReply) -> str:
-    return _word(Move.Name(reply.move), "MOVE_")
+    return _word(Move.Name(TutorLabels.FromString(reply.labels).move), "MOVE_")
 
 
 def intent_name(reply: TutorReply) -> str:
-    return _word(MoveIntent.Name(reply.move_intent), "MOVE_INTENT_")
+    return _word(MoveIntent.Name(TutorLabels.FromString(reply.labels).move_intent), "MOVE_INTENT_")
 
 
 def belief_name(belief: Belief) -> str:

@@ -5,18 +5,19 @@ from functools import partial
 
 from soliloquy.recipes.mathdial import errors, prompting
 from soliloquy.recipes.mathdial.answers import ConfusionDescription, SampledSolution
-from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion, lines, sampling_refusal
+from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion, labelled, lines, sampling_refusal
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.recipes.mathdial.moves import CATEGORIES
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
-from soliloquy.v1.conversation_pb2 import Confusion, Enrichment, Problem
+from soliloquy.v1.conversation_pb2 import Enrichment, Problem
 
 
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     """Returns the confusion of a problem, or the reason that there is none."""
     if why := sampling_refusal(problem):
-        return Enrichment(plain_because=why, confusion=Confusion())
+        return Enrichment(plain_because=why, labels=labelled(Confusion()))
     # Each sample has its own seeds, so that all can be requested at once.
     asks = [
         Ask(model=ask.model, role=ask.role, origin=(*ask.origin, number))
@@ -28,19 +29,19 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     try:
         confusion = choose_confusion([one.solution for one in sampled], problem)
     except NoConfusion as none:
-        return Enrichment(plain_because=str(none), confusion=none.confusion, calls=ask.calls)
+        return Enrichment(plain_because=str(none), labels=labelled(none.confusion), calls=ask.calls)
     try:
         described = await ask(
             prompting.describing(problem, confusion), ConfusionDescription, partial(_check, confusion=confusion)
         )
     except Unusable as unusable:
         undescribed = Confusion(samples=confusion.samples, discarded=confusion.discarded)
-        return Enrichment(plain_because=f"not described: {unusable}", confusion=undescribed, calls=ask.calls)
+        return Enrichment(plain_because=f"not described: {unusable}", labels=labelled(undescribed), calls=ask.calls)
     confusion.description = described.confusion
     decided = errors.locate_error(confusion, problem)
     confusion.category = CATEGORIES[decided.category if decided else described.category]
     confusion.first_wrong_step = decided.line if decided else described.line
-    return Enrichment(confusion=confusion, calls=ask.calls)
+    return Enrichment(labels=labelled(confusion), calls=ask.calls)
 
 
 def _check(described: ConfusionDescription, confusion: Confusion) -> None:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
-from soliloquy.recipes.mathdial.confusion import numbered
+from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import INTENTS, MEANINGS, belief_name, intent_name, move_name
 from soliloquy.recipes.templates import Templates, fill, one_line
 from soliloquy.runtime.ask import Prompt
-from soliloquy.v1.conversation_pb2 import Belief, Confusion, Conversation, Problem, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _TUTORING = {"question", "solution", "conversation"}
@@ -99,14 +100,15 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     """Returns every prompt that led to a conversation, from the present templates, with its turn."""
     problem = conversation.problem
-    confusion = problem.enrichment.confusion
+    confusion = confusion_of(problem.enrichment)
     given = [(0, enriching(problem))]
     if confusion.solution:
         given.append((0, describing(problem, confusion)))
     for turn, prompts in tutor_prompts(conversation):
         if turn.HasField("student") and not conversation.person:
             before = conversation.turns[: turn.number - 1]
-            asked = _student(conversation, _history(before), turn.student.belief, first=len(before) == 1)
+            belief = StudentLabels.FromString(turn.student.labels).belief
+            asked = _student(conversation, _history(before), belief, first=len(before) == 1)
             given.append((turn.number, asked))
         given += [(turn.number, prompt) for prompt in prompts]
     return given
@@ -126,11 +128,12 @@ def names() -> Sequence[tuple[str, str]]:
 
 def _student(conversation: Conversation, history: str, belief: Belief, *, first: bool) -> Prompt:
     kind = belief_name(belief)
+    labels = ConversationLabels.FromString(conversation.labels)
     return _sampled(
         "student",
         question=conversation.problem.question,
-        name=conversation.student_name,
-        pronoun=conversation.pronoun,
+        name=labels.student_name,
+        pronoun=labels.pronoun,
         profile=conversation.persona,
         manner=profiles()[conversation.persona],
         wrong=_wrong(conversation),
@@ -145,7 +148,16 @@ def outset(conversation: Conversation) -> str:
     """Returns the system message of a training chat; no run uses it as a prompt."""
     grounds = grounded(conversation, conversation.turns)
     del grounds["conversation"]
-    return fill(_DIALOGUE.read_text("utf-8").strip(), **grounds, name=conversation.student_name, moves=_moves())
+    return fill(
+        _DIALOGUE.read_text("utf-8").strip(),
+        **grounds,
+        name=_name(conversation),
+        moves=_moves(),
+    )
+
+
+def _name(conversation: Conversation) -> str:
+    return ConversationLabels.FromString(conversation.labels).student_name
 
 
 def _choosing(turn: Turn, grounds: Mapping[str, str]) -> Prompt:
@@ -177,7 +189,7 @@ def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]
     return TEMPLATES.prompt(
         "replying",
         **grounds,
-        name=conversation.student_name,
+        name=_name(conversation),
         thoughts=reply.thoughts,
         move=move,
         intent=intent,
@@ -192,7 +204,7 @@ def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str
 
 def _grounds(conversation: Conversation) -> dict[str, str]:
     """Returns the slots for the student's wrong solution."""
-    return {"wrong": _wrong(conversation), "confusion": conversation.problem.enrichment.confusion.description}
+    return {"wrong": _wrong(conversation), "confusion": confusion_of(conversation.problem.enrichment).description}
 
 
 def _transcript_slots(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
@@ -220,7 +232,7 @@ def _transcript_lines(turn: Turn) -> Iterator[str]:
 
 
 def _wrong(conversation: Conversation) -> str:
-    return "\n".join(numbered(conversation.problem.enrichment.confusion))
+    return "\n".join(numbered(confusion_of(conversation.problem.enrichment)))
 
 
 def _sampled(state: str, **slots: str) -> Prompt:

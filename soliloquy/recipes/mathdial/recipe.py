@@ -1,6 +1,7 @@
 """MathDial: a student who believes in a wrong solution, and a tutor who chooses a move before each reply."""
 
 from soliloquy.recipes import codegen
+from soliloquy.recipes.labels import Labels
 from soliloquy.recipes.mathdial import (
     composer,
     lessons,
@@ -14,6 +15,8 @@ from soliloquy.recipes.mathdial import (
     tutor,
     words,
 )
+from soliloquy.recipes.mathdial.confusion import confusion_of
+from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels, EnrichmentLabels, StudentLabels, TutorLabels
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted import SPEAKERS
 from soliloquy.recipes.person import Person
@@ -21,6 +24,9 @@ from soliloquy.recipes.recipe import Recipe
 
 RECIPE = Recipe(
     title="Dialogues about a wrong solution",
+    labels=Labels(
+        conversation=ConversationLabels, enrichment=EnrichmentLabels, student=StudentLabels, tutor=TutorLabels
+    ),
     always_enriched=True,
     enrichment_prompt=prompting.enriching,
     planner=planner.enrich,
@@ -32,8 +38,8 @@ RECIPE = Recipe(
     check=rules.checked,
     agreeing=POLICY["agreeing"],
     personas=prompting.profiles,
-    words=words.WORDS,
-    remark=words.remark,
+    columns=words.COLUMNS,
+    evaluations=words.EVALUATIONS,
     record=records.record,
     restore=restoring.restore,
     fingerprints=prompting.TEMPLATES.fingerprints,
@@ -45,6 +51,6 @@ RECIPE = Recipe(
     person=Person(
         visible_text={"mathdial/replying": str},
         open=student.begin,
-        prior_work=lambda conversation: conversation.problem.enrichment.confusion.solution,
+        prior_work=lambda conversation: confusion_of(conversation.problem.enrichment).solution,
     ),
 )

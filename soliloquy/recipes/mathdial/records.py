@@ -4,6 +4,8 @@ from typing import Any
 
 from soliloquy.recipes.agreement import code_verdict
 from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
+from soliloquy.recipes.mathdial.confusion import confusion_of
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import (
     belief_name,
     category_name,
@@ -14,18 +16,19 @@ from soliloquy.recipes.mathdial.moves import (
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.rules import calculates, consistent
 from soliloquy.recipes.records import call_record, ending_fields, header_fields, soliloquy_record
-from soliloquy.v1.conversation_pb2 import Confusion, Conversation, StudentReply, Turn, TutorReply
+from soliloquy.v1.conversation_pb2 import Conversation, StudentReply, Turn, TutorReply
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
+    labels = ConversationLabels.FromString(conversation.labels)
     return {
         **header_fields(conversation),
-        "confusion": _confusion(conversation.problem.enrichment.confusion),
+        "confusion": _confusion(confusion_of(conversation.problem.enrichment)),
         "persona": conversation.persona,
         "student": {
-            "name": conversation.student_name,
-            "pronoun": conversation.pronoun,
-            "reasons_wanted": conversation.reasons_wanted,
+            "name": labels.student_name,
+            "pronoun": labels.pronoun,
+            "reasons_wanted": labels.reasons_wanted,
         },
         "turns": [_turn(turn) for turn in conversation.turns],
         **ending_fields(conversation),
@@ -33,8 +36,8 @@ def record(conversation: Conversation) -> dict[str, Any]:
             "resolution": resolution_name(conversation.resolution) or None,
             "student_consistent": consistent(conversation),
             "student_calculates": calculates(conversation),
-            "typical_confusion": conversation.typical_confusion or None,
-            "typical_interactions": conversation.typical_interactions or None,
+            "typical_confusion": labels.typical_confusion or None,
+            "typical_interactions": labels.typical_interactions or None,
         },
     }
 
@@ -63,11 +66,12 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 
 def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
+    labels = StudentLabels.FromString(reply.labels)
     return {
         "text": reply.text,
         "intent": INTENTS.get(reply.intent),
-        "belief": belief_name(reply.belief),
-        "reasons": reply.reasons,
+        "belief": belief_name(labels.belief),
+        "reasons": labels.reasons,
         "found_right": code_verdict(turn.calculation),
     }
 

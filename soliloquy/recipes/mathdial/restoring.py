@@ -4,29 +4,24 @@ from typing import Any
 
 from soliloquy.recipes.codes import EVALUATIONS, INTENTS_BY_NAME
 from soliloquy.recipes.mathdial.composer import tutor_move
+from soliloquy.recipes.mathdial.confusion import labelled
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.records import restore_calculation, restore_conversation
-from soliloquy.v1.conversation_pb2 import (
-    Confusion,
-    Conversation,
-    Discarded,
-    Enrichment,
-    StudentReply,
-    Turn,
-    TutorReply,
-)
+from soliloquy.v1.conversation_pb2 import Conversation, Discarded, StudentReply, Turn, TutorReply
 
 
 def restore(record: dict[str, Any]) -> Conversation:
     student = record["student"]
+    labels = ConversationLabels(
+        student_name=student["name"], pronoun=student["pronoun"], reasons_wanted=student["reasons_wanted"]
+    )
     conversation = restore_conversation(
         record,
         _turn,
-        student_name=student["name"],
-        pronoun=student["pronoun"],
-        reasons_wanted=student["reasons_wanted"],
+        labels=labels.SerializeToString(),
         resolution=f"RESOLUTION_{(record['annotation']['resolution'] or 'unspecified').upper()}",
     )
-    conversation.problem.enrichment.MergeFrom(Enrichment(confusion=_confusion(record["confusion"])))
+    conversation.problem.enrichment.labels = labelled(_confusion(record["confusion"]))
     return conversation
 
 
@@ -54,11 +49,11 @@ def _turn(turn: dict[str, Any]) -> Turn:
 
 
 def _student(student: dict[str, Any]) -> StudentReply:
+    belief = f"BELIEF_{(student['belief'] or 'unspecified').upper()}"
     return StudentReply(
         text=student["text"],
         intent=INTENTS_BY_NAME.get(student["intent"]),
-        belief=f"BELIEF_{(student['belief'] or 'unspecified').upper()}",
-        reasons=student["reasons"],
+        labels=StudentLabels(belief=belief, reasons=student["reasons"]).SerializeToString(),
     )
 
 

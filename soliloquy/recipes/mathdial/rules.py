@@ -6,10 +6,12 @@ from soliloquy.recipes import manners
 from soliloquy.recipes.agreement import contradictions, letter_of
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer, holds_answer, is_right, slips
+from soliloquy.recipes.mathdial.confusion import confusion_of
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
-from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
 _ENDED = (Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT)
@@ -35,7 +37,11 @@ def consistent(conversation: Conversation) -> bool | None:
 
     None for an imported conversation, which has no required belief.
     """
-    return not list(_belief(conversation)) if conversation.reasons_wanted else None
+    return not list(_belief(conversation)) if _reasons_wanted(conversation) else None
+
+
+def _reasons_wanted(conversation: Conversation) -> int:
+    return ConversationLabels.FromString(conversation.labels).reasons_wanted
 
 
 def calculates(conversation: Conversation) -> bool:
@@ -54,7 +60,7 @@ def _broken(conversation: Conversation) -> list[str]:
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     student, problem = turn.student, conversation.problem
     value = claimed_answer(student.text, problem)
-    meant = {Belief.BELIEF_HELD: True, Belief.BELIEF_GIVEN_UP: False}.get(student.belief)
+    meant = {Belief.BELIEF_HELD: True, Belief.BELIEF_GIVEN_UP: False}.get(_labels(turn).belief)
     known = meant is not None or conversation.person
     right = is_right(value, problem) if known and value is not None else None
     return CheckedTurn(
@@ -65,6 +71,10 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
         message=student.text,
         reply=turn.tutor.text,
     )
+
+
+def _labels(turn: Turn) -> StudentLabels:
+    return StudentLabels.FromString(turn.student.labels)
 
 
 def _of_manners(rule: Callable[[Conversation, manners.Policy], Findings]) -> Callable[[Conversation], Findings]:
@@ -105,7 +115,7 @@ def _solved(conversation: Conversation) -> Findings:
         if not gives_right_answer(last.student.text, problem):
             yield last.number, "said to be solved without the right answer"
     for turn in turns:
-        if turn.student.belief == Belief.BELIEF_GIVEN_UP and gives_right_answer(turn.student.text, problem):
+        if _labels(turn).belief == Belief.BELIEF_GIVEN_UP and gives_right_answer(turn.student.text, problem):
             yield turn.number, "the right answer, and the conversation goes on"
 
 
@@ -113,15 +123,15 @@ def _belief(conversation: Conversation) -> Findings:
     if conversation.person:
         return
     problem = conversation.problem
-    wrong = problem.enrichment.confusion.answer
+    wrong = confusion_of(problem.enrichment).answer
     for turn in conversation.turns:
         value = claimed_answer(turn.student.text, problem)
-        if turn.student.belief == Belief.BELIEF_GIVEN_UP:
+        if _labels(turn).belief == Belief.BELIEF_GIVEN_UP:
             if value == wrong:
                 yield turn.number, f"returns to {wrong:g}"
         elif value is not None and is_right(value, problem):
-            needed = conversation.reasons_wanted
-            yield turn.number, f"gives the right answer after {turn.student.reasons} of {needed} good reasons"
+            needed = _reasons_wanted(conversation)
+            yield turn.number, f"gives the right answer after {_labels(turn).reasons} of {needed} good reasons"
 
 
 def _arithmetic(conversation: Conversation) -> Findings:

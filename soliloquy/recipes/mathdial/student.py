@@ -3,10 +3,12 @@
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.mathdial import prompting
 from soliloquy.recipes.mathdial.beliefs import belief_after, draw_reasons_wanted, reasons_given
+from soliloquy.recipes.mathdial.confusion import confusion_of
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.conversation_pb2 import Belief, Ending, Intent, StudentReply
+from soliloquy.v1.conversation_pb2 import Ending, Intent, StudentReply
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, StudentReplied, TutorReplied
 
 _MEANT = {Belief.BELIEF_HELD: Intent.INTENT_WRONG, Belief.BELIEF_GIVEN_UP: Intent.INTENT_RIGHT}
@@ -21,11 +23,12 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     if not conversation.turns:
         return begin(event)
     reasons = reasons_given(conversation)
-    belief = belief_after(reasons, conversation.reasons_wanted)
+    belief = belief_after(reasons, ConversationLabels.FromString(conversation.labels).reasons_wanted)
     spoken = await ask(prompting.student(conversation, belief), StudentMessage)
+    labels = StudentLabels(belief=belief, reasons=reasons).SerializeToString()
     conversation.turns.add(
         number=len(conversation.turns) + 1,
-        student=StudentReply(text=spoken.text, intent=_MEANT.get(belief), belief=belief, reasons=reasons),
+        student=StudentReply(text=spoken.text, intent=_MEANT.get(belief), labels=labels),
     )
     return emit(StudentReplied(conversation=conversation))
 
@@ -35,13 +38,15 @@ def begin(event: ConversationStarted | TutorReplied) -> Outcome:
     conversation = event.conversation
     enrichment = conversation.problem.enrichment
     conversation.turns.add(number=1)
-    if not enrichment.confusion.solution:
+    if not confusion_of(enrichment).solution:
         conversation.ending = Ending.ENDING_UNFIT
         conversation.ending_reason = enrichment.plain_because or "nobody sampled solutions of its problem"
         return emit(ConversationFinished(conversation=conversation))
     choice = draw(conversation.run.seed, conversation.id, "student")
     persona = choice.choice(sorted(prompting.profiles()))
-    conversation.pronoun, conversation.student_name = choice.choice(prompting.names())
+    pronoun, name = choice.choice(prompting.names())
+    labels = ConversationLabels(pronoun=pronoun, student_name=name)
     if not conversation.person:
-        conversation.persona, conversation.reasons_wanted = persona, draw_reasons_wanted(conversation)
+        conversation.persona, labels.reasons_wanted = persona, draw_reasons_wanted(conversation)
+    conversation.labels = labels.SerializeToString()
     return emit(StudentReplied(conversation=conversation))

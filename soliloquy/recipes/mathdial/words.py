@@ -1,21 +1,17 @@
 """The recipe's labels in words, for people."""
 
-from typing import Any
-
-from soliloquy.recipes.mathdial.answers import EVALUATIONS
+from soliloquy.recipes.labels import Column
+from soliloquy.recipes.mathdial import answers
 from soliloquy.recipes.mathdial.moves import MEANINGS
 
-WORDS = {
-    "evaluations": {letter: word for word, letter in EVALUATIONS.items()} | {"g": "nothing to judge"},
-    # The recipe has no steps.
-    "actions": MEANINGS,
-    "states": {},
+EVALUATIONS = {letter: word for word, letter in answers.EVALUATIONS.items()} | {"g": "nothing to judge"}
+COLUMNS = {
+    "conversation.student_name": Column(title="name", names_student=True),
+    "enrichment.confusion.solution": Column(title="What the student believes", text="{}"),
+    "enrichment.confusion.category": Column(
+        title="error", heading="The error in the solution that the student believes in"
+    ),
+    "student.belief": Column(title="belief", heading="What its messages still believe", drawn="its wrong solution: {}"),
+    "tutor.move": Column(title="move", heading="The tutor's moves", words=MEANINGS, response=True),
+    "tutor.move_intent": Column(title="intent", heading="What the moves are for"),
 }
-
-
-def remark(turn: dict[str, Any]) -> str:
-    """Returns the tutor's evaluation and move in words, from a turn's record."""
-    tutor = turn["tutor"]
-    judged = WORDS["evaluations"].get(tutor["evaluation"] or "")
-    move = f"{tutor['move']}: {tutor['intent'].replace('_', ' ')}"
-    return f"the message is {judged}; {move}" if judged else move

@@ -3,8 +3,23 @@
 import re
 from collections.abc import Sequence
 
+from soliloquy.recipes.mathwell.labels_pb2 import Authorship, ProblemLabels
 from soliloquy.recipes.mathwell.policy import POLICY
-from soliloquy.v1.conversation_pb2 import Commission
+from soliloquy.v1.conversation_pb2 import Commission, Problem
+
+
+def authorship_of(problem: Problem) -> Authorship:
+    return ProblemLabels.FromString(problem.labels).authorship
+
+
+def labelled(authorship: Authorship) -> bytes:
+    """Returns the labels of a problem with this authorship."""
+    return ProblemLabels(authorship=authorship).SerializeToString()
+
+
+def commissioned(commission: Commission) -> bytes:
+    """Returns the labels of a problem that is still to be written."""
+    return labelled(Authorship(commission=commission))
 
 
 def commission_refusal(commission: Commission) -> str:

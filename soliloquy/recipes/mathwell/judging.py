@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from soliloquy.recipes.judges import Judge
+from soliloquy.recipes.mathwell.commissions import authorship_of, labelled
 from soliloquy.recipes.mathwell.criteria import model_judge, verdicts
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
+from soliloquy.recipes.mathwell.labels_pb2 import Authorship
 from soliloquy.recipes.mathwell.policy import POLICY
 from soliloquy.runtime.ask import Ask
 from soliloquy.truth.numbers import numbers_in_digits
@@ -44,21 +46,25 @@ async def judge(problem: Problem, ask: Ask, classifiers: Judge | None) -> None:
     """Records the opinions and measures of a problem; asks a model only if no other judge objects."""
     word_problem = WordProblem.from_problem(problem)
     scores = score(word_problem)
-    opinions = problem.authorship.opinions
+    authorship = authorship_of(problem)
+    opinions = authorship.opinions
     opinions.extend(map(_opinion, scores.opinions))
     if classifiers:
         opinions.extend(classifiers.opinions(problem))
-    _measure(problem, scores)
+    _measure(problem, authorship, scores)
+    # Kept even if the model's answers are unusable.
+    problem.labels = labelled(authorship)
     if POLICY["judges"]["model"] and not any(one.ruling == Ruling.RULING_NO for one in opinions):
         opinions.extend(map(_opinion, await model_judge.opinions(word_problem, ask)))
+        problem.labels = labelled(authorship)
 
 
 def _opinion(one: verdicts.Opinion) -> Opinion:
     return Opinion(criterion=one.criterion, ruling=_RULINGS[one.meets], judge=one.judge, because=one.because)
 
 
-def _measure(problem: Problem, scores: Scores) -> None:
-    measures, examples = problem.authorship.measures, problem.authorship.commission.examples
+def _measure(problem: Problem, authorship: Authorship, scores: Scores) -> None:
+    measures, examples = authorship.measures, authorship.commission.examples
     measures.reading_grade = flesch_kincaid(problem.question)
     measures.tokens = tokens(problem.question)
     measures.operations.extend(operations_in(problem.solution, problem.question))
@@ -68,7 +74,7 @@ def _measure(problem: Problem, scores: Scores) -> None:
 
 def recorded_scores(problem: Problem) -> Scores:
     """Returns the recorded opinions of the judges."""
-    authorship = problem.authorship
+    authorship = authorship_of(problem)
     return Scores(
         opinions=[
             verdicts.Opinion(

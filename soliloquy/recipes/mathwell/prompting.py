@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from soliloquy.recipes.mathwell.commissions import allowed_operations, join_names
+from soliloquy.recipes.mathwell.commissions import allowed_operations, authorship_of, join_names
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.templates import Templates, fill
 from soliloquy.runtime.ask import Prompt
@@ -25,7 +25,7 @@ TEMPLATES = Templates(
 
 def writing(problem: Problem) -> Prompt:
     """Returns the prompt that a problem is written with."""
-    commission = problem.authorship.commission
+    commission = authorship_of(problem).commission
     return TEMPLATES.prompt(
         "writing",
         examples="\n\n".join(map(_example, commission.examples)),

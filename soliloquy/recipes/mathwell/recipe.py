@@ -1,6 +1,8 @@
 """MATHWELL: word problems, each written with the function that solves it, executed and judged by three criteria."""
 
+from soliloquy.recipes.labels import Labels
 from soliloquy.recipes.mathwell import (
+    commissions,
     composer,
     judging,
     lessons,
@@ -14,13 +16,17 @@ from soliloquy.recipes.mathwell import (
     words,
     writer,
 )
+from soliloquy.recipes.mathwell.labels_pb2 import ProblemLabels
 from soliloquy.recipes.mathwell.scripted import SPEAKERS
+from soliloquy.recipes.mathwell.scripted.noise import NOISE, RATES
 from soliloquy.recipes.recipe import Recipe
 
 RECIPE = Recipe(
     title="Word problems",
     story=words.STORY,
+    labels=Labels(problem=ProblemLabels),
     topics=prompting.topics(),
+    commissioned=commissions.commissioned,
     enrichment_prompt=prompting.writing,
     planner=planner.enrich,
     student=student.begin,
@@ -31,8 +37,8 @@ RECIPE = Recipe(
     review=rules.judged,
     check=rules.judged,
     agreeing={"right": (), "wrong": ()},
-    words=words.WORDS,
-    remark=words.remark,
+    columns=words.COLUMNS,
+    evaluations={},
     record=records.record,
     restore=restoring.restore,
     fingerprints=prompting.TEMPLATES.fingerprints,
@@ -40,4 +46,6 @@ RECIPE = Recipe(
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
     speakers=SPEAKERS,
+    noise=NOISE,
+    noise_rates=RATES,
 )

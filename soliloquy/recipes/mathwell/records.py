@@ -2,14 +2,16 @@
 
 from typing import Any
 
+from soliloquy.recipes.mathwell.commissions import authorship_of
+from soliloquy.recipes.mathwell.labels_pb2 import Authorship
 from soliloquy.recipes.records import attempt_record, call_record, ending_fields, enum_name, header_fields
-from soliloquy.v1.conversation_pb2 import Authorship, Conversation, Ruling, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ruling, Turn
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
     return {
         **header_fields(conversation),
-        **_authorship(conversation.problem.authorship),
+        **_authorship(authorship_of(conversation.problem)),
         "turns": [_turn(turn) for turn in conversation.turns],
         **ending_fields(conversation),
     }

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from soliloquy.recipes.mathwell.commissions import labelled
+from soliloquy.recipes.mathwell.labels_pb2 import Authorship, Measures
 from soliloquy.recipes.records import restore_attempt, restore_problem
-from soliloquy.v1.conversation_pb2 import Authorship, Calculation, Commission, Conversation, Measures, Opinion, Turn
+from soliloquy.v1.conversation_pb2 import Calculation, Commission, Conversation, Opinion, Turn
 
 
 def restore(record: dict[str, Any]) -> Conversation:
@@ -19,7 +21,7 @@ def restore(record: dict[str, Any]) -> Conversation:
         opinions=[Opinion(**one | {"ruling": f"RULING_{one['ruling'].upper()}"}) for one in record["opinions"]],
         measures=Measures(**record["measures"]),
     )
-    conversation.problem.authorship.CopyFrom(authorship)
+    conversation.problem.labels = labelled(authorship)
     return conversation
 
 

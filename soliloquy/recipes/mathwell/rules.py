@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from soliloquy.recipes.mathwell.commissions import allowed_operations, join_names
+from soliloquy.recipes.mathwell.commissions import allowed_operations, authorship_of, join_names
 from soliloquy.recipes.mathwell.composer import number_of, returned_value
 from soliloquy.recipes.mathwell.judging import is_copy, recorded_scores
 from soliloquy.recipes.mathwell.policy import POLICY
@@ -36,7 +36,7 @@ def _unusable(conversation: Conversation) -> str:
 def _objections(problem: Problem) -> Iterator[str]:
     scores = recorded_scores(problem)
     yield from scores.objections
-    authorship = problem.authorship
+    authorship = authorship_of(problem)
     commission, measures = authorship.commission, authorship.measures
     if scores.topic_named is False:
         yield f"off topic: the question does not name {commission.topic!r}"

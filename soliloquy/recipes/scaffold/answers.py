@@ -7,9 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from soliloquy.recipes.answers import Text, TutorMessage
+from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.runtime.answers import Answer, Unreadable
-from soliloquy.v1.conversation_pb2 import Plan, SubQuestion
 
 _PARTS = re.compile(
     r"\[analysis and decision\](?P<analysis>.*?)\[learner state\](?P<state>.*?)\[reply\](?P<reply>.*)",

@@ -7,7 +7,8 @@ from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, send_back
-from soliloquy.recipes.scaffold.memory import closing_state, solved_after
+from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, TutorLabels
+from soliloquy.recipes.scaffold.memory import closing_state, solved_after, store_solved
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.reply_rules import reply_faults
 from soliloquy.recipes.scaffold.states import (
@@ -22,11 +23,12 @@ from soliloquy.recipes.scaffold.states import (
     START,
     STATES,
     UNDRAWN,
+    drawn_state,
 )
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, LearnerState, RejectedTry, Resolution, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Resolution, Turn
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
 
 
@@ -42,13 +44,15 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     tutored = await ask(prompting.tutoring(conversation, turn), Tutored, partial(_check, conversation=conversation))
     state = closing_state(conversation, turn, STATES[tutored.state])
     # For a drawn state, the state that led to the end; for a person, the state that was found.
-    shown = turn.student.learner_state or STATES[tutored.state]
+    shown = drawn_state(turn) or STATES[tutored.state]
     if not _fits(tutored, conversation):
         return send_back(conversation, RejectedTry(because=tutored.analysis, judge=Judge.JUDGE_MODEL))
-    turn.tutor.text, turn.tutor.thoughts, turn.tutor.learner_state = tutored.reply, tutored.analysis, state
+    turn.tutor.text, turn.tutor.thoughts = tutored.reply, tutored.analysis
+    turn.tutor.labels = TutorLabels(learner_state=state).SerializeToString()
     turn.tutor.evaluation = LETTERS[EVALUATIONS[tutored.state if state != END else NAMES[shown]]]
-    turn.solved[:] = solved_after(conversation, turn, state)
-    if all(turn.solved):
+    solved = solved_after(conversation, turn, state)
+    store_solved(turn, solved)
+    if all(solved):
         conversation.ending, conversation.resolution = Ending.ENDING_SOLVED, _resolution(shown)
     elif len(conversation.turns) >= min(conversation.run.max_turns, POLICY["talk"]["most_turns"]):
         conversation.ending, conversation.resolution = Ending.ENDING_TURN_LIMIT, Resolution.RESOLUTION_UNSOLVED
@@ -75,7 +79,7 @@ def _check(tutored: Tutored, conversation: Conversation) -> None:
 
 def _contradiction(state: LearnerState, conversation: Conversation, turn: Turn) -> str:
     """A model may find that a message is no answer, but not that a checked answer is wrong or right."""
-    if turn.student.learner_state not in ANSWERING:
+    if drawn_state(turn) not in ANSWERING:
         return ""
     is_right = check_answer(conversation, turn).right
     if is_right is None or state not in ((INCORRECT,) if is_right else (CORRECT, END)):
@@ -86,7 +90,7 @@ def _contradiction(state: LearnerState, conversation: Conversation, turn: Turn) 
 def _fits(tutored: Tutored, conversation: Conversation) -> bool:
     """Whether the state is the drawn one; the last sub-question may also be called the end."""
     turn = conversation.turns[-1]
-    drawn, state = turn.student.learner_state, STATES[tutored.state]
+    drawn, state = drawn_state(turn), STATES[tutored.state]
     return drawn == UNDRAWN or state == drawn or (state == END and drawn in SOLVING)
 
 

@@ -8,13 +8,14 @@ _DRAWN = {"correct": 50, "comprehension": 10, "incorrect": 20, "confusion": 5, "
 
 
 def _beside(kept: Statistics, _: Statistics) -> list[tuple[str, str, str]]:
-    if not kept.learner_states:
+    shown = kept.labels["tutor.learner_state"]
+    if not shown:
         return []
-    replies = sum(kept.learner_states[state] for state in _DRAWN)
+    replies = sum(shown[state] for state in _DRAWN)
     return [
         ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}", "8.5 in 5,844 conversations"),
         *(
-            (f"messages that show: {state}", share(kept.learner_states[state], replies), f"{there} %")
+            (f"messages that show: {state}", share(shown[state], replies), f"{there} %")
             for state, there in _DRAWN.items()
         ),
     ]

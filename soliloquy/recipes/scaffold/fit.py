@@ -10,7 +10,7 @@ from soliloquy.recipes.scaffold.expected_answers import (
 )
 from soliloquy.recipes.scaffold.memory import current_question
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, START, TABLE, UNDRAWN
+from soliloquy.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, START, TABLE, UNDRAWN, drawn_state
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
@@ -37,7 +37,7 @@ def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
 
 def find_misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
     """Returns why a message does not show its state; None if it does, or if only a model can tell."""
-    state = turn.student.learner_state
+    state = drawn_state(turn)
     if state in (START, UNDRAWN):
         return None
     because, judge = (_answer_misfit if state in (CORRECT, INCORRECT) else _other_misfit)(conversation, turn)
@@ -59,14 +59,14 @@ def send_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
     conversation.ending = Ending.ENDING_REJECTED
     conversation.ending_reason = (
         f"rejected: {len(student.rejected)} messages of turn {turn.number} do not show "
-        f"{NAMES[student.learner_state]!r}, the last because {rejected.because}"
+        f"{NAMES[drawn_state(turn)]!r}, the last because {rejected.because}"
     )
     return emit(ConversationFinished(conversation=conversation))
 
 
 def _answer_misfit(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
     """Returns what is wrong with a message that is to answer."""
-    target, wanted = current_question(conversation, turn), turn.student.learner_state == CORRECT
+    target, wanted = current_question(conversation, turn), drawn_state(turn) == CORRECT
     is_right, judge = check_answer(conversation, turn)
     if is_right is None:
         return ("it gives no number for an answer" if expects_number(target) else ""), judge
@@ -77,7 +77,7 @@ def _answer_misfit(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
 
 def _other_misfit(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
     """Returns what is wrong with a message that is not to answer."""
-    name = NAMES[turn.student.learner_state]
+    name = NAMES[drawn_state(turn)]
     target, text = current_question(conversation, turn), turn.student.text
     known = f"{conversation.problem.question}\n{target.question}"
     if any(revealed(text, [target], known)):

@@ -3,8 +3,9 @@
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.answers import plan_lines, tutored_text
+from soliloquy.recipes.scaffold.memory import plan_of
 from soliloquy.recipes.scaffold.prompting import chat_preamble, tutoring_prompts
-from soliloquy.recipes.scaffold.states import NAMES
+from soliloquy.recipes.scaffold.states import NAMES, found_state
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 
@@ -26,13 +27,13 @@ def dialogue(conversation: Conversation) -> list[TrainingMessage]:
 
 
 def _answer(turn: Turn) -> str:
-    return tutored_text(turn.tutor.thoughts, NAMES[turn.tutor.learner_state], turn.tutor.text)
+    return tutored_text(turn.tutor.thoughts, NAMES[found_state(turn)], turn.tutor.text)
 
 
 def _plan_lessons(conversation: Conversation) -> list[Lesson]:
     """Empty if the problem has no plan."""
     problem = conversation.problem
-    plan = problem.enrichment.plan
+    plan = plan_of(problem)
     if not plan.questions:
         return []
     return [Lesson(turn=0, prompt=plan_prompting.lesson(problem), answer="\n".join(plan_lines(plan)))]

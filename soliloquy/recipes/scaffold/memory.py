@@ -2,40 +2,60 @@
 
 from collections.abc import Sequence
 
+from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, LearnerState, Plan, SubQuestion, TurnLabels
 from soliloquy.recipes.scaffold.states import END, SOLVING
-from soliloquy.v1.conversation_pb2 import Conversation, LearnerState, SubQuestion, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
+
+
+def plan_of(problem: Problem) -> Plan:
+    return EnrichmentLabels.FromString(problem.enrichment.labels).plan
 
 
 def questions(conversation: Conversation) -> Sequence[SubQuestion]:
-    return conversation.problem.enrichment.plan.questions
+    return plan_of(conversation.problem).questions
+
+
+def sub_question(turn: Turn) -> int:
+    """Returns the number of a turn's sub-question, from 1."""
+    return TurnLabels.FromString(turn.labels).sub_question
+
+
+def solved(turn: Turn) -> list[bool]:
+    """Returns which sub-questions were solved when a turn ended; empty before that."""
+    return list(TurnLabels.FromString(turn.labels).solved)
+
+
+def store_solved(turn: Turn, flags: Sequence[bool]) -> None:
+    turn.labels = TurnLabels(sub_question=sub_question(turn), solved=flags).SerializeToString()
 
 
 def solved_before(conversation: Conversation, turn: Turn) -> list[bool]:
     """Returns which sub-questions were solved when a turn began."""
     if turn.number == 1:
         return [False] * len(questions(conversation))
-    return list(conversation.turns[turn.number - 2].solved)
+    return solved(conversation.turns[turn.number - 2])
 
 
 def current_question(conversation: Conversation, turn: Turn) -> SubQuestion:
-    return questions(conversation)[turn.sub_question - 1]
+    return questions(conversation)[sub_question(turn) - 1]
 
 
 def next_turn(conversation: Conversation) -> Turn:
     """Creates the next turn, at the first unsolved sub-question."""
     turn = Turn(number=len(conversation.turns) + 1)
-    turn.sub_question = solved_before(conversation, turn).index(False) + 1
+    first = solved_before(conversation, turn).index(False) + 1
+    turn.labels = TurnLabels(sub_question=first).SerializeToString()
     return turn
 
 
 def closing_state(conversation: Conversation, turn: Turn, state: LearnerState) -> LearnerState:
     """Returns the end in place of a state that solves the last sub-question."""
-    last = turn.sub_question == len(questions(conversation))
+    last = sub_question(turn) == len(questions(conversation))
     return END if last and state in SOLVING else state
 
 
 def solved_after(conversation: Conversation, turn: Turn, state: LearnerState) -> list[bool]:
     """Returns which sub-questions are solved once the student has shown this state."""
-    solved = solved_before(conversation, turn)
-    solved[turn.sub_question - 1] |= state in SOLVING
-    return solved
+    flags = solved_before(conversation, turn)
+    flags[sub_question(turn) - 1] |= state in SOLVING
+    return flags

@@ -8,11 +8,13 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from soliloquy.recipes.scaffold.labels_pb2 import Plan
+from soliloquy.recipes.scaffold.memory import plan_of
 from soliloquy.recipes.scaffold.plan_rules import POLICY, undecided
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
 from soliloquy.truth.number_format import format_quantity
-from soliloquy.v1.conversation_pb2 import Plan, Problem, Step
+from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _LESSON = Path(__file__).with_name("plan_lesson.txt")
 SLOTS = {
@@ -50,7 +52,7 @@ def solving(problem: Problem, talk: str) -> Prompt:
 
 def plan_prompts(problem: Problem) -> list[Prompt]:
     """Returns the prompts that led to a problem's plan, except for retries."""
-    plan = problem.enrichment.plan
+    plan = plan_of(problem)
     return [planning(problem), *([verifying(problem, plan)] if plan.questions else [])]
 
 

@@ -15,10 +15,11 @@ from soliloquy.recipes.scaffold.expected_answers import (
     miscalculations,
     same_quantity,
 )
+from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import is_much_like, says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
-from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, StepKind, SubQuestion
+from soliloquy.v1.conversation_pb2 import Problem, Step, StepKind
 
 POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("plan_rules.toml").read_text("utf-8"))
 _LIMITS = POLICY["plans"]

@@ -6,12 +6,13 @@ from functools import partial
 
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.answers import PlanAnswer, PlanVerdict
+from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, Plan
 from soliloquy.recipes.scaffold.plan_rules import POLICY, faults
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.number_format import format_quantity
-from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Plan, Problem, Quantity, Step
+from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem, Quantity, Step
 
 # Reports only a few faults at once: a model that fixes them tends to fix the rest.
 _MOST_FAULTS = 3
@@ -22,7 +23,7 @@ _ROUNDED = 0.01
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     """Returns a plan that passes all rules and the verifier, or the reason why there is none."""
     if why := why_unplannable(problem):
-        return Enrichment(plain_because=why, plan=Plan())
+        return Enrichment(plain_because=why, labels=_labels(Plan()))
     discarded = Counter[str]()
     try:
         for _ in range(POLICY["plans"]["verified_at_most"]):
@@ -30,13 +31,18 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
             verdict = await ask(plan_prompting.verifying(problem, plan), PlanVerdict)
             if verdict.decision == "accept":
                 plan.discarded.extend(_discarded_counts(discarded))
-                return Enrichment(plan=plan, calls=ask.calls)
+                return Enrichment(labels=_labels(plan), calls=ask.calls)
             discarded["verifier"] += 1
             why = verdict.reason
         why = f"verifier: none of {discarded['verifier']} plans was accepted: {why}"
     except Unusable as unusable:
         why = str(unusable)
-    return Enrichment(plain_because=why, plan=Plan(discarded=_discarded_counts(discarded)), calls=ask.calls)
+    unplanned = Plan(discarded=_discarded_counts(discarded))
+    return Enrichment(plain_because=why, labels=_labels(unplanned), calls=ask.calls)
+
+
+def _labels(plan: Plan) -> bytes:
+    return EnrichmentLabels(plan=plan).SerializeToString()
 
 
 async def _plan_by_rules(problem: Problem, refused_because: str, ask: Ask, discarded: Counter[str]) -> Plan:

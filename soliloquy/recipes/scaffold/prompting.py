@@ -9,9 +9,9 @@ from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.scaffold import plan_prompting
-from soliloquy.recipes.scaffold.memory import current_question, questions, solved_before
+from soliloquy.recipes.scaffold.memory import current_question, questions, solved_before, sub_question
 from soliloquy.recipes.scaffold.plan_prompting import SLOTS
-from soliloquy.recipes.scaffold.states import NAMES, START, TABLE, UNDRAWN
+from soliloquy.recipes.scaffold.states import NAMES, START, TABLE, UNDRAWN, drawn_state, found_state
 from soliloquy.recipes.templates import Templates, fill, one_line
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Judge, StudentReply, Turn
@@ -36,7 +36,7 @@ TEMPLATES = Templates(
 
 def student(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks the student for its message in a turn."""
-    state = NAMES[turn.student.learner_state]
+    state = NAMES[drawn_state(turn)]
     tries = "\n".join(f"- {one_line(one.text)} (sent back: {one_line(one.because)})" for one in turn.student.rejected)
     return TEMPLATES.prompt(
         "student",
@@ -92,7 +92,7 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
 
 
 def _try_prompts(conversation: Conversation, tried: Turn, *, answered: bool) -> Iterator[Prompt]:
-    if tried.student.learner_state not in (START, UNDRAWN):
+    if drawn_state(tried) not in (START, UNDRAWN):
         yield student(conversation, tried)
     if tried.HasField("calculation"):
         yield describing(conversation, tried)
@@ -105,9 +105,8 @@ def _tries(turn: Turn) -> Iterator[tuple[Turn, bool]]:
     """Yields the turn as it was at each of the student's tries, and whether the tutor was asked about that try."""
     rejected = turn.student.rejected
     for place, one in enumerate(rejected):
-        tried = Turn(number=turn.number, sub_question=turn.sub_question)
-        state = turn.student.learner_state
-        tried.student.CopyFrom(StudentReply(text=one.text, learner_state=state, rejected=rejected[:place]))
+        tried = Turn(number=turn.number, labels=turn.labels)
+        tried.student.CopyFrom(StudentReply(text=one.text, labels=turn.student.labels, rejected=rejected[:place]))
         if one.HasField("calculation"):
             tried.calculation.CopyFrom(one.calculation)
         yield tried, one.judge == Judge.JUDGE_MODEL
@@ -119,7 +118,7 @@ def _question_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     target = current_question(conversation, turn)
     return {
         "question": conversation.problem.question,
-        "number": str(turn.sub_question),
+        "number": str(sub_question(turn)),
         "steps": " ".join(map(str, target.steps)),
         "sub_question": target.question,
     }
@@ -156,8 +155,7 @@ def _plan(conversation: Conversation) -> str:
 
 def _history(turns: Sequence[Turn]) -> str:
     return "\n".join(
-        f"Round {turn.number}. Learner state: {NAMES[turn.tutor.learner_state].capitalize()}\n"
-        f"{_student(turn)}\n{_tutor(turn)}"
+        f"Round {turn.number}. Learner state: {NAMES[found_state(turn)].capitalize()}\n{_student(turn)}\n{_tutor(turn)}"
         for turn in turns
     )
 

@@ -1,6 +1,7 @@
 """ScaffoldLM: a plan of sub-questions, a student with drawn states, and a tutor that assesses before it answers."""
 
 from soliloquy.recipes import codegen
+from soliloquy.recipes.labels import Labels
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.scaffold import (
@@ -15,10 +16,12 @@ from soliloquy.recipes.scaffold import (
     tutor,
 )
 from soliloquy.recipes.scaffold.answers import Tutored
+from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, StudentLabels, TurnLabels, TutorLabels
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.scripted import SPEAKERS
 
 RECIPE = Recipe(
+    labels=Labels(enrichment=EnrichmentLabels, turn=TurnLabels, student=StudentLabels, tutor=TutorLabels),
     title="Dialogues along a plan",
     always_enriched=True,
     enrichment_prompt=plan_prompting.planning,
@@ -31,8 +34,8 @@ RECIPE = Recipe(
     review=rules.review,
     check=rules.check,
     agreeing=POLICY["agreeing"],
-    words=records.WORDS,
-    remark=records.remark,
+    columns=records.COLUMNS,
+    evaluations=records.EVALUATIONS_IN_WORDS,
     record=records.record,
     restore=records.restore,
     fingerprints=prompting.TEMPLATES.fingerprints,

@@ -4,6 +4,7 @@ from typing import Any
 
 from soliloquy.recipes.agreement import code_verdict
 from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS, INTENTS_BY_NAME
+from soliloquy.recipes.labels import Column
 from soliloquy.recipes.records import (
     calculation_record,
     call_record,
@@ -14,42 +15,49 @@ from soliloquy.recipes.records import (
     restore_conversation,
     soliloquy_record,
 )
+from soliloquy.recipes.scaffold.labels_pb2 import (
+    EnrichmentLabels,
+    Plan,
+    StudentLabels,
+    SubQuestion,
+    TurnLabels,
+    TutorLabels,
+)
+from soliloquy.recipes.scaffold.memory import plan_of, solved, sub_question
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.rules import consistent
-from soliloquy.recipes.scaffold.states import NAMES, STATES
+from soliloquy.recipes.scaffold.states import NAMES, STATES, drawn_state, found_state
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
     Discarded,
-    Enrichment,
     Judge,
-    Plan,
     RejectedTry,
     Resolution,
     StudentReply,
-    SubQuestion,
     Turn,
     TutorReply,
 )
 
-WORDS = {
-    "evaluations": {
-        "a": "incorrect",
-        "b": "correct",
-        "d": "confused",
-        "e": "irrelevant",
-        "f": "a question",
-        "g": "nothing to judge",
-    },
-    # The tutor's action follows from the state and has no number of its own.
-    "actions": {},
-    "states": {},
+EVALUATIONS_IN_WORDS = {
+    "a": "incorrect",
+    "b": "correct",
+    "d": "confused",
+    "e": "irrelevant",
+    "f": "a question",
+    "g": "nothing to judge",
+}
+COLUMNS = {
+    "enrichment.plan.questions": Column(title="The plan", text="{number}. {question} {answer}"),
+    "turn.sub_question": Column(title="sub-question"),
+    "student.learner_state": Column(title="state", heading="What messages were to show", drawn="to show: {}"),
+    "tutor.learner_state": Column(title="learner state", heading="What messages show"),
 }
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
     return {
         **header_fields(conversation),
-        "plan": _plan(conversation.problem.enrichment.plan),
+        "plan": _plan(plan_of(conversation.problem)),
         "persona": conversation.persona,
         "turns": [_turn(turn) for turn in conversation.turns],
         **ending_fields(conversation),
@@ -73,20 +81,21 @@ def _plan(plan: Plan) -> dict[str, Any]:
 def _turn(turn: Turn) -> dict[str, Any]:
     return {
         "number": turn.number,
-        "sub_question": turn.sub_question,
-        "solved": list(turn.solved),
-        "student": _student(turn.student, turn) if turn.HasField("student") else None,
+        "sub_question": sub_question(turn),
+        "solved": solved(turn),
+        "student": _student(turn) if turn.HasField("student") else None,
         "soliloquy": soliloquy_record(turn, POLICY["agreeing"]),
-        "tutor": _tutor(turn.tutor),
+        "tutor": _tutor(turn),
         "calls": [call_record(call) for call in turn.calls],
     }
 
 
-def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
+def _student(turn: Turn) -> dict[str, Any]:
+    reply = turn.student
     return {
         "text": reply.text,
         "intent": INTENTS.get(reply.intent),
-        "learner_state": NAMES.get(reply.learner_state),
+        "learner_state": NAMES.get(drawn_state(turn)),
         "rejected": [_rejected_try(one) for one in reply.rejected],
         "found_right": code_verdict(turn.calculation),
     }
@@ -101,19 +110,21 @@ def _rejected_try(one: RejectedTry) -> dict[str, Any]:
     }
 
 
-def _tutor(reply: TutorReply) -> dict[str, Any]:
+def _tutor(turn: Turn) -> dict[str, Any]:
+    reply = turn.tutor
     return {
         "text": reply.text,
         "thoughts": reply.thoughts,
         "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
-        "learner_state": NAMES.get(reply.learner_state),
+        "learner_state": NAMES.get(found_state(turn)),
     }
 
 
 def restore(record: dict[str, Any]) -> Conversation:
     resolution = f"RESOLUTION_{record['annotation']['resolution'].upper()}"
     conversation = restore_conversation(record, _restore_turn, resolution=resolution)
-    conversation.problem.enrichment.MergeFrom(Enrichment(plan=_restore_plan(record["plan"])))
+    labels = EnrichmentLabels(plan=_restore_plan(record["plan"]))
+    conversation.problem.enrichment.labels = labels.SerializeToString()
     return conversation
 
 
@@ -129,8 +140,7 @@ def _restore_turn(turn: dict[str, Any]) -> Turn:
     soliloquy = turn["soliloquy"]
     return Turn(
         number=turn["number"],
-        sub_question=turn["sub_question"],
-        solved=turn["solved"],
+        labels=TurnLabels(sub_question=turn["sub_question"], solved=turn["solved"]).SerializeToString(),
         student=_restore_student(turn["student"]) if turn["student"] else None,
         calculation=restore_calculation(soliloquy) if soliloquy["use_python"] else None,
         tutor=_restore_tutor(turn["tutor"]) if turn["tutor"]["learner_state"] else None,
@@ -141,7 +151,7 @@ def _restore_student(student: dict[str, Any]) -> StudentReply:
     return StudentReply(
         text=student["text"],
         intent=INTENTS_BY_NAME.get(student["intent"]),
-        learner_state=STATES.get(student["learner_state"]),
+        labels=StudentLabels(learner_state=STATES.get(student["learner_state"])).SerializeToString(),
         rejected=[_restore_rejected_try(one) for one in student["rejected"]],
     )
 
@@ -160,12 +170,5 @@ def _restore_tutor(tutor: dict[str, Any]) -> TutorReply:
         text=tutor["text"],
         thoughts=tutor["thoughts"],
         evaluation=EVALUATIONS[tutor["evaluation"]],
-        learner_state=STATES[tutor["learner_state"]],
+        labels=TutorLabels(learner_state=STATES[tutor["learner_state"]]).SerializeToString(),
     )
-
-
-def remark(turn: dict[str, Any]) -> str:
-    """Summarises the tutor's assessment of a message, from a turn's record."""
-    sent_back = len(turn["student"]["rejected"]) if turn["student"] else 0
-    found = f"learner state: {turn['tutor']['learner_state']}; sub-question {turn['sub_question']}"
-    return f"{found}; {sent_back} sent back before" if sent_back else found

@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator
 
 from soliloquy.recipes.scaffold.expected_answers import revealed
+from soliloquy.recipes.scaffold.labels_pb2 import LearnerState
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved_after
 from soliloquy.recipes.scaffold.plan_rules import POLICY as PLANNING
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import END, NAMES
 from soliloquy.truth.phrases import words_of
-from soliloquy.v1.conversation_pb2 import Conversation, LearnerState, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 _ASKS = re.compile(r"\?+")
 _WORD = re.compile(r"\w+")

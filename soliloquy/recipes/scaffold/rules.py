@@ -7,10 +7,28 @@ from soliloquy.recipes.agreement import letter_of
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_expected, gives_number
 from soliloquy.recipes.scaffold.fit import check_answer, find_misfit
-from soliloquy.recipes.scaffold.memory import closing_state, current_question, questions, solved_after, solved_before
+from soliloquy.recipes.scaffold.memory import (
+    closing_state,
+    current_question,
+    questions,
+    solved,
+    solved_after,
+    solved_before,
+    sub_question,
+)
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.reply_rules import reply_faults
-from soliloquy.recipes.scaffold.states import ANSWERING, CORRECT, INCORRECT, NAMES, SOLVING, START, UNDRAWN
+from soliloquy.recipes.scaffold.states import (
+    ANSWERING,
+    CORRECT,
+    INCORRECT,
+    NAMES,
+    SOLVING,
+    START,
+    UNDRAWN,
+    drawn_state,
+    found_state,
+)
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import Status
@@ -45,14 +63,14 @@ def _faults(conversation: Conversation) -> list[str]:
 
 
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
-    state = turn.student.learner_state
+    state = drawn_state(turn)
     is_right = gives_expected(turn.student.text, current_question(conversation, turn)) if state in ANSWERING else None
     judged_right = {"b": True, "a": False}.get(letter_of(turn))
     return CheckedTurn(
         meant_wrong=state == INCORRECT if state in (CORRECT, INCORRECT) else None,
         right=is_right,
         verdict_true=None if is_right is None or judged_right is None else judged_right == is_right,
-        codes={"state": NAMES.get(turn.tutor.learner_state, ""), "evaluation": letter_of(turn)},
+        codes={"state": NAMES.get(found_state(turn), ""), "evaluation": letter_of(turn)},
         message=turn.student.text,
         reply=turn.tutor.text,
     )
@@ -61,7 +79,7 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
 def _reply_faults(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
     """Yields the faults of the tutor's replies."""
     for turn in conversation.turns:
-        state = turn.tutor.learner_state
+        state = found_state(turn)
         for name, evidence in reply_faults(turn.tutor.text, turn.tutor.thoughts, state, conversation, turn):
             if name in POLICY["rules"]:
                 yield turn, name, evidence
@@ -78,7 +96,7 @@ def _endless(conversation: Conversation) -> Findings:
 
 def _state(conversation: Conversation) -> Findings:
     for turn in conversation.turns:
-        drawn, assessed = turn.student.learner_state, turn.tutor.learner_state
+        drawn, assessed = drawn_state(turn), found_state(turn)
         if drawn != UNDRAWN and assessed != closing_state(conversation, turn, drawn):
             yield turn.number, f"drawn {NAMES.get(drawn)!r}, and found to be {NAMES.get(assessed)!r}"
         if rejected := find_misfit(conversation, turn):
@@ -100,23 +118,23 @@ def _blind(conversation: Conversation) -> Findings:
     for turn in conversation.turns:
         attempts = turn.calculation.attempts
         ran = attempts and attempts[-1].execution.status == Status.STATUS_OK
-        answers = turn.student.learner_state in ANSWERING and expects_number(current_question(conversation, turn))
+        answers = drawn_state(turn) in ANSWERING and expects_number(current_question(conversation, turn))
         if answers and not ran and gives_number(turn.student.text):
             yield turn.number, "a number is judged although no program ran"
 
 
 def _progress(conversation: Conversation) -> Findings:
     for turn in conversation.turns:
-        before, state = solved_before(conversation, turn), turn.tutor.learner_state
+        before, after, state = solved_before(conversation, turn), solved(turn), found_state(turn)
         if (state == START) != (turn.number == 1):
             yield turn.number, f"the state {NAMES.get(state)!r} in this turn"
-        elif all(before) or turn.sub_question != before.index(False) + 1:
-            yield turn.number, f"sub-question {turn.sub_question} is asked for after {before}"
-        elif list(turn.solved) != solved_after(conversation, turn, state):
-            yield turn.number, f"{list(turn.solved)} after {before} and {NAMES.get(state)!r}"
+        elif all(before) or sub_question(turn) != before.index(False) + 1:
+            yield turn.number, f"sub-question {sub_question(turn)} is asked for after {before}"
+        elif after != solved_after(conversation, turn, state):
+            yield turn.number, f"{after} after {before} and {NAMES.get(state)!r}"
     last = conversation.turns[-1]
-    if all(last.solved) != (last.tutor.learner_state in SOLVING and conversation.ending == Ending.ENDING_SOLVED):
-        yield last.number, f"ends with {list(last.solved)}"
+    if all(solved(last)) != (found_state(last) in SOLVING and conversation.ending == Ending.ENDING_SOLVED):
+        yield last.number, f"ends with {solved(last)}"
 
 
 _RULES: dict[str, Callable[[Conversation], Findings]] = {

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, StudentLabels, TutorLabels
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.conversation_pb2 import Conversation, Intent, LearnerState
+from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
 
 START, END = LearnerState.LEARNER_STATE_START, LearnerState.LEARNER_STATE_END
 CORRECT, INCORRECT = LearnerState.LEARNER_STATE_CORRECT, LearnerState.LEARNER_STATE_INCORRECT
@@ -41,6 +42,16 @@ _INTENTS = {START: Intent.INTENT_OPENING, CORRECT: Intent.INTENT_RIGHT, INCORREC
 
 def intent_of(state: LearnerState) -> Intent:
     return _INTENTS.get(state, Intent.INTENT_UNSPECIFIED)
+
+
+def drawn_state(turn: Turn) -> LearnerState:
+    """Returns the state that a turn's message must show."""
+    return StudentLabels.FromString(turn.student.labels).learner_state
+
+
+def found_state(turn: Turn) -> LearnerState:
+    """Returns the state that a turn's message shows, in the tutor's judgement."""
+    return TutorLabels.FromString(turn.tutor.labels).learner_state
 
 
 def draw_state(conversation: Conversation) -> LearnerState:

@@ -3,7 +3,15 @@
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
-from soliloquy.recipes.scaffold.memory import current_question, next_turn, questions, solved_after, solved_before
+from soliloquy.recipes.scaffold.labels_pb2 import StudentLabels, TutorLabels
+from soliloquy.recipes.scaffold.memory import (
+    current_question,
+    next_turn,
+    questions,
+    solved_after,
+    solved_before,
+    store_solved,
+)
 from soliloquy.recipes.scaffold.states import CONFUSION, CORRECT, INCORRECT, START, draw_state, intent_of
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
@@ -23,8 +31,9 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     if not conversation.turns:
         return open_conversation(event)
     turn = next_turn(conversation)
-    turn.student.learner_state = draw_state(conversation)
-    turn.student.intent = intent_of(turn.student.learner_state)
+    state = draw_state(conversation)
+    turn.student.labels = StudentLabels(learner_state=state).SerializeToString()
+    turn.student.intent = intent_of(state)
     turn.student.text = await _ask_for_message(conversation, turn, ask)
     conversation.turns.append(turn)
     return emit(StudentReplied(conversation=conversation))
@@ -55,8 +64,8 @@ def record_reply(conversation: Conversation, text: str) -> None:
     answering = CONFUSION if is_right is None else CORRECT if is_right else INCORRECT
     state = START if turn.number == 1 else answering
     solved = solved_after(conversation, turn, state)
-    turn.tutor.text, turn.tutor.learner_state = text, state
-    turn.solved[:] = solved_before(conversation, turn) if all(solved) else solved
+    turn.tutor.text, turn.tutor.labels = text, TutorLabels(learner_state=state).SerializeToString()
+    store_solved(turn, solved_before(conversation, turn) if all(solved) else solved)
 
 
 def open_conversation(event: ConversationStarted | TutorReplied) -> Outcome:
@@ -73,6 +82,7 @@ def open_conversation(event: ConversationStarted | TutorReplied) -> Outcome:
         return emit(ConversationFinished(conversation=conversation))
     text = conversation.problem.question
     turn = next_turn(conversation)
-    turn.student.CopyFrom(StudentReply(text=text, learner_state=START, intent=intent_of(START)))
+    labels = StudentLabels(learner_state=START).SerializeToString()
+    turn.student.CopyFrom(StudentReply(text=text, labels=labels, intent=intent_of(START)))
     conversation.turns.append(turn)
     return emit(StudentReplied(conversation=conversation))

@@ -5,7 +5,7 @@ from soliloquy.recipes.scaffold.answers import CalculationRequest
 from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_number
 from soliloquy.recipes.scaffold.fit import find_misfit, send_back
 from soliloquy.recipes.scaffold.memory import current_question
-from soliloquy.recipes.scaffold.states import ANSWERING
+from soliloquy.recipes.scaffold.states import ANSWERING, drawn_state
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Calculation
@@ -16,7 +16,7 @@ async def check(event: StudentReplied, ask: Ask) -> Outcome:
     """Has a program check every numeric answer, whatever the rules find."""
     conversation = event.conversation
     turn = conversation.turns[-1]
-    answers = turn.student.learner_state in ANSWERING and expects_number(current_question(conversation, turn))
+    answers = drawn_state(turn) in ANSWERING and expects_number(current_question(conversation, turn))
     if answers and gives_number(turn.student.text):
         described = await ask(prompting.describing(conversation, turn), CalculationRequest)
         turn.calculation.CopyFrom(Calculation(description=described.description))

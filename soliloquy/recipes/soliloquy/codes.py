@@ -2,24 +2,34 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
+
+from soliloquy.recipes.labels import Column
+from soliloquy.recipes.soliloquy.labels_pb2 import StepState
 
 # Which actions may follow which evaluation.
 ACTIONS = {"a": {1, 2}, "b": {3}, "c": {4, 5}, "d": {6}, "e": {7}, "f": {8, 9, 10, 11}, "g": {12}}
+STATES = {
+    "p": StepState.STEP_STATE_NOT_APPLICABLE,
+    "q": StepState.STEP_STATE_IN_PROGRESS,
+    "r": StepState.STEP_STATE_FINISHED,
+    "t": StepState.STEP_STATE_ALL_FINISHED,
+}
+STATE_LETTERS = {state: letter for letter, state in STATES.items()}
 GIVING_ACTIONS = {2, 5, 9}
 GOING_BACK = 10
 # Readable names of evaluations, actions and states.
 WORDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("codes.toml").read_text("utf-8"))
-
-
-def remark(turn: dict[str, Any]) -> str:
-    """Summarises the tutor's assessment of a message, from a turn's record."""
-    tutor = turn["tutor"]
-    evaluation, state = (_in_words(kind, tutor[kind]) for kind in ("evaluation", "state"))
-    return f"step {tutor['step']}: the message is {evaluation}; action {tutor['action']}; {state}"
-
-
-def _in_words(kind: str, code: str | None) -> str:
-    """Imported conversations may lack the code."""
-    meanings = WORDS[f"{kind}s"]
-    return f"{meanings[code]} ({code})" if code in meanings else "unknown"
+COLUMNS = {
+    "student.strategy": Column(title="mistake", heading="How it is wrong", drawn="meant wrong: {}"),
+    "tutor.thoughts": Column(title="thoughts", key="Thoughts of Tutorbot"),
+    "tutor.evaluation": Column(title="evaluation", key="Evaluation of Student Response"),
+    "tutor.action": Column(title="action", key="Action Based on Evaluation", words=WORDS["actions"], response=True),
+    "tutor.step": Column(title="step", key="Step Number"),
+    "tutor.state": Column(
+        title="state",
+        heading="What becomes of the step",
+        key="Step State",
+        codes={"not applicable": "p", "in progress": "q", "finished": "r", "all finished": "t"},
+    ),
+    "tutor.text": Column(title="reply", key="Tutorbot Response"),
+}

@@ -1,9 +1,11 @@
 """The tutor's two replying states: with Python's output and without."""
 
-from soliloquy.recipes.codes import EVALUATIONS, STATES
+from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.recipes.soliloquy.codes import STATES
+from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Ending, TutorReply
@@ -14,14 +16,13 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """Runs the Received Python state if there is an output, else the No Python state."""
     conversation = event.conversation
     reply = await ask(prompting.composing(conversation), Reply)
+    labels = TutorLabels(action=int(reply.action), step=int(reply.step), state=STATES[reply.state])
     conversation.turns[-1].tutor.CopyFrom(
         TutorReply(
             text=reply.text,
             thoughts=reply.thoughts,
             evaluation=EVALUATIONS[reply.evaluation],
-            action=int(reply.action),
-            step=int(reply.step),
-            state=STATES[reply.state],
+            labels=labels.SerializeToString(),
         )
     )
     if reply.state == "t":

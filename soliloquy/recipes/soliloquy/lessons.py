@@ -5,9 +5,11 @@ from pathlib import Path
 
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.codegen import output
-from soliloquy.recipes.codes import EVALUATION_LETTERS, STATE_LETTERS
+from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.recipes.soliloquy.codes import STATE_LETTERS
+from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.prompting import chat_preamble, tutor_prompts
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn, TutorReply
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
@@ -60,11 +62,12 @@ def _program(attempt: CodeAttempt) -> str:
 
 
 def _reply(reply: TutorReply) -> str:
+    labels = TutorLabels.FromString(reply.labels)
     return Reply.written(
         thoughts=reply.thoughts,
         evaluation=EVALUATION_LETTERS[reply.evaluation],
-        action=str(reply.action),
-        step=str(reply.step),
-        state=STATE_LETTERS[reply.state],
+        action=str(labels.action),
+        step=str(labels.step),
+        state=STATE_LETTERS[labels.state],
         text=reply.text,
     )

@@ -2,14 +2,8 @@
 
 from dataclasses import dataclass
 
-from soliloquy.v1.conversation_pb2 import (
-    EVALUATION_INCORRECT,
-    STEP_STATE_ALL_FINISHED,
-    STEP_STATE_FINISHED,
-    STEP_STATE_IN_PROGRESS,
-    Conversation,
-    TutorReply,
-)
+from soliloquy.recipes.soliloquy.labels_pb2 import StepState, TutorLabels
+from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,16 +28,16 @@ def progress_by_turn(conversation: Conversation) -> list[StepProgress]:
         if not turn.HasField("tutor"):
             break
         before = found[-1]
-        step = _following_step(turn.tutor, before.step, steps)
+        step = _following_step(TutorLabels.FromString(turn.tutor.labels), before.step, steps)
         wrong = turn.tutor.evaluation == EVALUATION_INCORRECT
         wrong_answers = before.wrong_answers + wrong if step == before.step else 0
         found.append(StepProgress(step=step, steps=steps, wrong_answers=wrong_answers))
     return found
 
 
-def _following_step(reply: TutorReply, step: int, steps: int) -> int:
-    if reply.state in (STEP_STATE_FINISHED, STEP_STATE_ALL_FINISHED):
+def _following_step(reply: TutorLabels, step: int, steps: int) -> int:
+    if reply.state in (StepState.STEP_STATE_FINISHED, StepState.STEP_STATE_ALL_FINISHED):
         return min(reply.step + 1, steps)
-    if reply.state == STEP_STATE_IN_PROGRESS:
+    if reply.state == StepState.STEP_STATE_IN_PROGRESS:
         return max(1, min(reply.step, steps))
     return step

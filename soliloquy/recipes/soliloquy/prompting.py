@@ -10,6 +10,7 @@ from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
+from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import StepProgress, progress_by_turn, progress_of
 from soliloquy.recipes.templates import Templates, fill, one_line
 from soliloquy.runtime.ask import Prompt
@@ -106,7 +107,8 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
     before: list[str] = []
     for turn, prompts in tutor_prompts(conversation):
         if not conversation.person:
-            asked = _student(conversation, "\n".join(before), turn.student.intent, turn.student.strategy)
+            strategy = StudentLabels.FromString(turn.student.labels).strategy
+            asked = _student(conversation, "\n".join(before), turn.student.intent, strategy)
             given.append((turn.number, asked))
         given += [(turn.number, prompt) for prompt in prompts]
         before += _lines(turn)

@@ -1,6 +1,7 @@
 """Code Soliloquies: a tutor that calculates before it answers."""
 
 from soliloquy.recipes import codegen
+from soliloquy.recipes.labels import Labels
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.soliloquy import (
@@ -15,9 +16,12 @@ from soliloquy.recipes.soliloquy import (
     tutor,
 )
 from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.scripted import SPEAKERS
+from soliloquy.recipes.soliloquy.scripted.noise import NOISE, RATES
 
 RECIPE = Recipe(
+    labels=Labels(student=StudentLabels, tutor=TutorLabels),
     enrichment_prompt=prompting.enriching,
     planner=planner.enrich,
     student=student.reply,
@@ -27,8 +31,8 @@ RECIPE = Recipe(
     review=rules.review,
     check=rules.check,
     agreeing=rules.POLICY["agreeing"],
-    words=codes.WORDS,
-    remark=codes.remark,
+    columns=codes.COLUMNS,
+    evaluations=codes.WORDS["evaluations"],
     record=records.record,
     restore=records.restore,
     fingerprints=prompting.TEMPLATES.fingerprints,
@@ -36,5 +40,7 @@ RECIPE = Recipe(
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
     speakers=SPEAKERS,
+    noise=NOISE,
+    noise_rates=RATES,
     person=Person(visible_text=dict.fromkeys(("soliloquy/received_python", "soliloquy/no_python"), Reply.text_so_far)),
 )

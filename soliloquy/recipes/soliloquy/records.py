@@ -8,8 +8,6 @@ from soliloquy.recipes.codes import (
     EVALUATIONS,
     INTENTS,
     INTENTS_BY_NAME,
-    STATE_LETTERS,
-    STATES,
     STRATEGIES,
     STRATEGIES_BY_NAME,
 )
@@ -21,6 +19,8 @@ from soliloquy.recipes.records import (
     restore_conversation,
     soliloquy_record,
 )
+from soliloquy.recipes.soliloquy.codes import STATE_LETTERS, STATES
+from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
@@ -54,19 +54,20 @@ def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
     return {
         "text": reply.text,
         "intent": INTENTS.get(reply.intent),
-        "strategy": STRATEGIES.get(reply.strategy),
+        "strategy": STRATEGIES.get(StudentLabels.FromString(reply.labels).strategy),
         "found_right": code_verdict(turn.calculation),
     }
 
 
 def _tutor(reply: TutorReply) -> dict[str, Any]:
+    labels = TutorLabels.FromString(reply.labels)
     return {
         "text": reply.text,
         "thoughts": reply.thoughts,
         "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
-        "action": reply.action,
-        "step": reply.step,
-        "state": STATE_LETTERS.get(reply.state),
+        "action": labels.action,
+        "step": labels.step,
+        "state": STATE_LETTERS.get(labels.state),
     }
 
 
@@ -76,19 +77,19 @@ def restore(record: dict[str, Any]) -> Conversation:
 
 def _restore_turn(turn: dict[str, Any]) -> Turn:
     student, soliloquy, tutor = turn["student"], turn["soliloquy"], turn["tutor"]
+    student_labels = StudentLabels(strategy=STRATEGIES_BY_NAME.get(student["strategy"]))
+    tutor_labels = TutorLabels(action=tutor["action"], step=tutor["step"], state=STATES.get(tutor["state"]))
     return Turn(
         number=turn["number"],
         student=StudentReply(
             text=student["text"],
             intent=INTENTS_BY_NAME.get(student["intent"]),
-            strategy=STRATEGIES_BY_NAME.get(student["strategy"]),
+            labels=student_labels.SerializeToString(),
         ),
         calculation=restore_calculation(soliloquy) if soliloquy["use_python"] else None,
         tutor=TutorReply(
             text=tutor["text"],
             evaluation=EVALUATIONS.get(tutor["evaluation"]),
-            action=tutor["action"],
-            step=tutor["step"],
-            state=STATES.get(tutor["state"]),
+            labels=tutor_labels.SerializeToString(),
         ),
     )

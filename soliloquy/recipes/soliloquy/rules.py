@@ -6,12 +6,12 @@ from pathlib import Path
 
 from soliloquy.recipes import manners
 from soliloquy.recipes.agreement import contradictions, letter_of
-from soliloquy.recipes.codes import STATE_LETTERS
 from soliloquy.recipes.manners import Findings
-from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK
+from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
+from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
 POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
@@ -42,6 +42,7 @@ def _faults(conversation: Conversation, truths: Sequence[TurnTruth]) -> list[str
 
 def _checked_turn(truth: TurnTruth) -> CheckedTurn:
     student, tutor = truth.turn.student, truth.turn.tutor
+    labels = _labels(truth.turn)
     # Openings and a person's messages have no drawn intent.
     drawn = student.intent in (Intent.INTENT_RIGHT, Intent.INTENT_WRONG)
     return CheckedTurn(
@@ -50,8 +51,8 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
         verdict_true=_verdict_is_true(truth),
         codes={
             "evaluation": letter_of(truth.turn),
-            "action": str(tutor.action),
-            "state": STATE_LETTERS.get(tutor.state, ""),
+            "action": str(labels.action),
+            "state": STATE_LETTERS.get(labels.state, ""),
         },
         message=student.text,
         reply=tutor.text,
@@ -88,7 +89,7 @@ def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     """Steps advance one by one unless the student asks to go back; the conversation ends at the last step."""
     last = len(conversation.problem.steps)
     for truth in truths:
-        at, tutor = truth.progress.step, truth.turn.tutor
+        at, tutor = truth.progress.step, _labels(truth.turn)
         back = tutor.action == GOING_BACK and tutor.step == at - 1
         # A student may be ahead of the tutor's questions.
         ahead = tutor.step > at and {*range(at, tutor.step + 1)} <= truth.solved
@@ -104,7 +105,7 @@ def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fin
         if letter_of(truth.turn) != "a":
             continue
         wrong = truth.progress.wrong_answers + 1
-        given = truth.turn.tutor.action == SOLUTION_AFTER_WRONG
+        given = _labels(truth.turn).action == SOLUTION_AFTER_WRONG
         if given and wrong < enough:
             yield truth.turn.number, f"the solution after {wrong} wrong answers"
         elif not given and wrong >= enough:
@@ -113,14 +114,14 @@ def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fin
 
 def _unasked(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for turn in conversation.turns:
-        if turn.tutor.action == SOLUTION_ON_REQUEST and not _has_cue("asks_for_solution", turn.student.text):
+        if _labels(turn).action == SOLUTION_ON_REQUEST and not _has_cue("asks_for_solution", turn.student.text):
             yield turn.number, "the solution although the student did not ask for it"
 
 
 def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     """A reply may give a result only once the student has stated it or the tutor may tell it."""
     for truth in truths:
-        hidden_from = truth.progress.step + (truth.turn.tutor.action in GIVING_ACTIONS)
+        hidden_from = truth.progress.step + (_labels(truth.turn).action in GIVING_ACTIONS)
         for given in truth.early:
             if given.step >= hidden_from:
                 yield truth.turn.number, f"gives {given.text!r} of step {given.step}"
@@ -131,7 +132,7 @@ def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findin
     for turn in conversation.turns:
         if finished and all(_has_cue("farewell", text) for _, text in manners.messages(turn)):
             yield turn.number, "goodbyes after the end"
-        finished = finished or STATE_LETTERS.get(turn.tutor.state) == "t"
+        finished = finished or STATE_LETTERS.get(_labels(turn).state) == "t"
 
 
 Rule = Callable[[Conversation, Sequence[TurnTruth]], Findings]
@@ -155,6 +156,10 @@ _RULES: dict[str, Rule] = {
     "repeated": _with_limits(manners.check_repetition),
     "farewell": _farewell,
 }
+
+
+def _labels(turn: Turn) -> TutorLabels:
+    return TutorLabels.FromString(turn.tutor.labels)
 
 
 def _quoted_claim(truth: TurnTruth) -> str:

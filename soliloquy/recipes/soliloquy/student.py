@@ -3,6 +3,7 @@
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.soliloquy import prompting
+from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
@@ -21,7 +22,9 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     spoken = await ask(prompting.student(conversation, intent, strategy), StudentMessage)
     conversation.turns.add(
         number=len(conversation.turns) + 1,
-        student=StudentReply(text=spoken.text, intent=intent, strategy=strategy),
+        student=StudentReply(
+            text=spoken.text, intent=intent, labels=StudentLabels(strategy=strategy).SerializeToString()
+        ),
     )
     return emit(StudentReplied(conversation=conversation))
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
+from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.progress import StepProgress, progress_by_turn
 from soliloquy.truth.laws import holds, laws_in
 from soliloquy.truth.numbers import EXACT
@@ -126,7 +127,7 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
             solved=frozenset(solved),
             early=list(_early(turn.tutor.text, told, said, facts, progress.step)),
         )
-        if turn.tutor.action in GIVING_ACTIONS:
+        if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
             said |= facts.among(told)
 
 

@@ -10,6 +10,7 @@ from services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
 from services.gateway.refusals import Refusal
 from services.planner.handler import EnrichmentCache
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels
 from soliloquy.runs.chat import ChatProblems, tutoring
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.events import Event
@@ -80,7 +81,8 @@ async def answers(recipe: str, problem: Problem) -> list[str]:
     if recipe == "scaffold":
         # Every planner plans a problem alike.
         planned = await EnrichmentCache(scripted_model(MODEL), remembered=1).get(problem, find(recipe))
-        return [f"I find {question.answer}." for question in planned.plan.questions]
+        plan = EnrichmentLabels.FromString(planned.labels).plan
+        return [f"I find {question.answer}." for question in plan.questions]
     return [BEGINNING] * (recipe == "soliloquy") + [_worked(step) for step in problem.steps]
 
 

@@ -5,7 +5,6 @@ import io
 from rich.console import Console
 
 from soliloquy.cli.view import show_conversation
-from soliloquy.recipes.soliloquy.records import record
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ModelCall
 from tests.unit.recipes.conversations import enriched_conversation, sound_conversation
 
@@ -13,7 +12,7 @@ from tests.unit.recipes.conversations import enriched_conversation, sound_conver
 def shown(conversation: Conversation) -> str:
     conversation.turns[0].calls.append(ModelCall(model="scripted"))
     output = io.StringIO()
-    show_conversation(record(conversation), Console(file=output, width=100))
+    show_conversation(conversation, Console(file=output, width=100))
     return output.getvalue()
 
 
@@ -25,5 +24,5 @@ def test_the_outline_comes_before_the_conversation() -> None:
 def test_why_a_problem_is_not_enriched_is_said() -> None:
     plain = sound_conversation()
     plain.problem.enrichment.CopyFrom(Enrichment(plain_because="soliloquy/enriching: unusable after 3 asks"))
-    assert "not enriched: soliloquy/enriching: unusable after 3 asks" in shown(plain)
-    assert "not enriched" not in shown(sound_conversation())
+    assert "soliloquy/enriching: unusable after 3 asks" in shown(plain)
+    assert "Not enriched" not in shown(sound_conversation())

@@ -12,7 +12,9 @@ from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
-from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.recipes.mathdial.confusion import labelled
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion
+from soliloquy.v1.conversation_pb2 import Conversation, Discarded, Ending
 from tests.unit.collector.collecting import numbered, ordinals_in
 
 
@@ -85,7 +87,8 @@ async def test_a_problem_is_settled_by_an_accepted_conversation_or_its_last_atte
 async def test_a_problem_that_is_no_use_to_the_recipe_is_settled_and_counted_with_its_reason(path: Path) -> None:
     unfit = numbered(3)
     unfit.ending, unfit.ending_reason = Ending.ENDING_UNFIT, "no sample is wrong: 50 right"
-    unfit.problem.enrichment.confusion.discarded.add(because="right", samples=50)
+    unfit.run.recipe = "mathdial"
+    unfit.problem.enrichment.labels = labelled(Confusion(discarded=[Discarded(because="right", samples=50)]))
     with Journal(path) as journal:
         await journal.add(unfit, ["no sample is wrong: 50 right"])
     with Journal(path) as journal:

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from soliloquy.dataset.exports.decoding import dialogues
 from soliloquy.dataset.exports.dialogue import Dialogue
 from soliloquy.dataset.manifest import Shard, write_manifest
-from soliloquy.dataset.rows import REASONS, SCHEMA, rows
 from soliloquy.dataset.storage import Storage
+from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
     Ending,
@@ -21,9 +21,9 @@ from soliloquy.v1.conversation_pb2 import (
     Intent,
     ParseOutcome,
     StepKind,
-    StepState,
 )
 from soliloquy.v1.sandbox_pb2 import NamedValue, Status, Value
+from tests.datasets import accepted_rows, rejected_rows
 
 
 def small(number: int = 1, **fields: Any) -> Conversation:
@@ -42,7 +42,8 @@ def small(number: int = 1, **fields: Any) -> Conversation:
     problem.answer.value, problem.answer.unit = 3, "m/s"
     first = grown.turns.add(number=1)
     first.student.text, first.student.intent = 'It\'s "12" m/s', Intent.INTENT_WRONG
-    first.student.strategy = ErrorStrategy.ERROR_STRATEGY_REARRANGEMENT
+    wrong_by = StudentLabels(strategy=ErrorStrategy.ERROR_STRATEGY_REARRANGEMENT)
+    first.student.labels = wrong_by.SerializeToString()
     first.calculation.description = "s / t with s = 6, t = 2; the student's 12"
     failed = first.calculation.attempts.add(code="v = s / t", result_variables=["v"])
     failed.execution.status, failed.execution.error_line = Status.STATUS_ERROR, 1
@@ -52,41 +53,38 @@ def small(number: int = 1, **fields: Any) -> Conversation:
     again.execution.values.append(NamedValue(name="v", value=Value(real=3.0)))
     again.execution.values.append(NamedValue(name="ok", value=Value(boolean=False)))
     first.tutor.text, first.tutor.thoughts = "Not yet. What is divided by what?", "Multiplied."
-    first.tutor.evaluation, first.tutor.action = Evaluation.EVALUATION_INCORRECT, 1
-    first.tutor.step, first.tutor.state = 1, StepState.STEP_STATE_IN_PROGRESS
+    first.tutor.evaluation = Evaluation.EVALUATION_INCORRECT
+    first.tutor.labels = TutorLabels(action=1, step=1, state=StepState.STEP_STATE_IN_PROGRESS).SerializeToString()
     call = first.calls.add(role="student", prompt="soliloquy/student", model="scripted", raw=["It's 12 m/s"])
     call.outcome = ParseOutcome.PARSE_OUTCOME_STRICT
     second = grown.turns.add(number=2)
     second.student.text, second.student.intent = "s by t, so 3 m/s", Intent.INTENT_RIGHT
     second.tutor.text, second.tutor.thoughts = "Right, all done.", "Correct."
-    second.tutor.evaluation, second.tutor.action = Evaluation.EVALUATION_CORRECT, 3
-    second.tutor.step, second.tutor.state = 1, StepState.STEP_STATE_ALL_FINISHED
+    second.tutor.evaluation = Evaluation.EVALUATION_CORRECT
+    second.tutor.labels = TutorLabels(action=3, step=1, state=StepState.STEP_STATE_ALL_FINISHED).SerializeToString()
     return grown
 
 
 def told(conversation: Conversation) -> Dialogue:
-    return next(dialogues(rows([conversation.SerializeToString()])))
+    return next(dialogues(accepted_rows([conversation])))
 
 
 def dataset(folder: Path, *shards: Sequence[Conversation], rejected: Sequence[Conversation] = ()) -> Path:
-    """A folder with a shard for each sequence; its row groups have ten rows."""
+    """A folder with a shard for each sequence, of one recipe each; its row groups have ten rows."""
     folder.mkdir(exist_ok=True)
-    listed = []
-    for number, shard in enumerate(shards):
-        listed.append(_shard(folder, f"accepted/{number:05}.parquet", shard, SCHEMA))
+    listed = [
+        _shard(folder, f"accepted/{number:05}.parquet", accepted_rows(shard)) for number, shard in enumerate(shards)
+    ]
     if rejected:
-        listed.append(_shard(folder, "rejected/00000.parquet", rejected, SCHEMA.append(REASONS)))
+        batch = rejected_rows([(conversation, ["repeated: turn 2"]) for conversation in rejected])
+        listed.append(_shard(folder, "rejected/00000.parquet", batch))
     write_manifest(Storage(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, listed)
     return folder
 
 
-def _shard(folder: Path, name: str, conversations: Sequence[Conversation], schema: pa.Schema) -> Shard:
+def _shard(folder: Path, name: str, batch: pa.RecordBatch) -> Shard:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    batch = rows(conversation.SerializeToString() for conversation in conversations)
-    if "reasons" in schema.names:
-        batch = batch.append_column(REASONS, pa.array([["repeated: turn 2"]] * batch.num_rows, REASONS.type))
-    with pq.ParquetWriter(path, schema) as writer:
-        writer.write_table(pa.Table.from_batches([batch]), row_group_size=10)
+    pq.write_table(pa.Table.from_batches([batch]), path, row_group_size=10)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return Shard(name=name, rows=batch.num_rows, bytes=path.stat().st_size, sha256=digest)

@@ -4,16 +4,19 @@ import shlex
 from collections import Counter
 from typing import Any
 
+import pytest
 from huggingface_hub import DatasetCard
 
 from soliloquy.cli.generate import generate
 from soliloquy.dataset.card import DatasetSummary, again, card
 from soliloquy.dataset.statistics import Statistics
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.recipes.mathwell.labels_pb2 import Authorship, ProblemLabels
+from soliloquy.v1.conversation_pb2 import Commission, Conversation
 from tests.datasets import RUN, accepted_rows, rejected_rows
+from tests.unit.dataset.labelled import labelled
 from tests.unit.dataset.test_statistics import conversation
 
-OF_SOME_RECIPES = ["## Beside ScaffoldLM", "## What students believe", "## What students show", "## Moves"]
+OF_SOME_RECIPES = ["## Beside", "## Messages sent back", "## Labels"]
 
 
 def counted(*, rows_at_once: int = 2, engine: str = "scripted", **run: Any) -> DatasetSummary:
@@ -58,32 +61,57 @@ def test_a_card_tells_how_many_came_to_the_answer_and_lists_no_more_than_a_perso
     assert "student 049" not in text
 
 
-def test_a_card_tells_what_its_recipe_has_and_nothing_that_it_has_not() -> None:
-    made = counted()
-    kept = made.accepted
-    assert not [title for title in OF_SOME_RECIPES if title in card(made)]
-    kept.recipes.update(soliloquy=2, mathdial=1, scaffold=1)
-    kept.learner_states.update(correct=3, confusion=1)
-    kept.beliefs.update(held=2)
-    kept.moves.update(focus=1, telling=3)
-    kept.move_intents.update({("focus", "guide focus"): 1})
-    text = card(made)
+@pytest.mark.parametrize(
+    ("recipe", "rows"),
+    [
+        (
+            "mathdial",
+            [
+                "| replies with the move focus | 25 % (1 of 4) | 37 % |",
+                "| student: belief |  | share |",
+                "| held | 2 | 66.7 % |",
+                "| tutor: move |  | share |",
+                "| telling | 3 | 75.0 % |",
+            ],
+        ),
+        (
+            "scaffold",
+            [
+                "| messages that show: correct | 75 % (3 of 4) | 50 % |",
+                "| tutor: learner state |  | share |",
+                "| correct | 3 | 75.0 % |",
+            ],
+        ),
+    ],
+)
+def test_a_card_tells_what_its_recipe_has(recipe: str, rows: list[str]) -> None:
+    kept = Statistics()
+    kept.add(accepted_rows([labelled(conversation(), recipe)]))
+    kept.sent_back.update(rule=2)
+    kept.labels["student.belief"].update(held=2)
+    kept.labels["tutor.move"].update(telling=3)
+    kept.labels["tutor.learner_state"].update(correct=3)
+    text = card(DatasetSummary(manifest={"run": RUN | {"recipe": recipe}}, accepted=kept, rejected=Statistics()))
     assert [title for title in OF_SOME_RECIPES if title in text] == OF_SOME_RECIPES
-    for row in (
-        "| messages that show: correct | 75 % (3 of 4) | 50 % |",
-        "| replies with the move focus | 25 % (1 of 4) | 37 % |",
-        "| held | 2 | 100.0 % |",
-        "| focus | guide focus | 1 |",
-    ):
+    for row in rows:
         assert row in text.splitlines()
+
+
+def test_a_card_tells_nothing_that_its_recipe_has_not() -> None:
+    made = labelled(conversation(), "mathwell")
+    made.problem.ClearField("labels")
+    kept = Statistics()
+    kept.add(accepted_rows([made]))
+    text = card(DatasetSummary(manifest={"run": RUN}, accepted=kept, rejected=Statistics()))
+    assert not [title for title in OF_SOME_RECIPES if title in text]
 
 
 def test_a_card_of_written_problems_speaks_of_no_student() -> None:
     made = Conversation(id="p1")
     made.run.recipe = "mathwell"
     made.problem.question = "How many?"
+    made.problem.labels = ProblemLabels(authorship=Authorship(commission=Commission(topic="ducks"))).SerializeToString()
     made.turns.add(number=1).calculation.attempts.add(code="def solution(): ...")
-    made.problem.authorship.commission.topic = "ducks"
     kept = Statistics()
     kept.add(accepted_rows([made]))
     text = card(DatasetSummary(manifest={"run": RUN | {"recipe": "mathwell"}}, accepted=kept, rejected=Statistics()))

@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from soliloquy.client import Dataset, NoDataset, place_after
-from soliloquy.dataset.rows import SCHEMA
+from soliloquy.dataset.rows import schema
+from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
+from soliloquy.v1.conversation_pb2 import Conversation
 from tests.unit.dataset.small import dataset, small
 
 TWENTY_FIVE = [small(number) for number in range(25)]
@@ -36,17 +38,27 @@ def test_only_the_columns_asked_for_are_read(folder: Path) -> None:
 
 
 def test_a_dataset_from_before_some_columns_were_there_reads_as_if_they_were_unset(tmp_path: Path) -> None:
-    folder = dataset(tmp_path, [small(1), small(2)], rejected=[small(3)])
+    folder = dataset(tmp_path, [stepless(1), stepless(2)], rejected=[stepless(3)])
     whole = list(Dataset(folder).batches())
     for shard in folder.glob("*ted/*.parquet"):
         table = pq.read_table(shard)
-        schema = pa.schema(_before(list(table.schema), "move", "resolution"))
-        pq.write_table(table.select(schema.names).cast(schema), shard)
+        before = pa.schema(_before(list(table.schema), "step", "resolution"), table.schema.metadata)
+        pq.write_table(table.select(before.names).cast(before), shard)
     older = Dataset(folder)
-    assert list(older) == [small(1), small(2)]
+    assert list(older) == [stepless(1), stepless(2)]
     assert [batch.to_pylist() for batch in older.batches()] == [batch.to_pylist() for batch in whole]
     [rejected] = older.batches(["id", "resolution"], rejected=True, where=[("problem.topic", "==", "motion")])
     assert rejected["reasons"].to_pylist() == [["repeated: turn 2"]]
+
+
+def stepless(number: int) -> Conversation:
+    """A conversation whose tutor counts no steps."""
+    made = small(number)
+    for turn in made.turns:
+        labels = TutorLabels.FromString(turn.tutor.labels)
+        labels.ClearField("step")
+        turn.tutor.labels = labels.SerializeToString()
+    return made
 
 
 def _before(columns: list[pa.Field], *later: str) -> list[pa.Field]:
@@ -113,7 +125,7 @@ def test_an_object_store_is_read_like_a_folder(folder: Path) -> None:
 
 
 def test_every_column_is_one_of_the_schema(folder: Path) -> None:
-    assert next(Dataset(folder).batches()).schema.names == SCHEMA.names
+    assert next(Dataset(folder).batches()).schema.names == schema("soliloquy").names
 
 
 def test_what_is_no_dataset_says_what_to_do(tmp_path: Path) -> None:

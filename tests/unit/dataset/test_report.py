@@ -18,9 +18,10 @@ from soliloquy.dataset.report.plots import round_ticks, short
 from soliloquy.dataset.report.writing import packed
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.view import columns
-from soliloquy.v1.conversation_pb2 import Conversation, Move, Ruling
+from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
+from tests.unit.dataset.labelled import labelled
 from tests.unit.dataset.test_statistics import conversation
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -85,24 +86,65 @@ def test_a_value_is_shown_as_python_prints_it(value: Value, shown: str) -> None:
     assert attempts["values"] == {"n": [0, 2], "of": {"name": ["heat", "is_right"], "shown": [shown, "False"]}}
 
 
-def test_what_only_some_recipes_have_is_in_a_block_where_it_is() -> None:
+@pytest.mark.parametrize(
+    ("recipe", "part"),
+    [
+        ("mathdial", {"title": ["What the student believes"], "text": ["It falls 5 m + 5 m."]}),
+        ("mathwell", {"title": ["What the judges say"], "text": ["solvable: no, says a rule: It asks nothing."]}),
+        ("scaffold", {"title": ["The plan"], "text": ["1. How far does it fall? 5 m"]}),
+    ],
+)
+def test_what_only_some_recipes_have_is_in_a_block_where_it_is(recipe: str, part: dict[str, list[str]]) -> None:
+    without = conversation()
+    without.run.recipe = recipe
+    assert columns(accepted_rows([without]))["parts"] is None
+    block = columns(accepted_rows([without, labelled(conversation(), recipe)]))
+    assert block["parts"] == {"n": [0, 1], "of": part}
+
+
+def test_labels_are_in_a_block_for_every_turn() -> None:
+    block = columns(accepted_rows([conversation(), labelled(conversation(), "soliloquy")]))
+    assert block["turns"]["of"]["labels"] == {
+        "action": ["8", "1", None, "8", None, None],
+        "step": [None, None, None, "1", None, None],
+        "state": ["in progress", "all finished", None, "in progress", None, None],
+    }
+    of_none = labelled(conversation(), "mathwell")
+    assert columns(accepted_rows([of_none]))["turns"]["of"]["labels"] is None
+
+
+def test_messages_that_were_sent_back_are_in_a_block_where_there_are_some() -> None:
     made = conversation()
-    made.problem.enrichment.plan.questions.add(question="How warm?", answer="5 K")
-    made.problem.enrichment.confusion.solution = "5 + 5 = 10"
-    made.problem.authorship.opinions.add(
-        criterion="solvable", ruling=Ruling.RULING_NO, judge="rule", because="No number."
-    )
+    assert columns(accepted_rows([made]))["turns"]["of"]["rejected"] is None
     made.turns[0].student.rejected.add(text="Hm?", because="It asks nothing.")
-    made.turns[0].tutor.move = Move.MOVE_FOCUS
-    block = columns(accepted_rows([conversation(), made]))
-    assert block["plan"] == {"n": [0, 1], "of": {"question": ["How warm?"], "answer": ["5 K"]}}
-    assert block["confusion"] == [None, "5 + 5 = 10"]
-    assert (block["opinions"]["n"], block["opinions"]["of"]["ruling"]) == ([0, 1], ["no"])
-    turns = block["turns"]["of"]
+    turns = columns(accepted_rows([made]))["turns"]["of"]
     assert turns["rejected"]["of"] == {"text": ["Hm?"], "because": ["It asks nothing."]}
-    assert turns["move"] == [None] * len(conversation().turns) + ["focus", *[None] * (len(made.turns) - 1)]
-    without = columns(accepted_rows([conversation()]))
-    assert (without["plan"], without["opinions"], without["turns"]["of"]["move"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "headings"),
+    [
+        (
+            "mathdial",
+            [
+                "The error in the solution that the student believes in",
+                "What its messages still believe",
+                "The tutor&#x27;s moves",
+                "What the moves are for",
+            ],
+        ),
+        ("scaffold", ["What messages were to show", "What messages show"]),
+        ("soliloquy", ["How it is wrong", "What becomes of the step"]),
+    ],
+)
+def test_a_report_draws_a_card_for_each_label_with_a_heading(recipe: str, headings: list[str]) -> None:
+    counted, of_none = Statistics(), Statistics()
+    counted.add(accepted_rows([labelled(conversation(), recipe)]))
+    of_none.add(accepted_rows([labelled(conversation(), "mathwell")]))
+    drawn, otherwise = ("".join(figures(one, Statistics(), Durations())) for one in (counted, of_none))
+    for heading in headings:
+        assert f"<h2>{heading}</h2>" in drawn
+        assert heading not in otherwise
 
 
 def test_each_lane_has_its_own_times() -> None:

@@ -1,8 +1,10 @@
 """A row loses nothing of its conversation."""
 
 from soliloquy.dataset.rows import messages, rows
+from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, NamedValue, Value
+from tests.datasets import accepted_rows
 
 VALUES = [
     Value(boolean=False),
@@ -29,14 +31,14 @@ def conversation() -> Conversation:
 
 def test_a_row_is_its_message_to_the_byte() -> None:
     serialised = [conversation().SerializeToString(), Conversation().SerializeToString()]
-    assert messages(rows(serialised)) == serialised
+    assert messages(rows(serialised, DEFAULT)) == serialised
 
 
 def test_an_enum_is_named_as_in_the_contract() -> None:
-    assert rows([conversation().SerializeToString()])["ending"].to_pylist() == ["ENDING_SOLVED"]
+    assert accepted_rows([conversation()])["ending"].to_pylist() == ["ENDING_SOLVED"]
 
 
 def test_an_unset_message_is_null() -> None:
-    turns = rows([conversation().SerializeToString()])["turns"].to_pylist()[0]
+    turns = accepted_rows([conversation()])["turns"].to_pylist()[0]
     assert turns[0]["calculation"] is not None
     assert turns[1]["calculation"] is None

@@ -9,27 +9,23 @@ import pytest
 from soliloquy.dataset.durations import Durations, quantile
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.recipes.agreement import agrees
+from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.truth.utterances import bigram_entropy, words
 from soliloquy.v1.conversation_pb2 import (
-    Belief,
     Conversation,
     Ending,
-    ErrorCategory,
     ErrorStrategy,
     Evaluation,
     Intent,
     Judge,
-    LearnerState,
-    Move,
-    MoveIntent,
     ParseOutcome,
-    StepState,
     StudentReply,
     TutorReply,
 )
 from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
 from tests.datasets import accepted_rows, rejected_rows, timing_rows
+from tests.unit.dataset.labelled import labelled
 from tests.unit.scripted.growing import grown
 
 
@@ -44,14 +40,13 @@ def conversation() -> Conversation:
         TutorReply(
             text="Try it, try it, try it!",
             evaluation=Evaluation.EVALUATION_INQUIRY,
-            action=8,
-            state=StepState.STEP_STATE_IN_PROGRESS,
+            labels=TutorLabels(action=8, state=StepState.STEP_STATE_IN_PROGRESS).SerializeToString(),
         )
     )
     judged = made.turns.add(number=2)
     judged.student.text = "  5 J "
     judged.student.intent = Intent.INTENT_WRONG
-    judged.student.strategy = ErrorStrategy.ERROR_STRATEGY_ARITHMETIC
+    judged.student.labels = StudentLabels(strategy=ErrorStrategy.ERROR_STRATEGY_ARITHMETIC).SerializeToString()
     failed = Execution(status=Status.STATUS_ERROR, error="NameError: name 'm' is not defined", lane=Lane.LANE_FORK)
     ran = Execution(status=Status.STATUS_OK, lane=Lane.LANE_FAST)
     ran.values.append(NamedValue(name="heat", value=Value(real=4.0)))
@@ -62,8 +57,7 @@ def conversation() -> Conversation:
         TutorReply(
             text="Not quite.",
             evaluation=Evaluation.EVALUATION_INCORRECT,
-            action=1,
-            state=StepState.STEP_STATE_ALL_FINISHED,
+            labels=TutorLabels(action=1, state=StepState.STEP_STATE_ALL_FINISHED).SerializeToString(),
         )
     )
     call = judged.calls.add(role="tutor", engine="openai", model="m", prompt_tokens=100, completion_tokens=7)
@@ -88,9 +82,10 @@ def test_a_conversation_is_counted_as_by_hand() -> None:
     assert statistics.origins == {"physics": 1}
     assert statistics.intents == {"opening": 1, "wrong": 1}
     assert statistics.replies == 1
-    assert statistics.strategies == {"arithmetic": 1}
-    assert statistics.codes == {("inquiry", "8"): 1, ("incorrect", "1"): 1}
-    assert statistics.states == {"in progress": 1, "all finished": 1}
+    assert statistics.labels["student.strategy"] == {"arithmetic": 1}
+    assert statistics.labels["tutor.action"] == {"8": 1, "1": 1}
+    assert statistics.labels["tutor.state"] == {"in progress": 1, "all finished": 1}
+    assert statistics.responses == {("inquiry", "8"): 1, ("incorrect", "1"): 1}
     assert statistics.attempts == {2: 1}
     assert statistics.statuses == {"error": 1, "ok": 1}
     assert statistics.lanes == {"fork": 1, "fast": 1}
@@ -102,21 +97,73 @@ def test_a_conversation_is_counted_as_by_hand() -> None:
     assert statistics.models == {("tutor", "openai", "m", ""): 1}
 
 
-def test_what_only_some_recipes_have_is_counted_too() -> None:
+@pytest.mark.parametrize(
+    ("recipe", "labels"),
+    [
+        (
+            "mathdial",
+            {
+                "conversation.reasons_wanted": {"2": 1},
+                "conversation.typical_confusion": {"4": 1},
+                "enrichment.confusion.category": {"quantity": 1},
+                "enrichment.confusion.discarded.samples": {"3": 1},
+                "student.belief": {"doubted": 1},
+                "student.reasons": {"1": 1},
+                "tutor.move": {"focus": 1},
+                "tutor.move_intent": {"guide focus": 1},
+            },
+        ),
+        (
+            "mathwell",
+            {
+                "problem.authorship.opinions.ruling": {"no": 1},
+                "problem.authorship.measures.tokens": {"11": 1},
+                "problem.authorship.measures.names_topic": {"yes": 1},
+            },
+        ),
+        (
+            "scaffold",
+            {
+                "enrichment.plan.questions.steps": {"1": 1},
+                "enrichment.plan.discarded.samples": {"2": 1},
+                "turn.sub_question": {"1": 1},
+                "turn.solved": {"no": 1},
+                "student.learner_state": {"confusion": 1},
+                "tutor.learner_state": {"confusion": 1},
+            },
+        ),
+        (
+            "soliloquy",
+            {
+                "student.strategy": {"arithmetic": 1},
+                "tutor.action": {"8": 1},
+                "tutor.step": {"1": 1},
+                "tutor.state": {"in progress": 1},
+            },
+        ),
+    ],
+)
+def test_every_word_whole_number_and_flag_of_a_recipes_labels_is_counted(
+    recipe: str, labels: dict[str, dict[str, int]]
+) -> None:
+    statistics = Statistics()
+    statistics.add(accepted_rows([labelled(conversation(), recipe)]))
+    assert {name: counted for name, counted in statistics.labels.items() if counted} == labels
+
+
+@pytest.mark.parametrize(("recipe", "response"), [("mathdial", "focus"), ("soliloquy", "8")])
+def test_responses_are_counted_with_the_evaluation_that_they_answer(recipe: str, response: str) -> None:
+    statistics = Statistics()
+    statistics.add(accepted_rows([labelled(conversation(), recipe)]))
+    assert statistics.responses == {("unclear", response): 1}
+
+
+def test_messages_that_were_sent_back_are_counted_by_who_sent_them() -> None:
     made = conversation()
-    made.problem.enrichment.confusion.category = ErrorCategory.ERROR_CATEGORY_QUANTITY
-    student, tutor = made.turns[0].student, made.turns[0].tutor
-    student.belief = Belief.BELIEF_DOUBTED
-    student.rejected.add(text="Hm?", judge=Judge.JUDGE_RULE)
-    tutor.learner_state = LearnerState.LEARNER_STATE_CONFUSION
-    tutor.evaluation, tutor.action = Evaluation.EVALUATION_UNCLEAR, 0
-    tutor.move, tutor.move_intent = Move.MOVE_FOCUS, MoveIntent.MOVE_INTENT_GUIDE_FOCUS
+    made.turns[0].student.rejected.add(text="Hm?", judge=Judge.JUDGE_RULE)
     statistics = Statistics()
     statistics.add(accepted_rows([made]))
-    assert (statistics.confusions, statistics.beliefs) == ({"quantity": 1}, {"doubted": 1})
-    assert (statistics.learner_states, statistics.sent_back) == ({"confusion": 1}, {"rule": 1})
-    assert (statistics.moves, statistics.move_intents) == ({"focus": 1}, {("focus", "guide focus"): 1})
-    assert statistics.codes["unclear", "focus"] == 1
+    assert statistics.sent_back == {"rule": 1}
 
 
 def test_words_and_entropy_are_those_of_the_paper() -> None:

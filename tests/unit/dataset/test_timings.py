@@ -1,8 +1,9 @@
 """Checks that measured times are stored apart from what the run determines."""
 
-from soliloquy.dataset.rows import messages, rows
+from soliloquy.dataset.rows import messages
 from soliloquy.dataset.timings import timings, without_timings
 from soliloquy.v1.conversation_pb2 import Conversation
+from tests.datasets import accepted_rows
 from tests.unit.recipes.conversations import enriched_conversation
 
 
@@ -22,14 +23,14 @@ def grown(seconds: float) -> Conversation:
 
 
 def test_the_same_run_is_the_same_on_any_machine() -> None:
-    one, other = (without_timings(rows([grown(seconds).SerializeToString()])) for seconds in (1.0, 3.0))
+    one, other = (without_timings(accepted_rows([grown(seconds)])) for seconds in (1.0, 3.0))
     assert messages(one) == messages(other)
 
 
 def test_every_time_is_kept_with_its_turn() -> None:
     before = grown(1.5)
     other = enriched_conversation()
-    batch = rows([other.SerializeToString(), before.SerializeToString()])
+    batch = accepted_rows([other, before])
     without, told = timings(batch, [10.0, 20.0]).to_pylist()
     assert (without["id"], without["collected_at"], without["calls"]) == (other.id, 10.0, [])
     assert (told["id"], told["collected_at"]) == (before.id, 20.0)
@@ -45,6 +46,6 @@ def test_every_time_is_kept_with_its_turn() -> None:
 
 
 def test_what_is_told_of_a_row_of_a_batch_is_told_of_it_alone() -> None:
-    batch = rows([Conversation().SerializeToString(), grown(2.0).SerializeToString()])
-    alone = rows([grown(2.0).SerializeToString()])
+    batch = accepted_rows([Conversation(), grown(2.0)])
+    alone = accepted_rows([grown(2.0)])
     assert timings(batch, [1.0, 2.0]).slice(1).equals(timings(alone, [2.0]))

@@ -1,8 +1,11 @@
 """A conversation as the viewer draws it."""
 
+import pytest
+
 from soliloquy.dataset.view import conversation_view, turn_view
 from soliloquy.v1.conversation_pb2 import Conversation, ParseOutcome, Turn
 from soliloquy.v1.gateway_pb2 import Flag
+from tests.unit.dataset.labelled import labelled
 from tests.unit.dataset.test_statistics import conversation
 
 
@@ -43,15 +46,47 @@ def test_a_call_tells_its_model_outcome_tokens_and_time() -> None:
 
 
 def test_the_student_goes_by_name_where_there_is_one_and_a_person_stays_a_person() -> None:
-    made = Conversation(persona="terse", student_name="Alex")
+    made = labelled(conversation(), "mathdial")
     assert conversation_view(made)["persona"] == "Alex"
     made.person = True
     assert conversation_view(made)["persona"] == "a person"
 
 
+@pytest.mark.parametrize(
+    ("recipe", "drawn", "labels"),
+    [
+        ("mathdial", "its wrong solution: doubted", {"move": "focus", "intent": "guide focus"}),
+        ("mathwell", "opening", None),
+        ("scaffold", "to show: confusion", {"sub-question": "1", "learner state": "confusion"}),
+        ("soliloquy", "meant wrong: arithmetic", {"action": "8", "step": "1", "state": "in progress"}),
+    ],
+)
+def test_a_turn_has_what_was_drawn_and_labels_in_the_words_of_its_recipe(
+    recipe: str, drawn: str, labels: dict[str, str] | None
+) -> None:
+    made = labelled(conversation(), recipe)
+    first, second, _ = conversation_view(made)["turns"]
+    assert (first["drawn"], first["labels"]) == (drawn, labels)
+    assert second["drawn"] == "meant wrong"
+    assert turn_view(made.turns[0], recipe) == first
+
+
+@pytest.mark.parametrize(
+    ("recipe", "title", "text"),
+    [
+        ("mathdial", "What the student believes", "It falls 5 m + 5 m."),
+        ("mathwell", "What the judges say", "solvable: no, says a rule: It asks nothing."),
+        ("scaffold", "The plan", "1. How far does it fall? 5 m"),
+    ],
+)
+def test_a_conversation_has_the_texts_that_belong_to_all_of_it(recipe: str, title: str, text: str) -> None:
+    view = conversation_view(labelled(conversation(), recipe))
+    assert view["parts"] == [{"title": title, "text": text}]
+
+
 def test_a_turn_is_shown_alone() -> None:
     made = conversation()
-    assert turn_view(made.turns[0]) == conversation_view(made)["turns"][0]
+    assert turn_view(made.turns[0], made.run.recipe) == conversation_view(made)["turns"][0]
 
 
 def test_a_conversation_that_never_began_has_no_turns() -> None:

@@ -19,6 +19,10 @@ def check(released: Path, current: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def contract(tmp_path: Path) -> Path:
     shutil.copytree(PROTOS / "soliloquy", tmp_path / "soliloquy", ignore=shutil.ignore_patterns("*.py*"))
+    for labels in PROTOS.parent.glob("soliloquy/recipes/*/labels.proto"):
+        copy = tmp_path / labels.relative_to(PROTOS.parent)
+        copy.parent.mkdir(parents=True)
+        shutil.copy(labels, copy)
     return tmp_path
 
 
@@ -60,3 +64,11 @@ def test_a_change_that_breaks_a_reader_is_named(contract: Path, before: str, aft
 def test_a_reserved_number_may_go(contract: Path) -> None:
     edit(contract, "  string symbol = 1;\n", "  reserved 1;\n")
     assert check(PROTOS, contract).returncode == 0
+
+
+def test_a_message_may_move_to_a_recipe_and_may_not_change_there(contract: Path) -> None:
+    labels = contract / "soliloquy" / "recipes" / "mathdial" / "labels.proto"
+    released = PROTOS / "released"
+    assert check(released, contract).returncode == 0
+    labels.write_text(labels.read_text("utf-8").replace("MOVE_FOCUS = 1", "MOVE_FOCUS = 7"), "utf-8")
+    assert "MOVE_FOCUS: value 1 was removed or renumbered" in check(released, contract).stderr

@@ -1,6 +1,8 @@
 """A small problem and a sound conversation about it, for tests to bend."""
 
-from soliloquy.recipes.codes import EVALUATIONS, INTENTS, STATES
+from soliloquy.recipes.codes import EVALUATIONS, INTENTS
+from soliloquy.recipes.soliloquy.codes import STATES
+from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
     CodeAttempt,
@@ -65,6 +67,7 @@ def turn(
     calculation: Calculation | None = None,
 ) -> Turn:
     """A turn whose codes are written "b3r": evaluation, action, state."""
+    labels = TutorLabels(action=int(codes[1:-1]), step=step, state=STATES[codes[-1]])
     return Turn(
         student=StudentReply(text=student, intent=_INTENTS[intent]),
         calculation=calculation,
@@ -72,9 +75,7 @@ def turn(
             text=tutor,
             thoughts="a thought",
             evaluation=EVALUATIONS[codes[0]],
-            action=int(codes[1:-1]),
-            step=step,
-            state=STATES[codes[-1]],
+            labels=labels.SerializeToString(),
         ),
     )
 

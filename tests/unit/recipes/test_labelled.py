@@ -7,7 +7,9 @@ from typing import Any
 
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.recipes.codes import EVALUATIONS, STATES
+from soliloquy.recipes.codes import EVALUATIONS
+from soliloquy.recipes.soliloquy.codes import STATES
+from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY, check
 from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation, Ending, StudentReply, Turn, TutorReply
@@ -32,12 +34,9 @@ def conversation(dialogue: dict[str, Any]) -> Conversation:
 
 
 def _turn(number: int, turn: dict[str, Any]) -> Turn:
+    labels = TutorLabels(action=turn["action"], step=turn["step"], state=STATES[turn["state"]])
     reply = TutorReply(
-        text=turn["tutor"],
-        evaluation=EVALUATIONS[turn["evaluation"]],
-        action=turn["action"],
-        step=turn["step"],
-        state=STATES[turn["state"]],
+        text=turn["tutor"], evaluation=EVALUATIONS[turn["evaluation"]], labels=labels.SerializeToString()
     )
     calculation = _calculation(turn["python"]) if "python" in turn else None
     return Turn(number=number, student=StudentReply(text=turn["student"]), calculation=calculation, tutor=reply)

@@ -8,7 +8,8 @@ from services.curriculum.handler import attempt_at
 from services.model.engines.scripted import ScriptedEngine
 from services.planner.handler import EnrichmentCache, enrich
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.recipes.scaffold.states import NAMES
+from soliloquy.recipes.scaffold.memory import questions, solved
+from soliloquy.recipes.scaffold.states import NAMES, drawn_state
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 from soliloquy.v1.events_pb2 import EnrichmentNeeded
@@ -33,25 +34,24 @@ async def scaffolded(count: int, *, seed: int, engine: Model = ENGINE) -> AsyncI
 
 def shares(conversations: Sequence[Conversation], turns: int) -> dict[str, float]:
     """Counts the states drawn up to a turn; the first one is never drawn."""
-    drawn = Counter(NAMES[turn.student.learner_state] for one in conversations for turn in one.turns[1:turns])
+    drawn = Counter(NAMES[drawn_state(turn)] for one in conversations for turn in one.turns[1:turns])
     return {name: count / drawn.total() for name, count in drawn.items()}
 
 
 def told_early(conversation: Conversation) -> list[str]:
     """Returns the unfound answers that the tutor tells, by their digits or letters."""
-    questions = conversation.problem.enrichment.plan.questions
     return [
         one.answer
         for turn in conversation.turns
-        for one, solved in zip(questions, turn.solved, strict=True)
-        if not solved and _holds(turn, one.answer, conversation)
+        for one, found in zip(questions(conversation), solved(turn), strict=True)
+        if not found and _holds(turn, one.answer, conversation)
     ]
 
 
 def _holds(turn: Turn, answer: str, conversation: Conversation) -> bool:
-    questions = conversation.problem.enrichment.plan.questions
-    asked = next(one.question for one, solved in zip(questions, turn.solved, strict=True) if not solved)
-    found = [one for one, solved in zip(questions, turn.solved, strict=True) if solved]
+    parted = list(zip(questions(conversation), solved(turn), strict=True))
+    asked = next(one.question for one, done in parted if not done)
+    found = [one for one, done in parted if done]
     public = f"{conversation.problem.question} {asked} " + " ".join(f"{one.question} {one.answer}" for one in found)
     if "=" in answer:
         return _SPACES.sub("", answer) in _SPACES.sub("", turn.tutor.text)

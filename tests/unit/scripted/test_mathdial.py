@@ -10,11 +10,12 @@ import pytest
 from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.beliefs import belief_after, reasons_given
 from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.records import record
 from soliloquy.recipes.mathdial.restoring import restore
 from soliloquy.recipes.recipe import find
-from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Resolution
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
 from tests.unit.scripted.dialling import dialled, shares, told_at
 
 COUNT, PROBLEMS, SEED = 100, 25, 11
@@ -79,13 +80,18 @@ def test_the_tutor_opens_by_asking_for_the_solution() -> None:
         assert (move_name(first.tutor), intent_name(first.tutor)) == OPENING
 
 
+def whole_labels(conversation: Conversation) -> ConversationLabels:
+    return ConversationLabels.FromString(conversation.labels)
+
+
 def test_a_student_holds_its_belief_until_it_has_reasons_enough() -> None:
     for one in conversations():
         for number, turn in enumerate(one.turns[1:], start=1):
             before = Conversation(turns=one.turns[:number])
-            assert turn.student.reasons == reasons_given(before)
-            assert turn.student.belief == belief_after(turn.student.reasons, one.reasons_wanted)
-            given_up = turn.student.belief == Belief.BELIEF_GIVEN_UP
+            labels, wanted = StudentLabels.FromString(turn.student.labels), whole_labels(one).reasons_wanted
+            assert labels.reasons == reasons_given(before)
+            assert labels.belief == belief_after(labels.reasons, wanted)
+            given_up = labels.belief == Belief.BELIEF_GIVEN_UP
             assert gives_right_answer(turn.student.text, one.problem) is given_up
 
 
@@ -114,7 +120,7 @@ def test_how_it_was_resolved_goes_with_how_it_ended() -> None:
 
 def test_every_profile_and_pronoun_occurs() -> None:
     assert len({one.persona for one in conversations()}) == 6
-    assert {one.pronoun for one in conversations()} == {"she", "he", "they"}
+    assert {whole_labels(one).pronoun for one in conversations()} == {"she", "he", "they"}
 
 
 def test_a_record_gives_back_the_prompts_and_the_faults() -> None:

@@ -14,11 +14,14 @@ import pytest
 from services.model.engines import noise
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
+from soliloquy.recipes.soliloquy.recipe import RECIPE
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, Shelf
 
 CALLS = 2500
-RATES = tomllib.loads(Path(noise.__file__).with_name("noise.toml").read_text("utf-8"))
+TABLES = tomllib.loads(Path(noise.__file__).with_name("noise.toml").read_text("utf-8"))
+RATES = {**TABLES, **RECIPE.noise_rates}
+REFUSALS = TABLES["words"]["refusals"]
 QUESTION = f"<question>{CART.question}</question>"
 DESCRIPTION = (
     "<description>Compute `a` (acceleration), in m/s^2. Inputs: `F` (net force) = 1.62 N; `m` (mass) = 0.45 kg. "
@@ -77,7 +80,7 @@ def _block(text: str) -> str:
         return "strict"
     if _is_literal(text):
         return "python_literal"
-    if text in RATES["words"]["refusals"]:
+    if text in REFUSALS:
         return "refusal"
     if text.endswith(",}"):
         return "trailing_comma"

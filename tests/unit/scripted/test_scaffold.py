@@ -8,8 +8,9 @@ from functools import cache
 import pytest
 
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.scaffold.memory import current_question, questions, solved, store_solved, sub_question
 from soliloquy.recipes.scaffold.records import record, restore
-from soliloquy.recipes.scaffold.states import CORRECT, END, INCORRECT, NAMES, SOLVING, START
+from soliloquy.recipes.scaffold.states import CORRECT, END, INCORRECT, NAMES, SOLVING, START, drawn_state, found_state
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, Resolution
 from soliloquy.v1.events_pb2 import ConversationStarted
@@ -66,14 +67,14 @@ def test_they_are_as_long_as_the_papers() -> None:
 
 
 def test_all_eight_states_occur_about_as_often_as_they_are_drawn() -> None:
-    found = {NAMES[turn.tutor.learner_state] for one in conversations() for turn in one.turns}
+    found = {NAMES[found_state(turn)] for one in conversations() for turn in one.turns}
     assert found == set(NAMES.values())
     wanted = {"correct": 0.5, "incorrect": 0.2, "question": 0.1, "comprehension": 0.1}
     assert wanted | {"confusion": 0.05, "irrelevant": 0.05} == pytest.approx(shares(conversations(), 8), abs=0.08)
 
 
 def test_after_eight_turns_only_what_leads_on_is_drawn() -> None:
-    late = {turn.student.learner_state for one in conversations() for turn in one.turns[8:]}
+    late = {drawn_state(turn) for one in conversations() for turn in one.turns[8:]}
     assert late
     assert late <= set(SOLVING)
 
@@ -82,20 +83,20 @@ def test_a_conversation_begins_with_the_problem_and_ends_with_its_answer() -> No
     for one in conversations():
         first, last = one.turns[0], one.turns[-1]
         assert first.student.text == one.problem.question
-        assert (first.tutor.learner_state, last.tutor.learner_state) == (START, END)
-        assert one.problem.enrichment.plan.questions[-1].answer in last.tutor.text
+        assert (found_state(first), found_state(last)) == (START, END)
+        assert questions(one)[-1].answer in last.tutor.text
         assert "?" not in last.tutor.text
-        itself = last.student.learner_state == CORRECT
+        itself = drawn_state(last) == CORRECT
         assert one.resolution == (Resolution.RESOLUTION_SOLVED if itself else Resolution.RESOLUTION_REVEALED)
 
 
 def test_correct_and_comprehension_solve_a_sub_question_and_nothing_else_does() -> None:
     for one in conversations():
-        solved = [False] * len(one.problem.enrichment.plan.questions)
+        flags = [False] * len(questions(one))
         for turn in one.turns:
-            assert turn.sub_question == solved.index(False) + 1
-            solved[turn.sub_question - 1] = turn.tutor.learner_state in SOLVING
-            assert list(turn.solved) == solved
+            assert sub_question(turn) == flags.index(False) + 1
+            flags[sub_question(turn) - 1] = found_state(turn) in SOLVING
+            assert solved(turn) == flags
 
 
 def test_the_tutor_asks_one_question_a_turn_and_tells_no_answer_early() -> None:
@@ -108,11 +109,8 @@ def test_a_number_is_judged_by_a_program_that_ran() -> None:
     judged = 0
     for one in conversations():
         for turn in one.turns:
-            state = turn.student.learner_state
-            if (
-                state in (CORRECT, INCORRECT)
-                and "=" not in one.problem.enrichment.plan.questions[turn.sub_question - 1].answer
-            ):
+            state = drawn_state(turn)
+            if state in (CORRECT, INCORRECT) and "=" not in current_question(one, turn).answer:
                 assert verdict(turn.calculation.attempts[-1].execution) is (state == CORRECT)
                 judged += 1
     assert judged >= COUNT
@@ -169,12 +167,12 @@ def test_a_tutor_learns_one_sample_a_turn_after_the_plan() -> None:
         assert (planned.prompt.name, planned.turn) == ("scaffold/plan", 0)
         assert [lesson.turn for lesson in lessons] == [turn.number for turn in one.turns]
         for lesson, turn in zip(lessons, one.turns, strict=True):
-            thoughts, state, reply = turn.tutor.thoughts, NAMES[turn.tutor.learner_state], turn.tutor.text
+            thoughts, state, reply = turn.tutor.thoughts, NAMES[found_state(turn)], turn.tutor.text
             assert lesson.answer == (
                 f"[Analysis and Decision] {thoughts}\n[Learner State] {state.capitalize()}\n[Reply] {reply}"
             )
             memory = lesson.prompt.messages[-1].text
-            before = one.turns[turn.number - 2].solved if turn.number > 1 else [False] * len(turn.solved)
+            before = solved(one.turns[turn.number - 2]) if turn.number > 1 else [False] * len(solved(turn))
             flags = ", ".join(f"{number}: {done}" for number, done in enumerate(before, start=1))
             assert f"Solved: {{{flags}}}" in memory
             assert memory.count("\nLearner state") == 0
@@ -184,16 +182,17 @@ def test_a_tutor_learns_one_sample_a_turn_after_the_plan() -> None:
 
 
 def test_another_answer_than_the_state_wants_is_a_fault() -> None:
-    one = deepcopy(next(one for one in conversations() if any(t.student.learner_state == INCORRECT for t in one.turns)))
-    turn = next(turn for turn in one.turns if turn.student.learner_state == INCORRECT)
-    turn.student.text = f"It is {one.problem.enrichment.plan.questions[turn.sub_question - 1].answer}."
+    one = deepcopy(next(one for one in conversations() if any(drawn_state(t) == INCORRECT for t in one.turns)))
+    turn = next(turn for turn in one.turns if drawn_state(turn) == INCORRECT)
+    turn.student.text = f"It is {current_question(one, turn).answer}."
     assert any(fault.startswith(("state: turn", "contradiction: turn")) for fault in RECIPE.faults(one))
 
 
 def test_an_answer_told_early_and_a_lost_step_are_faults() -> None:
     one = deepcopy(conversations()[0])
-    final = one.problem.enrichment.plan.questions[-1].answer
+    final = questions(one)[-1].answer
     one.turns[0].tutor.text = f"It will be {final} in the end. How do you begin?"
-    one.turns[1].solved[0] = not one.turns[1].solved[0]
+    first, *others = solved(one.turns[1])
+    store_solved(one.turns[1], [not first, *others])
     found = {fault.partition(":")[0] for fault in RECIPE.faults(one)}
     assert {"revealed", "progress"} <= found

@@ -10,6 +10,7 @@ import pytest
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.dataset.rows import rows
+from soliloquy.recipes.mathwell.commissions import commissioned
 from soliloquy.recipes.mathwell.figures.authored import AuthoredProblems
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Commission, Conversation
@@ -38,7 +39,7 @@ def written() -> list[Conversation]:
     async def write() -> list[Conversation]:
         problems = [commissions().problem(3, ordinal) for ordinal in range(20)]
         for problem in problems:
-            problem.authorship.commission.CopyFrom(Commission(topic=problem.topic))
+            problem.labels = commissioned(Commission(topic=problem.topic))
         return [await made(problems[ordinal % 20], NOISY, Rough(), run=f"run-{ordinal}") for ordinal in range(COUNT)]
 
     return asyncio.run(write())
@@ -60,7 +61,7 @@ def test_a_function_that_does_not_run_is_never_kept_and_says_why() -> None:
 
 def test_what_noise_makes_unsolvable_or_unfit_is_found() -> None:
     counted = AuthoredProblems()
-    counted.add(rows([one.SerializeToString() for one in written()]))
+    counted.add(rows([one.SerializeToString() for one in written()], "mathwell"))
     shares = counted.shares()
     assert counted.written == sum(len(one.turns[0].calculation.attempts) for one in written())
     assert shares["solvable"] == pytest.approx(89.2, abs=6)

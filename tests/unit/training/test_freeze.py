@@ -32,7 +32,7 @@ async def finish(transport: Transport, *finished: Conversation) -> None:
 def test_a_frozen_dataset_holds_the_same_conversations_in_the_same_order(tmp_path: Path) -> None:
     made = conversations(4)
     freeze_dataset(str(dataset(tmp_path / "grown", made)), tmp_path / "frozen")
-    kept = without_timings(rows(one.SerializeToString() for one in made))
+    kept = without_timings(rows((one.SerializeToString() for one in made), made[0].run.recipe))
     assert list(Dataset(tmp_path / "frozen").messages()) == messages(kept)
 
 

@@ -4,10 +4,12 @@ from itertools import product
 
 import pytest
 
+from soliloquy.recipes.mathdial.composer import tutor_move
+from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.moves import move_name
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.retry import Refused
-from soliloquy.v1.conversation_pb2 import Conversation, Move, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
 from tests.unit.training.growing import conversations, dialogues
 from training.samples import Sample, replies, states
 
@@ -32,7 +34,11 @@ def test_the_move_and_the_solutions_are_told_where_they_are_given_and_only_there
         for sample, turn in zip(replies(one, given), one.turns, strict=True):
             told = asked(sample)
             assert (f'<move kind="{move_name(turn.tutor)}">' in told, "<move" in told) == (given.move, given.move)
-            for secret in (one.problem.question, one.problem.solution, one.problem.enrichment.confusion.solution[:40]):
+            for secret in (
+                one.problem.question,
+                one.problem.solution,
+                confusion_of(one.problem.enrichment).solution[:40],
+            ):
                 assert (secret in told) is given.grounding
 
 
@@ -52,7 +58,8 @@ def test_an_imported_dialogue_teaches_its_replies_and_no_states() -> None:
     imported = Conversation(turns=[Turn(number=1), Turn(number=2)])
     imported.run.recipe = "mathdial"
     first, second = imported.turns
-    first.tutor.text, first.tutor.move = "Hi Ana!", Move.MOVE_GENERIC
+    first.tutor.CopyFrom(tutor_move("generic", "greeting_farewell"))
+    first.tutor.text = "Hi Ana!"
     second.student.text, second.tutor.text = "Hi.", "(praise)Good!"
     plain = replies(imported, ReplyContext(move=False))
     assert [sample[-1].text for sample in plain] == ["Hi Ana!", "(praise)Good!"]

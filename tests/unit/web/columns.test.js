@@ -21,9 +21,9 @@ test("every text of a conversation can be searched", () => {
     rejected: [{ text: "earlier", because: "too short" }], attempts: [{ code: "code", error: "error", stdout: "stdout" }],
   };
   const texts = textsOf({
-    question: "question", solution: "solution", source: "source", confusion: "confusion", reasons: ["reason"],
-    plan: [{ question: "step", answer: "5 m" }], opinions: [{ because: "opinion" }], turns: [turn],
+    question: "question", solution: "solution", source: "source", reasons: ["reason"],
+    parts: [{ title: "The plan", text: "1. step 5 m" }], turns: [turn],
   });
   for (const text of ["student", "thoughts", "tutor", "description", "earlier", "too short", "code", "error", "stdout", "question",
-    "solution", "source", "confusion", "reason", "step", "5 m", "opinion"]) assert.ok(texts.includes(text), text);
+    "solution", "source", "reason", "1. step 5 m"]) assert.ok(texts.includes(text), text);
 });

@@ -6,7 +6,7 @@ import { Search } from "../../../soliloquy/dataset/report/page/search.js";
 // Two blocks of columns, as the report packs them: which words only the second turn of a conversation says.
 const SAID = [["a lever"], ["a pulley", "a LEVER arm"], ["a \"quoted\" word"]];
 const BLOCKS = [SAID.slice(0, 2), SAID.slice(2)].map((conversations) => JSON.stringify({
-  question: conversations.map(() => "?"), solution: conversations.map(() => ""), plan: null, opinions: null, reasons: null,
+  question: conversations.map(() => "?"), solution: conversations.map(() => ""), parts: null, reasons: null,
   turns: {
     n: conversations.map(({ length }) => length),
     of: { tutor: conversations.flat(), rejected: null, attempts: { n: conversations.flat().map(() => 0), of: { code: [] } } },

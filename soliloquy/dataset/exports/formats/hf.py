@@ -17,26 +17,30 @@ from soliloquy.dataset.exports.dialogue import CannotConvert
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
-from soliloquy.dataset.rows import SCHEMA, messages
+from soliloquy.dataset.rows import messages, recipe_of, schema
 
 # A fixed batch size, so that equal rows make equal bytes.
 ROWS_AT_ONCE = 1_000
 DATA = "data-00000-of-00001.arrow"
 WHOLE = "train"
 _HIDDEN = {"problem.steps", "problem.answer", "problem.tolerance", "turns.calculation", "ending_reason"}
-_LABELS = {"turns.student.intent", "turns.student.strategy"}
-_THOUGHTS = {f"turns.tutor.{field}" for field in ("thoughts", "evaluation", "action", "step", "state")}
+_LABELS = {"turns.student.intent", "turns.student.labels"}
+_THOUGHTS = {f"turns.tutor.{field}" for field in ("thoughts", "evaluation", "labels")}
 _SOLUTIONS = {"problem.solution", "problem.steps", "problem.enrichment"}
 _RAW = {"turns.calls", "problem.enrichment.calls"}
 
 
-def columns(choice: ExportOptions) -> list[str]:
+def columns(choice: ExportOptions, recipe: str) -> list[str]:
     left_out = set() if choice.hidden else {*_HIDDEN}
     left_out |= set() if choice.labels else _LABELS
     left_out |= set() if choice.thoughts else _THOUGHTS
     left_out |= set() if choice.solutions else _SOLUTIONS
     left_out |= set() if choice.raw else _RAW
-    return [path for path in _paths(SCHEMA) if not any(path == out or path.startswith(f"{out}.") for out in left_out)]
+    return [
+        path
+        for path in _paths(schema(recipe))
+        if not any(path == out or path.startswith(f"{out}.") for out in left_out)
+    ]
 
 
 def export(
@@ -51,7 +55,7 @@ def export(
     place.mkdir()
     for part in parts:
         (place / part).mkdir()
-        batches = _of_part(dataset.batches(columns(choice), rejected=rejected), part, shares)
+        batches = _of_part(dataset.batches(columns(choice, dataset.recipe), rejected=rejected), part, shares)
         written[part] += _write(evenly(batches), place / part)
         if not written[part]:
             # `datasets` cannot read empty splits.
@@ -127,10 +131,13 @@ def _rows(folder: Path) -> Iterator[pa.RecordBatch]:
             for data in json.loads((split / "state.json").read_bytes())["_data_files"]:
                 path = split / Path(str(data["filename"])).name
                 with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
-                    if unknown := set(stream.schema.names) - set(SCHEMA.names):
-                        raise CannotConvert(f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation")
                     for batch in stream:
-                        yield completed(batch, SCHEMA)
+                        known = schema(recipe_of(batch))
+                        if unknown := set(batch.schema.names) - set(known.names):
+                            raise CannotConvert(
+                                f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation"
+                            )
+                        yield completed(batch, known)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         if isinstance(error, CannotConvert):
             raise

@@ -39,7 +39,7 @@ def columns(choice: ExportOptions) -> list[str]:
     turns = ["turns.student.text", "turns.tutor.text"]
     if choice.hidden:
         turns = ["turns.student.text", "turns.calculation", "turns.tutor"]
-    return [*(problem if choice.prompts else ()), *turns, "extra"]
+    return ["run.recipe", *(problem if choice.prompts else ()), *turns, "extra"]
 
 
 def arguments(description: str | None, attempt: Attempt) -> Row:
@@ -73,7 +73,7 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": attempt.output})
         if turn.reply is not None:
             replies += 1
-            messages.append({"role": "assistant", "content": reply_text(turn, choice)})
+            messages.append({"role": "assistant", "content": reply_text(turn, choice, dialogue.recipe)})
     if not replies:
         return None
     return (

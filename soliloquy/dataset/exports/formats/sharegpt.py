@@ -22,7 +22,7 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
                 call = {"name": TOOL, "arguments": arguments(None if number else turn.description, attempt)}
                 said.append({"from": "function_call", "value": json_text(call)})
                 said.append({"from": "observation", "value": attempt.output})
-        said.append({"from": "gpt", "value": reply_text(turn, choice)})
+        said.append({"from": "gpt", "value": reply_text(turn, choice, dialogue.recipe)})
     if not said:
         return None
     made: Row = {"id": dialogue.id, "conversations": said}

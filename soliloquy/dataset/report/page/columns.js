@@ -24,10 +24,9 @@ function unfolded(column) {
 
 /** All that was said, thought and run in a conversation, in lower case. @param {ConversationView} conversation */
 export function textsOf(conversation) {
-  const { plan, opinions, reasons } = conversation;
-  const texts = [conversation.question, conversation.solution, conversation.source, conversation.confusion, ...(reasons || [])];
-  for (const { question, answer } of plan || []) texts.push(question, answer);
-  for (const { because } of opinions || []) texts.push(because);
+  const { parts, reasons } = conversation;
+  const texts = [conversation.question, conversation.solution, conversation.source, ...(reasons || [])];
+  for (const { text } of parts || []) texts.push(text);
   for (const turn of conversation.turns) {
     texts.push(turn.student, turn.thoughts, turn.tutor, turn.description);
     for (const { text, because } of turn.rejected || []) texts.push(text, because);

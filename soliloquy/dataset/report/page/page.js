@@ -110,7 +110,7 @@ function go(view, then) {
 
 /** @param {Search} searching */
 function showFilters(searching) {
-  const ORDER = ["outcome", "ending", "resolution", "topic", "program", "mistake", "student"];
+  const ORDER = ["outcome", "ending", "resolution", "topic", "program", "drawn", "student"];
   const all = searching.index.filters;
   // A filter with one value leaves nothing to choose.
   at("filters").replaceChildren(...ORDER.filter((name) => all[name].values.length > 1).map((name) => {

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.truth.numbers import EXACT, numbers_in
 from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
@@ -54,7 +55,7 @@ class ExpectedAnswer:
         answer = problem.answer if problem.HasField("answer") else _final_quantity(problem.solution)
         if answer is None:
             return None
-        confusion = problem.enrichment.confusion
+        confusion = confusion_of(problem.enrichment)
         others = [number.value for number in numbers_in(problem.question)]
         others += [step.result.value for step in problem.steps[:-1] if step.HasField("result")]
         if not problem.steps:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from itertools import islice
 
+from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, reaches
 from soliloquy.recipes.mathdial.evaluate.judging import MOST, JudgedDialogue, judge
 from soliloquy.recipes.recipe import find
@@ -35,18 +36,18 @@ async def draw_dialogues(
     asked = islice(problems, _LOOKED_AT * dialogues)
     while len(found) < dialogues and (batch := list(islice(asked, min(at_once, dialogues - len(found))))):
         for problem, enrichment in zip(batch, await run_bounded(batch, enriched, at_once=at_once), strict=True):
-            if not enrichment.confusion.solution:
+            if not confusion_of(enrichment).solution:
                 passed_over += 1
                 continue
             one = Conversation(id=digest(run.id, problem.id), run=run, ordinal=len(found), problem=problem)
-            one.problem.enrichment.confusion.CopyFrom(enrichment.confusion)
+            one.problem.enrichment.labels = enrichment.labels
             found.append(one)
     if len(found) < dialogues:
         raise TooFewCases(
             f"only {len(found)} of {dialogues} dialogues are possible, {passed_over} problems have no confusion: "
             "ask for fewer, or use other --problems"
         )
-    content = [[one.id, one.problem.question, one.problem.enrichment.confusion.solution] for one in found]
+    content = [[one.id, one.problem.question, confusion_of(one.problem.enrichment).solution] for one in found]
     return DrawnCases(cases=found, passed_over=passed_over, digest=digest_of(content))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, mentions, reaches, tells
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
 from training.evaluation.cases import parse_outcomes
@@ -58,7 +59,7 @@ class JudgedDialogue:
             "steps": self.steps,
             "answer": self.wanted.value,
             "unit": self.wanted.unit,
-            "handed_in": problem.enrichment.confusion.solution,
+            "handed_in": confusion_of(problem.enrichment).solution,
             "reached": self.reached,
             "told": self.told,
             "passed": dict(self.passed),
@@ -69,7 +70,9 @@ class JudgedDialogue:
 
 
 def judge(conversation: Conversation, wanted: ExpectedAnswer, *, ended: str = "") -> JudgedDialogue:
-    reached, told = outcome(list(messages_of(conversation)), wanted, conversation.problem.enrichment.confusion.solution)
+    reached, told = outcome(
+        list(messages_of(conversation)), wanted, confusion_of(conversation.problem.enrichment).solution
+    )
     return JudgedDialogue(
         conversation=conversation,
         wanted=wanted,

@@ -5,11 +5,11 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
+from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.transcript import Transcript
 from soliloquy.recipes import recipe
-from soliloquy.v1.conversation_pb2 import Move
+from soliloquy.recipes.mathdial.labels_pb2 import Move
 
 RECIPE = "mathdial"
 
@@ -29,6 +29,9 @@ _NOBODY = "Student"
 _ANSWER = re.compile(r"(?:####)?\s*[$€£]?\s*(-?[\d,]*\.?\d+)\s*%?\s*")
 _RESOLVED = {"solved": "Yes", "revealed": "Yes, but I had to reveal the answer", "unsolved": "No"}
 _RESOLUTIONS = {written: resolution for resolution, written in _RESOLVED.items()}
+_NAME = "conversation.student_name"
+_WRONG, _CONFUSION = "enrichment.confusion.solution", "enrichment.confusion.description"
+_TYPICAL_CONFUSION, _TYPICAL_INTERACTIONS = "conversation.typical_confusion", "conversation.typical_interactions"
 _EMPTY = (
     "scenario",
     "self-typical-confusion",
@@ -38,9 +41,9 @@ _EMPTY = (
 
 def columns(choice: ExportOptions) -> list[str]:
     solution = ["problem.solution"] if choice.solutions else []
-    turns = ["turns.student.text", "turns.tutor.text", "turns.tutor.action", "turns.tutor.move"]
-    confusion = ["problem.enrichment.confusion.solution", "problem.enrichment.confusion.description"]
-    whole = ["persona", "student_name", "ending", "resolution", "typical_confusion", "typical_interactions", "extra"]
+    turns = ["turns.student.text", "turns.tutor.text", "turns.tutor.labels"]
+    confusion = ["problem.enrichment.labels.confusion.solution", "problem.enrichment.labels.confusion.description"]
+    whole = ["run.recipe", "persona", "ending", "resolution", "labels", "extra"]
     return ["problem.question", *solution, *confusion, *turns, *whole]
 
 
@@ -50,12 +53,12 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row:
         "scenario": None,
         "question": dialogue.question,
         "ground_truth": dialogue.solution if choice.solutions else None,
-        "student_incorrect_solution": dialogue.wrong_solution or None,
-        "student_profile": _profile(dialogue.persona, dialogue.student_name),
-        "teacher_described_confusion": dialogue.confusion or None,
+        "student_incorrect_solution": dialogue.labels.get(_WRONG),
+        "student_profile": _profile(dialogue.persona, dialogue.labels.get(_NAME, "")),
+        "teacher_described_confusion": dialogue.labels.get(_CONFUSION),
         "self-correctness": _correctness(dialogue),
-        "self-typical-confusion": dialogue.typical_confusion or None,
-        "self-typical-interactions": dialogue.typical_interactions or None,
+        "self-typical-confusion": dialogue.labels.get(_TYPICAL_CONFUSION),
+        "self-typical-interactions": dialogue.labels.get(_TYPICAL_INTERACTIONS),
         "conversation": dialogue.extra.get("end", _END).join(_transcript_lines(dialogue)),
     }
 
@@ -78,16 +81,20 @@ def _correctness(dialogue: Dialogue) -> str | None:
         return None
     if dialogue.ending != "solved":
         return _RESOLVED["unsolved"]
-    revealed = any(_MOVES.get(turn.action) == _TELLING for turn in dialogue.turns)
+    revealed = any(_move_of_action(turn) == _TELLING for turn in dialogue.turns)
     return _RESOLVED["revealed" if revealed else "solved"]
+
+
+def _move_of_action(turn: Exchange) -> str | None:
+    return _MOVES.get(int(turn.labels.get("tutor.action", 0)))
 
 
 def _transcript_lines(dialogue: Dialogue) -> Iterator[str]:
     for turn in dialogue.turns:
         if turn.student is not None:
-            yield f"{dialogue.student_name or _NOBODY}: {turn.student}"
+            yield f"{dialogue.labels.get(_NAME, _NOBODY)}: {turn.student}"
         if turn.reply is not None:
-            move = turn.move or _MOVES.get(turn.action)
+            move = turn.labels.get("tutor.move") or _move_of_action(turn)
             yield f"Teacher: ({move}){turn.reply}" if move else f"Teacher: {turn.reply}"
 
 
@@ -99,7 +106,8 @@ def dialogue(row: Row) -> Dialogue:
     transcript, names = Transcript(), list[str]()
     for message in _messages(conversation):
         if teacher := _TEACHER.fullmatch(message):
-            transcript.reply({"reply": teacher[2], "move": (teacher[1] or "").lower()})
+            labels = {"tutor.move": teacher[1].lower()} if teacher[1] else {}
+            transcript.reply({"reply": teacher[2], "labels": labels})
         elif student := _STUDENT.fullmatch(message):
             transcript.student(student[2] or "")
             names.append(student[1])
@@ -108,6 +116,13 @@ def dialogue(row: Row) -> Dialogue:
     name = names[0] if names and names[0] != _NOBODY else ""
     resolution = _RESOLUTIONS.get(text_of(row, "self-correctness"), "")
     solution = text_of(row, "ground_truth")
+    labelled = {
+        _NAME: name,
+        _WRONG: text_of(row, "student_incorrect_solution"),
+        _CONFUSION: text_of(row, "teacher_described_confusion"),
+        _TYPICAL_CONFUSION: _rating(row, "self-typical-confusion"),
+        _TYPICAL_INTERACTIONS: _rating(row, "self-typical-interactions"),
+    }
     return Dialogue(
         recipe=RECIPE,
         problem_id=text_of(row, "qid"),
@@ -115,13 +130,9 @@ def dialogue(row: Row) -> Dialogue:
         solution=solution,
         answer=_answer(solution),
         persona=_persona(text_of(row, "student_profile"), name),
-        student_name=name,
-        wrong_solution=text_of(row, "student_incorrect_solution"),
-        confusion=text_of(row, "teacher_described_confusion"),
         resolution=resolution,
         ending="solved" if resolution in ("solved", "revealed") else "",
-        typical_confusion=_rating(row, "self-typical-confusion"),
-        typical_interactions=_rating(row, "self-typical-interactions"),
+        labels={label: value for label, value in labelled.items() if value},
         turns=transcript.turns(),
         extra={} if _END in conversation or _OTHER_END not in conversation else {"end": _OTHER_END},
     )

@@ -9,7 +9,7 @@ import click
 from soliloquy.cli.errors import reporting
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems, problem_source
-from soliloquy.recipes.mathwell.commissions import describe, topic_refusal
+from soliloquy.recipes.mathwell.commissions import commissioned, describe, topic_refusal
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.runs.plan import Plan
@@ -80,6 +80,7 @@ def commission_options(command: Command) -> Callable[..., Any]:
                 topics=("",) if any_topic else topics or RECIPE.topics,
                 grade=grade or 0,
                 operations=operations,
+                commissioned=commissioned,
             )
         about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
         return command(*arguments, source=source, about=about, problems=examples, **options)

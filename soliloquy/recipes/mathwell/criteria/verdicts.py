@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from soliloquy.recipes.mathwell.commissions import authorship_of
 from soliloquy.v1.conversation_pb2 import Problem
 
 
@@ -31,7 +32,7 @@ class WordProblem:
 
     @classmethod
     def from_problem(cls, problem: Problem) -> Self:
-        commission = problem.authorship.commission
+        commission = authorship_of(problem).commission
         return cls(
             question=problem.question,
             code=problem.solution,

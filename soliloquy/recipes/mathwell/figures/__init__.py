@@ -6,7 +6,7 @@ from pathlib import Path
 
 from soliloquy.dataset.figures import Figures, Plot
 from soliloquy.dataset.statistics import Statistics
-from soliloquy.recipes.mathwell.figures.authored import CRITERIA, AuthoredProblems
+from soliloquy.recipes.mathwell.figures.authored import CRITERIA, AuthoredProblems, measures
 
 # The figures that the paper published, by model.
 PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
@@ -62,6 +62,7 @@ FIGURES = Figures(
 The figures count all problems written, kept or not. Here rules and models judge; the paper's judges were people with
 teaching experience, and its tokens are a language model's.""",
     counts=AuthoredProblems,
+    measures=measures,
     plots=_plots,
     limit="Rules and models judge whether a problem is solvable, accurate and appropriate; no person has checked it.",
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below
 from soliloquy.dataset.reading import Dataset
@@ -13,7 +14,7 @@ from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures
 
 CRITERIA = ("solvable", "accurate", "appropriate")
 _COLUMNS = [
-    *(f"problem.{name}" for name in ("question", "solution", "answer", "authorship")),
+    *(f"problem.{name}" for name in ("question", "solution", "answer", "labels")),
     "turns.calculation.attempts.execution.status",
 ]
 
@@ -34,13 +35,13 @@ class AuthoredProblems:
     measured: ProblemMeasures = field(default_factory=ProblemMeasures)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        to_order = batch.filter(below(batch["problem"], "authorship").is_valid())
+        to_order = batch.filter(below(batch["problem"], "labels", "authorship").is_valid())
         for row in to_order.select(["problem", "turns"]).to_pylist():
             if not any(turn["calculation"] and turn["calculation"]["attempts"] for turn in row["turns"]):
                 continue
             self.written += 1
             problem = row["problem"]
-            authorship = problem["authorship"]
+            authorship = problem["labels"]["authorship"]
             if authorship is None or authorship["measures"] is None or problem["answer"] is None:
                 continue
             self.ran += 1
@@ -99,3 +100,14 @@ def count_authored(dataset: Dataset) -> AuthoredProblems:
 
 def _percent(part: int, whole: int) -> float | None:
     return round(100 * part / whole, 1) if whole else None
+
+
+def measures(batch: pa.RecordBatch) -> Counter[str]:
+    """Counts the problems that have an answer, their tokens, and how many use each operation."""
+    problems, counted = batch["problem"], Counter[str]()
+    authorships = below(problems, "labels", "authorship")
+    with_answer = pc.and_(authorships.is_valid(), below(problems, "answer").is_valid())
+    for measured in below(authorships, "measures").filter(with_answer).to_pylist():
+        operations = dict.fromkeys(measured["operations"], 1) if measured else {}
+        counted.update({"problems": 1, "tokens": measured["tokens"] if measured else 0, **operations})
+    return counted

@@ -9,7 +9,15 @@ from soliloquy.recipes.scaffold import plan_prompting, prompting
 from soliloquy.recipes.scaffold.answers import CalculationRequest, Tutored, UnaidedPlan
 from soliloquy.recipes.scaffold.evaluate.dialogues import DialogueCase, DialogueRound
 from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_number
-from soliloquy.recipes.scaffold.memory import closing_state, current_question, next_turn, solved_after
+from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, StudentLabels, TutorLabels
+from soliloquy.recipes.scaffold.memory import (
+    closing_state,
+    current_question,
+    next_turn,
+    solved,
+    solved_after,
+    store_solved,
+)
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, StudentReply, Turn
@@ -44,7 +52,7 @@ class PlanningTutor:
         if not self._conversation.turns:
             problem = self._conversation.problem
             own = await self._asks["planner"](plan_prompting.lesson(problem), UnaidedPlan)
-            problem.enrichment.plan.CopyFrom(own.plan)
+            problem.enrichment.labels = EnrichmentLabels(plan=own.plan).SerializeToString()
             for one in before:
                 self._record(one.student, one.state, one.tutor)
         turn = self._turn(message)
@@ -53,12 +61,12 @@ class PlanningTutor:
         tutored = await self._asks["composer"](prompting.tutoring(self._conversation, turn), Tutored)
         self._track(turn, tutored.state, tutored.reply)
         turn.tutor.thoughts = tutored.analysis
-        return tutored.reply, all(turn.solved)
+        return tutored.reply, all(solved(turn))
 
     def _record(self, message: str, state: str, reply: str) -> None:
         """Adds an earlier exchange; the last sub-question of a short plan stays unsolved."""
         turns = self._conversation.turns
-        if not turns or list(turns[-1].solved).count(False) > 1:
+        if not turns or solved(turns[-1]).count(False) > 1:
             self._track(self._turn(message), state, reply)
 
     def _turn(self, message: str) -> Turn:
@@ -69,8 +77,9 @@ class PlanningTutor:
 
     def _track(self, turn: Turn, named: str, reply: str) -> None:
         state = closing_state(self._conversation, turn, STATES[named])
-        turn.tutor.text, turn.tutor.learner_state, turn.student.learner_state = reply, state, state
-        turn.solved[:] = solved_after(self._conversation, turn, state)
+        turn.tutor.text, turn.tutor.labels = reply, TutorLabels(learner_state=state).SerializeToString()
+        turn.student.labels = StudentLabels(learner_state=state).SerializeToString()
+        store_solved(turn, solved_after(self._conversation, turn, state))
 
     async def _calculate(self, turn: Turn) -> None:
         """Checks every number that may be an answer, since the message's state is unknown."""

@@ -8,11 +8,12 @@ from random import Random
 from typing import Any
 
 from soliloquy.recipes.scaffold.answers import plan_lines
+from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
 from soliloquy.truth.number_format import format_quantity, format_value
-from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, SubQuestion
+from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _QUESTION = re.compile(r"^Sub-question (\d+) \(.*?\): (.*)$", re.MULTILINE)
 _Rows = list[dict[str, Any]]

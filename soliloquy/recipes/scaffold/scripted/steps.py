@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from soliloquy.recipes.scaffold.expected_answers import expects_formula, gives_expected
+from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.truth.expressions import parse_expression
 from soliloquy.truth.number_format import format_number, format_value
-from soliloquy.v1.conversation_pb2 import Step, SubQuestion
+from soliloquy.v1.conversation_pb2 import Step
 
 
 def target(reading: ParsedPrompt) -> SubQuestion:

@@ -8,13 +8,13 @@ from random import Random
 
 from soliloquy.recipes.scaffold.answers import tutored_text
 from soliloquy.recipes.scaffold.expected_answers import final_number, gives_expected, revealed
+from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import step
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.v1.conversation_pb2 import SubQuestion
 
 _PLANNED = re.compile(r"^Sub-question \d+: (.*)\nExpected answer: (.*)$", re.MULTILINE)
 _SAID = re.compile(r"^Tutor: (.*)$", re.MULTILINE)

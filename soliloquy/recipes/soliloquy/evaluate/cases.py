@@ -12,6 +12,7 @@ from enum import StrEnum
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.soliloquy import prompting
+from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
 from soliloquy.runtime.ask import Prompt
@@ -123,7 +124,8 @@ class Rehearsal:
             wrong = Conversation()
             wrong.CopyFrom(before)
             student = wrong.turns.add(number=right.turns[-1].number).student
-            student.text, student.intent, student.strategy = text, Intent.INTENT_WRONG, strategy
+            student.text, student.intent = text, Intent.INTENT_WRONG
+            student.labels = StudentLabels(strategy=strategy).SerializeToString()
             claim = _latest(wrong).claim
             if claim.quantity and claim.right is False:
                 return wrong

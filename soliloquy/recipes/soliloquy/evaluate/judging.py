@@ -7,6 +7,7 @@ from typing import Any
 
 from soliloquy.recipes.codes import EVALUATION_LETTERS, STRATEGIES
 from soliloquy.recipes.soliloquy.evaluate.cases import CaseKind, TutorCase
+from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.runtime.values import plain, status_name, verdict
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ModelCall, ParseOutcome, Turn
@@ -44,7 +45,7 @@ class JudgedCase:
             "step": self.case.step.number,
             "rearranges": self.case.rearranges,
             "student": student.text,
-            "strategy": STRATEGIES.get(student.strategy),
+            "strategy": STRATEGIES.get(StudentLabels.FromString(student.labels).strategy),
             "passed": dict(self.passed),
             **self.evidence,
             "parsed": parse_outcomes(self.calls),

@@ -25,7 +25,7 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
         values.append(turn.student or "")
         if choice.hidden and turn.attempts:
             values.extend(_calculated(turn))
-        values.append(reply_text(turn, choice))
+        values.append(reply_text(turn, choice, dialogue.recipe))
     if not values:
         return None
     if head := prompt(dialogue, choice):

@@ -4,10 +4,12 @@ from typing import Any
 
 from soliloquy.dataset.exports.dialogue import Attempt, CannotConvert, Dialogue, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
-from soliloquy.dataset.exports.replies import RESPONSE, program, read_program, read_six, six_fields
+from soliloquy.dataset.exports.replies import program, read_fields, read_program, reply_fields, reply_key
 from soliloquy.v1.conversation_pb2 import Ending
 
 RECIPE = "soliloquy"
+_RESPONSE = reply_key(RECIPE)
+_ACTION = "Action Based on Evaluation"
 _TEXTS = {
     "Problem": "problem_id",
     "Topic": "topic",
@@ -18,6 +20,7 @@ _TEXTS = {
     "Persona": "persona",
     "Ending": "ending",
 }
+_ACTION_TOO = "Action Based on the Evaluation"
 _SOLUTIONS = ("Solution", "Detailed Solution", "Solution Outline")
 _ENDINGS = {name.removeprefix("ENDING_").lower() for name, ending in Ending.items() if ending}
 
@@ -46,12 +49,12 @@ def _turn(turn: Exchange, choice: ExportOptions) -> Row:
         fields["Student"] = turn.student
     if choice.labels and turn.intent:
         fields["Intent"] = turn.intent
-    if choice.labels and turn.strategy:
-        fields["Error Strategy"] = turn.strategy
+    if choice.labels and (strategy := turn.labels.get("student.strategy")):
+        fields["Error Strategy"] = strategy
     if choice.hidden:
         fields |= _soliloquy(turn)
     if turn.reply is not None:
-        fields |= six_fields(turn) if choice.thoughts and not turn.is_plain else {RESPONSE: turn.reply}
+        fields |= reply_fields(turn, RECIPE) if choice.thoughts and not turn.is_plain else {_RESPONSE: turn.reply}
     return fields
 
 
@@ -85,9 +88,11 @@ def _read(turn: Row) -> Exchange:
         known["student"] = text_of(turn, "Student")
     if turn.get("Use Python") == "y":
         known |= {"description": text_of(turn, "Description"), "attempts": _attempts(turn)}
-    if RESPONSE in turn:
-        known |= read_six(turn)
-    return Exchange(intent=text_of(turn, "Intent"), strategy=text_of(turn, "Error Strategy"), **known)
+    if _RESPONSE in turn:
+        known |= read_fields({_ACTION: turn.get(_ACTION_TOO), **turn}, RECIPE)
+    if strategy := text_of(turn, "Error Strategy"):
+        known["labels"] = {"student.strategy": strategy, **known.get("labels", {})}
+    return Exchange(intent=text_of(turn, "Intent"), **known)
 
 
 def _attempts(turn: Row) -> list[Attempt]:

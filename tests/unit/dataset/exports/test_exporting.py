@@ -13,6 +13,7 @@ from soliloquy.dataset.exports.format import NAMES, ExportOptions
 from soliloquy.dataset.exports.importing import CannotImport, import_rows
 from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
 from soliloquy.dataset.reading import Dataset
+from tests.unit.dataset.labelled import RECIPES, labelled
 from tests.unit.dataset.small import dataset, small
 
 SUFFIXES = {"openai": ".jsonl", "mathdial": ".csv", "sgsm": ".jsonl", "hf": ""}
@@ -63,6 +64,16 @@ def test_a_file_that_is_imported_and_exported_is_the_same(
     assert contents(first) == contents(second)
     manifest = json.loads((back / "manifest.json").read_bytes())
     assert (manifest["run"]["imported"]["format"], manifest["run"]["imported"]["file"]) == (name, first.name)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "soliloquies"])
+def test_what_was_said_is_the_same_again_in_a_file_of_any_recipe(tmp_path: Path, name: str, recipe: str) -> None:
+    first, second = (tmp_path / f"{which}{SUFFIXES.get(name, '.json')}" for which in ("first", "second"))
+    folder, choice = dataset(tmp_path / "dataset", [labelled(small(1), recipe)]), ExportOptions(hidden=False)
+    export(Dataset(folder), name, first, choice=choice)
+    export(Dataset(imported(first, name, tmp_path / "imported")), name, second, choice=choice)
+    assert contents(first) == contents(second)
 
 
 def test_the_origin_says_what_stays_unset(folder: Path, tmp_path: Path) -> None:
@@ -129,10 +140,10 @@ def test_nothing_is_left_of_an_export_that_cannot_be(folder: Path, tmp_path: Pat
     mute = dataset(tmp_path / "mute", [silent])
     with pytest.raises(CannotExport, match="has a reply of the tutor, which openai needs"):
         export(Dataset(mute), "openai", tmp_path / "x.jsonl", choice=ExportOptions())
-    other = small()
+    other = small(2)
     other.run.recipe = "mathdial"
-    mixed = dataset(tmp_path / "mixed", [small(), other])
-    with pytest.raises(CannotExport, match="conversation c1 has the recipe 'mathdial'"):
+    mixed = dataset(tmp_path / "mixed", [small()], [other])
+    with pytest.raises(CannotExport, match="conversation c2 has the recipe 'mathdial'"):
         export(Dataset(mixed), "soliloquies", tmp_path / "x.json", choice=ExportOptions())
     empty = dataset(tmp_path / "empty")
     with pytest.raises(CannotExport, match="holds no accepted conversation"):

@@ -10,6 +10,7 @@ from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
+from tests.unit.dataset.labelled import RECIPES, labelled
 from tests.unit.dataset.small import dataset, small
 
 
@@ -119,8 +120,10 @@ def test_what_is_left_out_of_the_folder_is_not_there(
     assert batch[0]["turns"][0]["tutor"]["text"] == "Not yet. What is divided by what?"
 
 
-def test_the_whole_folder_is_the_conversations_as_they_were(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_whole_folder_is_the_conversations_as_they_were(tmp_path: Path, recipe: str) -> None:
     from soliloquy.dataset.exports.formats import hf
 
+    folder = dataset(tmp_path / "dataset", [labelled(small(1), recipe), labelled(small(2), recipe)])
     export(Dataset(folder), "hf", tmp_path / "out", choice=ExportOptions())
     assert list(hf.read(tmp_path / "out")) == list(Dataset(folder).messages())

@@ -76,11 +76,11 @@ def test_chats_of_others_keep_their_own_prompt() -> None:
     ("written", "meant"),
     [
         ({"Evaluation of Student Response": "g) N/A"}, {"evaluation": "g"}),
-        ({"Action Based on the Evaluation": "3) Confirm"}, {"action": 3}),
-        ({"Step Number": "Step 2"}, {"step": 2}),
-        ({"Step Number": "4b"}, {"step": 4}),
-        ({"Step State": "q)"}, {"state": "q"}),
-        ({"Step State": None}, {"state": ""}),
+        ({"Action Based on the Evaluation": "3) Confirm"}, {"labels": {"tutor.action": 3}}),
+        ({"Step Number": "Step 2"}, {"labels": {"tutor.step": 2}}),
+        ({"Step Number": "4b"}, {"labels": {"tutor.step": 4}}),
+        ({"Step State": "q)"}, {"labels": {"tutor.state": "in progress"}}),
+        ({"Step State": None}, {"labels": {}}),
     ],
 )
 def test_codes_are_read_as_real_data_writes_them(written: dict[str, Any], meant: dict[str, Any]) -> None:

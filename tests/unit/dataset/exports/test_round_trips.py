@@ -13,8 +13,9 @@ from soliloquy.dataset.exports.exporting import rows_of
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions
 from soliloquy.dataset.exports.importing import dialogue_of
 from soliloquy.dataset.exports.output import execution, written
+from soliloquy.recipes.soliloquy.labels_pb2 import StepState, TutorLabels
 from soliloquy.runtime.values import shown
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Evaluation, Intent, StepState
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Evaluation, Intent
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Execution, Items, NamedValue, Status, Value
 from tests.unit.dataset.small import told
 
@@ -79,8 +80,9 @@ def conversations(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Conversation
         if draw(st.booleans()):
             turn.tutor.text, turn.tutor.thoughts = draw(TEXTS), draw(TEXTS)
             turn.tutor.evaluation = draw(st.sampled_from(Evaluation.values()))
-            turn.tutor.action, turn.tutor.step = draw(st.integers(0, 12)), draw(st.integers(0, 9))
-            turn.tutor.state = draw(st.sampled_from(StepState.values()))
+            action, step, state = st.integers(0, 12), st.integers(0, 9), st.sampled_from(StepState.values())
+            labels = TutorLabels(action=draw(action), step=draw(step), state=draw(state))
+            turn.tutor.labels = labels.SerializeToString()
     return grown
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from soliloquy.recipes.mathdial.errors import LocatedError, locate_error
-from soliloquy.v1.conversation_pb2 import Confusion, Problem, Quantity, Step
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion
+from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
 # A baker fills 6 trays with 8 rolls and sells 30 of them.
 TRAYS, ROLLS, SOLD = (Quantity(symbol=symbol, value=value) for symbol, value in (("t", 6), ("r", 8), ("s", 30)))

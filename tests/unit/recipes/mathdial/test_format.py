@@ -12,8 +12,11 @@ from click.testing import CliRunner
 from soliloquy.cli.main import commands
 from soliloquy.client import Dataset
 from soliloquy.dataset.exports.format import ExportOptions
+from soliloquy.recipes.mathdial.confusion import confusion_of, labelled
 from soliloquy.recipes.mathdial.formats import mathdial
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Move, Resolution
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion, ConversationLabels
+from soliloquy.recipes.mathdial.moves import move_name
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
 from tests.unit.dataset.small import small, told
 
 PLAIN: dict[str, Any] = {
@@ -105,20 +108,21 @@ def test_a_published_file_comes_back_to_the_byte(
 
 def test_what_a_row_says_is_in_the_contracts_own_fields(tmp_path: Path) -> None:
     [one] = imported(tmp_path, PLAIN)
-    assert (one.run.recipe, one.problem.answer.value, one.student_name) == ("mathdial", 12, "Ana")
+    labels = ConversationLabels.FromString(one.labels)
+    assert (one.run.recipe, one.problem.answer.value, labels.student_name) == ("mathdial", 12, "Ana")
     assert (one.ending, one.resolution) == (Ending.ENDING_SOLVED, Resolution.RESOLUTION_REVEALED)
-    assert (one.typical_confusion, one.typical_interactions) == (4, 5)
-    confusion = one.problem.enrichment.confusion
+    assert (labels.typical_confusion, labels.typical_interactions) == (4, 5)
+    confusion = confusion_of(one.problem.enrichment)
     assert (confusion.solution, confusion.description) == (
         PLAIN["student_incorrect_solution"],
         PLAIN["teacher_described_confusion"],
     )
     assert one.persona == PLAIN["student_profile"]
-    assert [(turn.student.text, Move.Name(turn.tutor.move), turn.tutor.text) for turn in one.turns] == [
-        ("", "MOVE_GENERIC", "Hi Ana!"),
-        ("", "MOVE_PROBING", "Why did you add?"),
-        ("I thought: bags.", "MOVE_UNSPECIFIED", ""),
-        ("", "MOVE_TELLING", "It is 12."),
+    assert [(turn.student.text, move_name(turn.tutor), turn.tutor.text) for turn in one.turns] == [
+        ("", "generic", "Hi Ana!"),
+        ("", "probing", "Why did you add?"),
+        ("I thought: bags.", "", ""),
+        ("", "telling", "It is 12."),
     ]
     assert [turn.HasField("student") for turn in one.turns] == [False, False, True, True]
     assert set(json.loads(one.extra)["mathdial"]) == {
@@ -140,15 +144,17 @@ def test_an_end_of_message_is_none_of_its_words_and_an_unknown_move_is(tmp_path:
 
 
 def test_a_conversation_of_ours_says_who_the_student_is_in_a_sentence_and_is_known_by_it() -> None:
-    grown = small(student_name="Mia", resolution=Resolution.RESOLUTION_REVEALED)
-    grown.persona, grown.problem.enrichment.confusion.description = "ideas", "Divides by the distance."
+    labels = ConversationLabels(student_name="Mia").SerializeToString()
+    grown = small(labels=labels, resolution=Resolution.RESOLUTION_REVEALED)
+    grown.run.recipe, grown.persona = "mathdial", "ideas"
+    grown.problem.enrichment.labels = labelled(Confusion(description="Divides by the distance."))
     row = mathdial.row(told(grown), ExportOptions(hidden=False))
     assert row["student_profile"].startswith("Mia is a sixth-grade student. Mia knows rules")
     assert row["self-correctness"] == "Yes, but I had to reveal the answer"
     assert row["teacher_described_confusion"] == "Divides by the distance."
     assert (row["self-typical-confusion"], row["self-typical-interactions"]) == (None, None)
     back = mathdial.dialogue(row)
-    assert (back.persona, back.student_name, back.resolution) == ("ideas", "Mia", "revealed")
+    assert (back.persona, back.labels["conversation.student_name"], back.resolution) == ("ideas", "Mia", "revealed")
 
 
 def test_what_was_imported_is_shown_checked_and_counted(tmp_path: Path) -> None:

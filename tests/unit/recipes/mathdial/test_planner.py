@@ -2,9 +2,11 @@
 
 import json
 
+from soliloquy.recipes.mathdial.confusion import confusion_of
+from soliloquy.recipes.mathdial.labels_pb2 import ErrorCategory
 from soliloquy.recipes.mathdial.planner import enrich
 from soliloquy.runtime.ask import Ask
-from soliloquy.v1.conversation_pb2 import Enrichment, ErrorCategory, Problem, Quantity, Step
+from soliloquy.v1.conversation_pb2 import Enrichment, Problem, Quantity, Step
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 LONG = "The bags hold the same number, so I put the numbers of the problem together as it tells me to. " * 3
@@ -36,19 +38,19 @@ async def enriched(described: str, *, answer: float = 28) -> Enrichment:
 
 async def test_where_the_numbers_say_what_is_wrong_the_model_is_not_believed() -> None:
     made = await enriched(json.dumps(DESCRIBED))
-    confusion = made.confusion
+    confusion = confusion_of(made)
     assert (confusion.answer, confusion.samples, confusion.agreeing) == (84, 50, 48)
     assert (confusion.category, confusion.first_wrong_step) == (ErrorCategory.ERROR_CATEGORY_WENT_ON, 3)
     assert confusion.description == "Multiplies once more."
 
 
 async def test_where_they_do_not_the_model_says_it() -> None:
-    confusion = (await enriched(json.dumps(DESCRIBED), answer=29)).confusion
+    confusion = confusion_of(await enriched(json.dumps(DESCRIBED), answer=29))
     assert (confusion.category, confusion.first_wrong_step) == (ErrorCategory.ERROR_CATEGORY_FACT, 1)
 
 
 async def test_a_confusion_that_nobody_can_describe_is_none_and_what_was_sampled_is_kept() -> None:
     made = await enriched("I cannot say.")
     assert made.plain_because.startswith("not described: mathdial/describing: unusable after")
-    assert (made.confusion.solution, made.confusion.samples) == ("", 50)
+    assert (confusion_of(made).solution, confusion_of(made).samples) == ("", 50)
     assert len(made.calls) == 51

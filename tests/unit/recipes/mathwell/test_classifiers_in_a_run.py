@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from soliloquy.recipes.judges import Judges
+from soliloquy.recipes.mathwell.commissions import authorship_of
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers, save
 from soliloquy.recipes.mathwell.criteria.features import SIZE
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
@@ -29,7 +30,7 @@ def test_what_rules_classifiers_and_the_model_let_pass_is_kept(tmp_path: Path) -
     judges = loaded(tmp_path, likely=0.9)
     [digest] = judges.by_digest
     agreed = asyncio.run(made(commissioned(), model := Says(), classifiers=digest, judges=judges))
-    assert {one.judge for one in agreed.problem.authorship.opinions} == {"rules", "classifier", "model"}
+    assert {one.judge for one in authorship_of(agreed.problem).opinions} == {"rules", "classifier", "model"}
     assert RECIPE.faults(agreed) == []
     assert len(model.asked) == 2
 

@@ -6,7 +6,8 @@ import pytest
 
 from soliloquy.problems.commission_source import EXAMPLES, CommissionSource
 from soliloquy.problems.sources import problem_source
-from soliloquy.recipes.mathwell.commissions import describe, topic_refusal
+from soliloquy.recipes.mathwell.commissions import authorship_of, describe, topic_refusal
+from soliloquy.recipes.mathwell.commissions import commissioned as in_labels
 from soliloquy.recipes.mathwell.prompting import writing
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Commission, Ending, Example, Problem
@@ -55,7 +56,7 @@ def test_a_problem_without_a_commission_is_not_written() -> None:
 def test_each_commission_shows_eight_problems_of_the_bank_and_is_the_same_every_time() -> None:
     for ordinal in range(5):
         problem = commissions().problem(7, ordinal)
-        examples = problem.authorship.commission.examples
+        examples = authorship_of(problem).commission.examples
         assert len({example.question for example in examples}) == EXAMPLES
         assert all(example.solution.startswith("def solution():") for example in examples)
         assert problem == commissions().problem(7, ordinal)
@@ -64,7 +65,7 @@ def test_each_commission_shows_eight_problems_of_the_bank_and_is_the_same_every_
 
 def test_what_is_asked_for_is_part_of_a_runs_identity() -> None:
     asked = [commissions(), commissions(grade=3), commissions(operations=("addition",))]
-    asked.append(CommissionSource(examples=BANK, topics=("penguins",)))
+    asked.append(CommissionSource(examples=BANK, topics=("penguins",), commissioned=in_labels))
     assert len({one.digest for one in asked}) == len(asked)
 
 
@@ -73,9 +74,8 @@ def test_examples_of_a_file_are_its_own_programs(tmp_path_factory: pytest.TempPa
     program = "def solution():\\n    a = 2\\n    return a * 3"
     lines = [f'{{"question": "What is {n} threes?", "solution": "{program}"}}' for n in range(3)]
     path.write_text("\n".join(lines), "utf-8")
-    shown = (
-        CommissionSource(examples=problem_source(str(path)), topics=("",)).problem(1, 0).authorship.commission.examples
-    )
+    source = CommissionSource(examples=problem_source(str(path)), topics=("",), commissioned=in_labels)
+    shown = authorship_of(source.problem(1, 0)).commission.examples
     assert len(shown) == 3
     assert {example.solution for example in shown} == {"def solution():\n    a = 2\n    return a * 3"}
 

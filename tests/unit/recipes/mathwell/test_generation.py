@@ -10,6 +10,7 @@ from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.program_solution import steps_from_program
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
+from soliloquy.recipes.mathwell.commissions import authorship_of
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Example
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
@@ -61,7 +62,7 @@ def test_a_conversation_is_one_turn_in_which_nobody_speaks() -> None:
 
 def test_a_model_has_to_agree_with_the_rules_and_is_asked_only_what_they_let_pass() -> None:
     agreed = asyncio.run(made(commissioned(), Says()))
-    assert {one.judge for one in agreed.problem.authorship.opinions} == {"rules", "model"}
+    assert {one.judge for one in authorship_of(agreed.problem).opinions} == {"rules", "model"}
     unfit = asyncio.run(made(commissioned(), model := Says(question=f"He kills them all with a gun. {QUESTION}")))
     assert [request.prompt for request in model.asked] == ["mathwell/writing"]
     assert any(fault.startswith("appropriate: ") for fault in RECIPE.faults(unfit))
@@ -99,7 +100,7 @@ def test_a_record_says_all_of_a_problem() -> None:
     for one in written()[:20]:
         again = RECIPE.restore(RECIPE.record(one))
         assert RECIPE.record(again)["opinions"] == RECIPE.record(one)["opinions"]
-        assert again.problem.authorship == one.problem.authorship
+        assert again.problem.labels == one.problem.labels
         assert RECIPE.faults(again) == RECIPE.faults(one)
 
 

@@ -10,11 +10,12 @@ from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathwell.answers import WrittenProblem
+from soliloquy.recipes.mathwell.commissions import commissioned as in_labels
 from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model import Model
-from soliloquy.v1.conversation_pb2 import Authorship, Commission, Conversation, Example, Problem
+from soliloquy.v1.conversation_pb2 import Commission, Conversation, Example, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
@@ -52,7 +53,7 @@ class Says:
 
 def commissioned(topic: str = "penguins", *, examples: Sequence[Example] = (), **wanted: object) -> Problem:
     commission = Commission(topic=topic, examples=examples, **wanted)  # type: ignore[arg-type]
-    return Problem(id="p1", topic=topic, authorship=Authorship(commission=commission))
+    return Problem(id="p1", topic=topic, labels=in_labels(commission))
 
 
 async def made(
@@ -71,4 +72,4 @@ async def made(
 
 @cache
 def commissions(**wanted: object) -> CommissionSource:
-    return CommissionSource(examples=BANK, topics=RECIPE.topics, **wanted)  # type: ignore[arg-type]
+    return CommissionSource(examples=BANK, topics=RECIPE.topics, commissioned=in_labels, **wanted)  # type: ignore[arg-type]

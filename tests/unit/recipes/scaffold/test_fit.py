@@ -5,7 +5,8 @@ import pytest
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.scaffold.expected_answers import expected_number
 from soliloquy.recipes.scaffold.fit import find_misfit, send_back
-from soliloquy.recipes.scaffold.memory import next_turn
+from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, LearnerState, Plan, StudentLabels, SubQuestion
+from soliloquy.recipes.scaffold.memory import next_turn, plan_of, store_solved
 from soliloquy.recipes.scaffold.reply_rules import reply_faults
 from soliloquy.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, STATES
 from soliloquy.runtime.answers import Unreadable
@@ -15,11 +16,8 @@ from soliloquy.v1.conversation_pb2 import (
     Conversation,
     Ending,
     Judge,
-    LearnerState,
-    Plan,
     Problem,
     RejectedTry,
-    SubQuestion,
 )
 from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
@@ -32,13 +30,13 @@ def conversation(text: str, state: LearnerState, *, at: int = NUMBER, found: boo
     """A plan with an answer of each kind, at one of its sub-questions; `found` is what a program says."""
     questions = [SubQuestion(question=f"What about part {number}?", answer=one) for number, one in ANSWERS.items()]
     problem = Problem(question="4 classes of 24 pupils each come by bus. How far do they go?")
-    problem.enrichment.plan.CopyFrom(Plan(questions=questions))
+    problem.enrichment.labels = EnrichmentLabels(plan=Plan(questions=questions)).SerializeToString()
     made = Conversation(problem=problem)
     first = next_turn(made)
-    first.solved[:] = [number < at for number in ANSWERS]
+    store_solved(first, [number < at for number in ANSWERS])
     made.turns.append(first)
     turn = next_turn(made)
-    turn.student.text, turn.student.learner_state = text, state
+    turn.student.text, turn.student.labels = text, StudentLabels(learner_state=state).SerializeToString()
     if found is not None:
         execution = Execution(status=STATUS_OK, values=[NamedValue(name="is_correct", value=Value(boolean=found))])
         turn.calculation.CopyFrom(Calculation(attempts=[CodeAttempt(execution=execution)]))
@@ -177,7 +175,9 @@ def test_a_reply_asks_one_question_about_the_problem_and_tells_no_answer_early(
 def test_a_quantity_that_is_given_in_another_unit_is_still_an_answer() -> None:
     made = conversation("Hm.", INCORRECT)
     made.problem.question = "How many lengths of a pool of 25 m make 1 km?"
-    made.problem.enrichment.plan.questions[NUMBER - 1].answer = "1000 m"
+    plan = plan_of(made.problem)
+    plan.questions[NUMBER - 1].answer = "1000 m"
+    made.problem.enrichment.labels = EnrichmentLabels(plan=plan).SerializeToString()
     reply = "A kilometre of lengths is 1000 metres. What about part 2?"
     assert [rule for rule, _ in reply_faults(reply, "Fine.", INCORRECT, made, made.turns[-1])] == ["revealed"]
 

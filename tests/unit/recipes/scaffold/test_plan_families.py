@@ -8,9 +8,10 @@ import pytest
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.recipes.scaffold import planner
+from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, Plan
 from soliloquy.recipes.scaffold.plan_rules import faults
 from soliloquy.runtime.ask import Ask
-from soliloquy.v1.conversation_pb2 import Enrichment, Problem
+from soliloquy.v1.conversation_pb2 import Problem
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -19,9 +20,9 @@ def numbers(text: str) -> list[float]:
     return [float(found) for found in _NUMBER.findall(text)]
 
 
-def is_sound(problem: Problem, enrichment: Enrichment) -> bool:
+def is_sound(problem: Problem, plan: Plan) -> bool:
     """By the problem's own numbers, which the scripted planner writes as they are."""
-    questions = enrichment.plan.questions
+    questions = plan.questions
     results = {step.number: step.result.value for step in problem.steps if step.HasField("result")}
     known = set(numbers(problem.question))
     for one in questions:
@@ -46,12 +47,13 @@ async def test_every_plan_that_is_kept_passes_every_filter(name: str) -> None:
     for family in bank.names:
         problem = bank.family(family).problem(7)
         enrichment = await planner.enrich(problem, Ask(model=engine, role="planner", origin=(problem.id,)))
-        discarded.update({one.because: one.samples for one in enrichment.plan.discarded})
-        if not enrichment.plan.questions:
+        plan = EnrichmentLabels.FromString(enrichment.labels).plan
+        discarded.update({one.because: one.samples for one in plan.discarded})
+        if not plan.questions:
             without.append(enrichment.plain_because)
             continue
-        assert 2 <= len(enrichment.plan.questions) <= 7, family
-        assert is_sound(problem, enrichment), family
-        assert list(faults(enrichment.plan, problem)) == [], family
+        assert 2 <= len(plan.questions) <= 7, family
+        assert is_sound(problem, plan), family
+        assert list(faults(plan, problem)) == [], family
     assert set(without) <= {"no answer: the problem has no number for one"}
     assert discarded.keys() >= {"verifier", "last"}

@@ -3,9 +3,10 @@
 import pytest
 
 from soliloquy.recipes.scaffold.expected_answers import gives_law, gives_quantity, miscalculations
+from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.plan_rules import faults, undecided
 from soliloquy.recipes.scaffold.planner import why_unplannable
-from soliloquy.v1.conversation_pb2 import Plan, Problem, Quantity, Step, SubQuestion
+from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 from tests.unit.recipes.conversations import problem as car
 
 FORCE = SubQuestion(question="What net force acts on the car?", answer="3600 N", steps=[1])

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from soliloquy.recipes.scaffold.answers import UnaidedPlan
+from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, Plan
 from soliloquy.recipes.scaffold.lessons import lessons
+from soliloquy.recipes.scaffold.memory import plan_of
 from soliloquy.recipes.scaffold.plan_prompting import plan_prompts
 from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.recipes.scaffold.planner import enrich
@@ -44,15 +46,19 @@ async def enriched(model: Answering) -> Enrichment:
     return await enrich(problem(), Ask(model=model, role="planner", origin=("test",)))
 
 
+def planned_in(enrichment: Enrichment) -> Plan:
+    return EnrichmentLabels.FromString(enrichment.labels).plan
+
+
 def discarded(enrichment: Enrichment) -> dict[str, int]:
-    return {one.because: one.samples for one in enrichment.plan.discarded}
+    return {one.because: one.samples for one in planned_in(enrichment).discarded}
 
 
 async def test_a_plan_that_keeps_the_rules_and_is_accepted_is_the_plan() -> None:
     enrichment = await enriched(Answering(plan(), ACCEPTED))
-    assert [one.answer for one in enrichment.plan.questions] == ["3600 N", "180 kJ"]
-    assert [list(one.steps) for one in enrichment.plan.questions] == [[1], [2]]
-    assert enrichment.plan.analysis == "The force first, then the work."
+    assert [one.answer for one in planned_in(enrichment).questions] == ["3600 N", "180 kJ"]
+    assert [list(one.steps) for one in planned_in(enrichment).questions] == [[1], [2]]
+    assert planned_in(enrichment).analysis == "The force first, then the work."
     assert (discarded(enrichment), enrichment.plain_because) == ({}, "")
     assert [call.outcome for call in enrichment.calls] == [ParseOutcome.PARSE_OUTCOME_STRICT] * 2
 
@@ -62,7 +68,7 @@ async def test_a_refused_plan_is_asked_for_again_with_the_reason_and_counted() -
     skipping = plan(WORK, WORK)
     model = Answering(wrong, skipping, plan(), ACCEPTED)
     enrichment = await enriched(model)
-    assert len(enrichment.plan.questions) == 2
+    assert len(planned_in(enrichment).questions) == 2
     assert discarded(enrichment) == {"last": 1, "uncovered": 1}
     assert "the last answer is '18 kJ', and the problem's is 180000 J" in model.requests[1].messages[-1].text
     assert "no sub-question covers step 1" in model.requests[2].messages[-1].text
@@ -72,7 +78,7 @@ async def test_text_that_is_no_plan_is_asked_for_again_and_counted() -> None:
     enrichment = await enriched(
         Answering("1. First the force. 2. Then the work.", '{"Analysis": ""}', plan(), ACCEPTED)
     )
-    assert len(enrichment.plan.questions) == 2
+    assert len(planned_in(enrichment).questions) == 2
     assert discarded(enrichment) == {"unreadable": 2}
 
 
@@ -94,8 +100,8 @@ async def test_no_plan_is_sought_for_ever() -> None:
     assert discarded(refused) == {"verifier": limit}
     assert refused.plain_because == f"verifier: none of {limit} plans was accepted: Sub-question 2 is vague."
     for enrichment in (unreadable, refused):
-        assert enrichment.HasField("plan")
-        assert not enrichment.plan.questions
+        assert EnrichmentLabels.FromString(enrichment.labels).HasField("plan")
+        assert not planned_in(enrichment).questions
 
 
 async def test_a_problem_that_cannot_be_planned_is_not_asked_about() -> None:
@@ -136,7 +142,7 @@ async def test_a_model_learns_to_plan_from_the_problem_alone() -> None:
     own, strict = UnaidedPlan.read(lesson.answer)
     assert strict
     assert [(one.question, one.answer) for one in own.plan.questions] == [
-        (one.question, one.answer) for one in planned.enrichment.plan.questions
+        (one.question, one.answer) for one in plan_of(planned).questions
     ]
 
 

@@ -2,8 +2,10 @@
 
 import pytest
 
+from soliloquy.recipes.mathdial.confusion import labelled
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, mentions, reaches, tells
-from soliloquy.v1.conversation_pb2 import Confusion, Enrichment, Problem, Quantity, Step
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion
+from soliloquy.v1.conversation_pb2 import Enrichment, Problem, Quantity, Step
 
 
 def wanted(value: float, unit: str = "", *, shared: bool = False, name: str = "") -> ExpectedAnswer:
@@ -115,7 +117,7 @@ def test_the_answer_of_an_imported_problem_stands_at_the_end_of_its_solution() -
 def test_what_is_nearer_to_the_answer_of_the_confusion_is_not_right() -> None:
     confusion = Confusion(solution="..", answer=104.8, samples=50)
     near = Problem(
-        answer=Quantity(value=105), tolerance=0.01, enrichment=Enrichment(confusion=confusion), solution="105"
+        answer=Quantity(value=105), tolerance=0.01, enrichment=Enrichment(labels=labelled(confusion)), solution="105"
     )
     held = ExpectedAnswer.from_problem(near)
     assert held is not None

@@ -10,6 +10,7 @@ from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.evaluate.cases import CaseKind, Rehearsal
 from soliloquy.recipes.soliloquy.evaluate.figures import figures
 from soliloquy.recipes.soliloquy.evaluate.protocol import draw_cases
+from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.truth.quantities import quantities_in
 from tests.unit.recipes.soliloquy.evaluate.cases import (
@@ -49,7 +50,7 @@ def test_each_question_is_put_with_a_right_and_with_a_wrong_number_after_the_sam
         assert right.id != wrong.id
     assert len({right.conversation.problem.id for right in rights}) == 30
     assert len({right.conversation.problem.topic for right in rights}) == 8
-    strategies = {wrong.conversation.turns[-1].student.strategy for wrong in wrongs}
+    strategies = {StudentLabels.FromString(wrong.conversation.turns[-1].student.labels).strategy for wrong in wrongs}
     assert strategies == set(STRATEGIES)
 
 

@@ -1,0 +1,97 @@
+"""Describes the rows of a dataset: the contract, with the labels of one recipe as typed columns."""
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import Message
+from ptars import HandlerPool, PtarsConfig
+
+from soliloquy.recipes.labels import Labels
+from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
+
+# The messages with `labels`, and the places of their labels in a recipe.
+PLACES = {
+    "Conversation": "conversation",
+    "Problem": "problem",
+    "Enrichment": "enrichment",
+    "Turn": "turn",
+    "StudentReply": "student",
+    "TutorReply": "tutor",
+}
+# Holds the types of the labels: descriptors of two files cannot refer to each other.
+_HOLDER = "RecipeLabels"
+
+
+def row_handler(conversations: FileDescriptorProto, message: str) -> Any:
+    """Returns what converts messages of this name between protobuf and Arrow."""
+    pool = DescriptorPool()
+    files = [_described(runs_pb2), _described(sandbox_pb2), conversations, _described(dataset_pb2)]
+    handlers = HandlerPool(
+        [pool.AddSerializedFile(file.SerializeToString()) for file in files], PtarsConfig(enum_repr="string")
+    )
+    return handlers.get_for_message(pool.FindMessageTypeByName(f"{conversations.package}.{message}"))
+
+
+def labelled(labels: Labels) -> FileDescriptorProto:
+    """Describes conversations whose labels are messages of their own types; without a type they have no column."""
+    file = _described(conversation_pb2)
+    holder = DescriptorProto(name=_HOLDER)
+    for source in dict.fromkeys(kind.DESCRIPTOR.file for _, kind in _kinds(labels)):
+        source.CopyToProto(copied := FileDescriptorProto())
+        for message in copied.message_type:
+            for field in message.field:
+                within = f".{copied.package}."
+                if field.type_name.startswith(within):
+                    field.type_name = f".{file.package}.{_HOLDER}.{field.type_name.removeprefix(within)}"
+        holder.nested_type.extend(copied.message_type)
+        holder.enum_type.extend(copied.enum_type)
+    for message, field in _label_fields(file):
+        if kind := getattr(labels, PLACES[message.name]):
+            field.type = FieldDescriptorProto.TYPE_MESSAGE
+            field.type_name = f".{file.package}.{_HOLDER}.{kind.DESCRIPTOR.name}"
+        else:
+            message.field.remove(field)
+    file.message_type.append(holder)
+    return file
+
+
+def inlined(labels: Labels) -> FileDescriptorProto:
+    """Describes conversations until 0.2, which had the labels as fields of their own."""
+    file = labelled(labels)
+    [holder] = (message for message in file.message_type if message.name == _HOLDER)
+    for message, field in _label_fields(file):
+        [kind] = (kind for kind in holder.nested_type if field.type_name.endswith(f".{kind.name}"))
+        message.field.remove(field)
+        message.ClearField("reserved_range")
+        message.field.extend(kind.field)
+    return file
+
+
+def _kinds(labels: Labels) -> Iterator[tuple[str, type[Message]]]:
+    for place in PLACES.values():
+        if kind := getattr(labels, place):
+            yield place, kind
+
+
+def _label_fields(file: FileDescriptorProto) -> list[tuple[DescriptorProto, FieldDescriptorProto]]:
+    return [
+        (message, field)
+        for message in file.message_type
+        if message.name in PLACES
+        for field in message.field
+        if field.name == "labels"
+    ]
+
+
+def _described(module: ModuleType) -> FileDescriptorProto:
+    """Describes a file with nested values as bytes, the same on the wire: Arrow rows cannot recurse."""
+    module.DESCRIPTOR.CopyToProto(file := FileDescriptorProto())
+    for message in file.message_type:
+        for field in message.field:
+            if message.name in ("Items", "Entry") and field.type_name == ".soliloquy.v1.Value":
+                field.type = FieldDescriptorProto.TYPE_BYTES
+                field.ClearField("type_name")
+    return file

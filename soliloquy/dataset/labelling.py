@@ -1,0 +1,87 @@
+"""Reads the labels of rows by their descriptors, so that no list of a recipe's fields stands anywhere else."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from google.protobuf.descriptor import FieldDescriptor
+
+from soliloquy.dataset.columns import below, named, word
+from soliloquy.dataset.rows import recipe_of
+from soliloquy.recipes.labels import Column, row_path, value_prefix
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import DEFAULT, Recipe, find
+
+_WHOLE = {FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64}
+
+
+@cache
+def installed(recipe: str) -> Recipe | None:
+    """Returns the recipe of a dataset's rows; None if it is not installed."""
+    return find(recipe or DEFAULT) if (recipe or DEFAULT) in known_recipes() else None
+
+
+def columns_of(recipe: str) -> Mapping[str, Column]:
+    """Returns the descriptions of a recipe's labels, by their names."""
+    found = installed(recipe)
+    return found.columns if found else {}
+
+
+def title_of(recipe: str, name: str) -> str:
+    column = columns_of(recipe).get(name)
+    return column.title if column else name.rpartition(".")[2].replace("_", " ")
+
+
+def label_values(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Array]]:
+    """Yields the values of each enum, whole number and flag of the labels as words; unset values are null."""
+    recipe = installed(recipe_of(batch))
+    for name, field in recipe.labels.fields() if recipe else ():
+        if (column := label_column(batch, name)) is not None and (words := _in_words(column, field)) is not None:
+            yield name, words
+
+
+def label_texts(batch: pa.RecordBatch, name: str, template: str) -> Iterator[str]:
+    """Yields for each conversation a text, or a line for each message of a list; empty if there is none."""
+    recipe = installed(recipe_of(batch))
+    field = dict(recipe.labels.fields())[name] if recipe else None
+    first, *path = row_path(name).split(".")
+    for cell in pc.struct_field(batch[first], path).to_pylist():
+        items = cell if isinstance(cell, list) else [cell] if cell else []
+        yield "\n".join(
+            template.format(item, number=number, **_message_in_words(item, field))
+            for number, item in enumerate(items, start=1)
+        )
+
+
+def _message_in_words(item: Any, field: FieldDescriptor | None) -> dict[str, Any]:
+    if field is None or field.message_type is None:
+        return {}
+    assert isinstance(item, dict)
+    words = {one.name: word(item[one.name], value_prefix(one)) for one in field.message_type.fields if one.enum_type}
+    return item | words
+
+
+def label_column(batch: pa.RecordBatch, name: str) -> pa.Array | None:
+    """Returns the values of a field for each conversation, turn or item of a list; None if it was not read."""
+    first, *path = row_path(name).split(".")
+    array = batch[first]
+    if pa.types.is_list(array.type):
+        array = pc.list_flatten(array)
+    for part in path:
+        if array.type.get_field_index(part) < 0:
+            return None
+        array = below(array, part)
+    return array
+
+
+def _in_words(column: pa.Array, field: FieldDescriptor) -> pa.Array | None:
+    """Returns None for texts, fractions and messages, which have no values to count."""
+    if field.enum_type is not None:
+        return named(column, value_prefix(field))
+    if field.cpp_type in _WHOLE:
+        return pc.if_else(pc.not_equal(column, 0), column.cast(pa.string()), None)
+    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+        return pc.if_else(column, "yes", "no")
+    return None

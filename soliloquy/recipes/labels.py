@@ -1,0 +1,103 @@
+"""What a recipe adds to the contract: its labels, and how people read them."""
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+# The `labels` of the contract as columns of a dataset's rows, by their place.
+PATHS = {
+    "conversation": "labels",
+    "problem": "problem.labels",
+    "enrichment": "problem.enrichment.labels",
+    "turn": "turns.labels",
+    "student": "turns.student.labels",
+    "tutor": "turns.tutor.labels",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """The messages that a recipe puts into the `labels` of the contract, by the place that they belong to."""
+
+    conversation: type[Message] | None = None
+    problem: type[Message] | None = None
+    enrichment: type[Message] | None = None
+    turn: type[Message] | None = None
+    student: type[Message] | None = None
+    tutor: type[Message] | None = None
+
+    def values(self) -> Iterator[tuple[str, FieldDescriptor]]:
+        """Yields the fields that hold one value each: no messages, and nothing in a list."""
+        lists = [name for name, one in self.fields() if one.is_repeated]
+        for name, one in self.fields():
+            if one.message_type is None and not any(f"{name}.".startswith(f"{of}.") for of in lists):
+                yield name, one
+
+    def message(self, place: str, values: Mapping[str, Any]) -> bytes:
+        """Returns the labels of a place with these values, by name: an enum's in words."""
+        kind = getattr(self, place)
+        if kind is None:
+            return b""
+        made = kind()
+        for name, one in self.values():
+            first, *above, last = name.split(".")
+            if first == place and (value := values.get(name)):
+                within = functools.reduce(getattr, above, made)
+                setattr(within, last, f"{value_prefix(one)}{_constant(value)}" if one.enum_type else value)
+        return bytes(made.SerializeToString())
+
+    def fields(self) -> Iterator[tuple[str, FieldDescriptor]]:
+        """Yields every field by its name: `tutor.action`, `enrichment.confusion.category`."""
+        for place in PATHS:
+            if kind := getattr(self, place):
+                yield from _fields(place, kind.DESCRIPTOR)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """How a field of the labels is shown. Fields without a description are shown under their own names."""
+
+    title: str
+    # Its name in exported JSON; the title if empty. Also for the reply's own thoughts, evaluation and text.
+    key: str = ""
+    # The code that exported JSON has for a value.
+    codes: Mapping[str, str] = field(default_factory=dict)
+    # Over its figures on the card and the report; the title if empty.
+    heading: str = ""
+    # The meaning of each value.
+    words: Mapping[str, str] = field(default_factory=dict)
+    # Whether it says how the tutor responds: a table sets it against the evaluation of the message.
+    response: bool = False
+    # A phrase such as "meant wrong: {}" for what was drawn for the student's message.
+    drawn: str = ""
+    # For texts that belong to the whole conversation: the fields of a message as a line, such as "{question} {answer}".
+    text: str = ""
+    # Whether it is the student's name.
+    names_student: bool = False
+
+
+def value_prefix(field: FieldDescriptor) -> str:
+    """Returns what the names of an enum's values begin with."""
+    assert field.enum_type is not None
+    return str(field.enum_type.values[0].name).removesuffix("UNSPECIFIED")
+
+
+def row_path(name: str) -> str:
+    """Returns the column of a field: `turns.tutor.labels.action` for `tutor.action`."""
+    place, _, rest = name.partition(".")
+    return f"{PATHS[place]}.{rest}"
+
+
+def _constant(word: str) -> str:
+    return word.upper().replace(" ", "_")
+
+
+def _fields(above: str, kind: Descriptor) -> Iterator[tuple[str, FieldDescriptor]]:
+    for one in kind.fields:
+        yield f"{above}.{one.name}", one
+        if one.message_type is not None:
+            yield from _fields(f"{above}.{one.name}", one.message_type)

@@ -1,0 +1,63 @@
+"""Imitates what is wrong with written problems, at the rates of noise.toml."""
+
+import re
+import tomllib
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from soliloquy.recipes.scripted.faults import Fields, Rates, fenced, unfenced
+
+_FUNCTION = "Python Function"
+_RETURN = re.compile(r"return (\w+)")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_SIGN = re.compile(r"(?<=\w) ([-+*/]) (?=\w)")
+_OTHER_SIGN = {"+": "-", "-": "+", "*": "/", "/": "*"}
+
+RATES = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
+
+
+def spoil_problem(fields: Fields, rates: Rates, rng: Random) -> Fields:
+    code = unfenced(fields[_FUNCTION])
+    if fault := rates.fault("function", rng):
+        code = _spoil_function(code, fault)
+    fields[_FUNCTION] = fenced(code, rates.fault("fence", rng))
+    if fault := rates.fault("criteria", rng):
+        _fail_criterion(fields, fault, rates.words["inappropriate"], rng)
+    return fields
+
+
+# By the field that only such an answer has.
+NOISE = {_FUNCTION: spoil_problem}
+
+
+def _spoil_function(code: str, fault: str) -> str:
+    """Returns the code changed such that it returns no number."""
+    match fault:
+        case "no_function":
+            return code.replace("def solution():", "if True:").replace("return ", "answer = ")
+        case "printed":
+            return _RETURN.sub(r"print(\1)", code)
+        case "listed":
+            return _RETURN.sub(r"return [\1]", code)
+        case "unknown_name":
+            return _RETURN.sub(r"return \1_in_all", code)
+        case _:
+            return f"{code} +"
+
+
+def _fail_criterion(fields: dict[str, Any], fault: str, sentences: list[str], rng: Random) -> None:
+    """Changes the problem such that it fails one criterion."""
+    question, function = fields["Problem"], fields["Python Function"]
+    match fault:
+        case "unsolvable":
+            # The function uses a number that the text lacks.
+            fields["Problem"] = _NUMBER.sub("some", question, count=1)
+        case "inaccurate":
+            fields["Python Function"] = _SIGN.sub(lambda sign: f" {_OTHER_SIGN[sign[1]]} ", function, count=1)
+        case "inappropriate":
+            fields["Problem"] = f"{rng.choice(sentences)} {question}"
+        case "off_topic":
+            # The first sentence sets the scene.
+            fields["Problem"] = _SENTENCE.split(question, maxsplit=1)[-1]

@@ -1,0 +1,80 @@
+"""A dataset until 0.2, whose labels are fields of the contract, reads as if it were written today."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from soliloquy.dataset.contract import inlined, row_handler
+from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.rows import REASONS, recipe_of, schema
+from soliloquy.dataset.statistics import Statistics
+from soliloquy.dataset.storage import Storage
+from soliloquy.dataset.verify import findings
+from soliloquy.dataset.view import columns
+from soliloquy.recipes.recipe import find
+from soliloquy.v1.conversation_pb2 import Conversation
+from tests.datasets import accepted_rows, written
+from tests.unit.dataset.labelled import RECIPES, labelled, places
+from tests.unit.dataset.small import small
+
+
+def earlier_rows(conversations: list[Conversation]) -> pa.RecordBatch:
+    """Rows of one recipe as 0.2 wrote them."""
+    kind = inlined(find(conversations[0].run.recipe).labels)
+    handler = row_handler(kind, "Conversation")
+    batch: pa.RecordBatch = handler.list_to_record_batch([unlabelled(one) for one in conversations])
+    return batch
+
+
+def unlabelled(conversation: Conversation) -> bytes:
+    """Returns the message with the fields of its labels in the places of the labels."""
+    made = Conversation.FromString(conversation.SerializeToString())
+    for place in places(made):
+        labels = place.labels
+        place.ClearField("labels")
+        place.MergeFromString(labels)
+    return made.SerializeToString()
+
+
+@pytest.fixture(params=RECIPES)
+def conversations(request: pytest.FixtureRequest) -> list[Conversation]:
+    return [labelled(small(number), request.param) for number in range(3)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, conversations: list[Conversation]) -> Path:
+    batch = earlier_rows(conversations)
+    rejected = batch.slice(2).append_column(REASONS, pa.array([["verdict: turn 1"]], REASONS.type))
+    return written(tmp_path, [("accepted/00000.parquet", batch.slice(0, 2)), ("rejected/00000.parquet", rejected)])
+
+
+def test_a_dataset_of_0_2_is_read_as_conversations_with_labels(folder: Path, conversations: list[Conversation]) -> None:
+    dataset = Dataset(folder)
+    assert list(dataset) == conversations[:2]
+    assert list(dataset.conversations(rejected=True)) == conversations[2:]
+    assert dataset.find("c1") == conversations[1]
+    assert dataset.recipe == conversations[0].run.recipe
+
+
+def test_rows_of_0_2_come_with_the_columns_of_today(folder: Path, conversations: list[Conversation]) -> None:
+    accepted, *_ = Dataset(folder).batches()
+    assert recipe_of(accepted) == conversations[0].run.recipe
+    assert accepted.schema.equals(schema(recipe_of(accepted)))
+    assert accepted.to_pylist() == accepted_rows(conversations[:2]).to_pylist()
+    [rejected] = Dataset(folder).batches(rejected=True, where=[("problem.topic", "==", "motion")])
+    assert rejected["reasons"].to_pylist() == [["verdict: turn 1"]]
+    assert rejected.drop_columns(["reasons"]).to_pylist() == accepted_rows(conversations[2:]).to_pylist()
+
+
+def test_labels_of_0_2_are_counted_and_shown(folder: Path, conversations: list[Conversation]) -> None:
+    [batch] = Dataset(folder).batches()
+    earlier, today = Statistics(), Statistics()
+    earlier.add(batch)
+    today.add(accepted_rows(conversations[:2]))
+    assert earlier == today
+    assert columns(batch) == columns(accepted_rows(conversations[:2]))
+
+
+def test_a_dataset_of_0_2_is_verified(folder: Path) -> None:
+    assert list(findings(Storage(folder))) == []
