@@ -32,7 +32,7 @@ def write_dataset(
     shards = writer.close()
     counts = tally.as_json()
     manifest = {
-        "run": run | versions(),
+        "run": run | versions(run.get("recipe", "")),
         "counts": counts,
         # The cost of these conversations; the metrics also count calls that failed or were repeated.
         "cost": cost(counts["tokens"]),

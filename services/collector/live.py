@@ -127,7 +127,7 @@ class LiveDataset:
             "enrich": run.enrich,
             "classifiers_sha256": run.classifiers,
             "prompts_sha256": find(run.recipe).fingerprints(),
-            **versions(),
+            **versions(run.recipe),
         }
 
     def _adopt(self, manifest: dict[str, Any], shards: list[Shard]) -> None:

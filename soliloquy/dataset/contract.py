@@ -1,12 +1,10 @@
 """Describes the rows of a dataset: the contract, with the labels of one recipe as typed columns."""
 
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import Message
 from ptars import HandlerPool, PtarsConfig
 
 from soliloquy.recipes.labels import Labels
@@ -39,7 +37,7 @@ def labelled(labels: Labels) -> FileDescriptorProto:
     """Describes conversations whose labels are messages of their own types; without a type they have no column."""
     file = _described(conversation_pb2)
     holder = DescriptorProto(name=_HOLDER)
-    for source in dict.fromkeys(kind.DESCRIPTOR.file for _, kind in _kinds(labels)):
+    for source in labels.files():
         source.CopyToProto(copied := FileDescriptorProto())
         for message in copied.message_type:
             for field in message.field:
@@ -68,12 +66,6 @@ def inlined(labels: Labels) -> FileDescriptorProto:
         message.ClearField("reserved_range")
         message.field.extend(kind.field)
     return file
-
-
-def _kinds(labels: Labels) -> Iterator[tuple[str, type[Message]]]:
-    for place in PLACES.values():
-        if kind := getattr(labels, place):
-            yield place, kind
 
 
 def _label_fields(file: FileDescriptorProto) -> list[tuple[DescriptorProto, FieldDescriptorProto]]:

@@ -31,7 +31,7 @@ def columns_of(recipe: str) -> Mapping[str, Column]:
 
 def title_of(recipe: str, name: str) -> str:
     column = columns_of(recipe).get(name)
-    return column.title if column else name.rpartition(".")[2].replace("_", " ")
+    return column.title if column else name.partition(".")[2].replace(".", " ").replace("_", " ")
 
 
 def label_values(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Array]]:
@@ -50,7 +50,7 @@ def label_texts(batch: pa.RecordBatch, name: str, template: str) -> Iterator[str
     for cell in pc.struct_field(batch[first], path).to_pylist():
         items = cell if isinstance(cell, list) else [cell] if cell else []
         yield "\n".join(
-            template.format(item, number=number, **_message_in_words(item, field))
+            template.format(item, number=number, **_message_in_words(item, field)).rstrip(": ")
             for number, item in enumerate(items, start=1)
         )
 

@@ -8,6 +8,8 @@ from importlib.metadata import version
 from typing import Any
 
 from soliloquy.dataset.storage import Storage
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import find
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
 MANIFEST = "manifest.json"
@@ -71,12 +73,13 @@ def shards_of(manifest: dict[str, Any], *kinds: str) -> list[Shard]:
     return [shard for shard in shards if shard.kind in kinds]
 
 
-def versions() -> dict[str, Any]:
-    """Returns the version of the code and the hashes of the contract that a dataset is written with."""
+def versions(recipe: str = "") -> dict[str, Any]:
+    """Returns the version of the code, and the hashes of the contract and the labels that a dataset is written with."""
+    labels = find(recipe).labels.files() if recipe in known_recipes() else ()
     return {
         "soliloquy": version("soliloquy"),
         "protos_sha256": {
-            module.DESCRIPTOR.name.rpartition("/")[2]: sha256(module.DESCRIPTOR.serialized_pb).hexdigest()
-            for module in _CONTRACT
+            file.name.rpartition("/")[2]: sha256(file.serialized_pb).hexdigest()
+            for file in (*(module.DESCRIPTOR for module in _CONTRACT), *labels)
         },
     }

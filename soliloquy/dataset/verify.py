@@ -46,7 +46,9 @@ class _Verification:
     def __init__(self, storage: Storage, manifest: dict[str, Any]) -> None:
         self._storage = storage
         self._manifest = manifest
-        self._same_contract = manifest["run"].get("protos_sha256") == versions()["protos_sha256"]
+        self._same_contract = (
+            manifest["run"].get("protos_sha256") == versions(manifest["run"].get("recipe", ""))["protos_sha256"]
+        )
         # A finished run's conversations are in its order; a collector writes them as they arrive.
         self._wanted: int | None = manifest["run"].get("conversations")
         self._last: dict[str, list[int]] = {}

@@ -1,11 +1,11 @@
 """What a recipe adds to the contract: its labels, and how people read them."""
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 from google.protobuf.message import Message
 
 # The `labels` of the contract as columns of a dataset's rows, by their place.
@@ -29,6 +29,11 @@ class Labels:
     turn: type[Message] | None = None
     student: type[Message] | None = None
     tutor: type[Message] | None = None
+
+    def files(self) -> Sequence[FileDescriptor]:
+        """Returns the proto files of the messages."""
+        kinds = (getattr(self, place) for place in PATHS)
+        return list(dict.fromkeys(kind.DESCRIPTOR.file for kind in kinds if kind))
 
     def values(self) -> Iterator[tuple[str, FieldDescriptor]]:
         """Yields the fields that hold one value each: no messages, and nothing in a list."""

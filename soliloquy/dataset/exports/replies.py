@@ -61,13 +61,15 @@ def reply_text(turn: Exchange, choice: ExportOptions, recipe: str) -> str:
     return json_text(reply_fields(turn, recipe)) if choice.thoughts and not turn.is_plain else turn.reply or ""
 
 
-def read_reply(text: str) -> dict[str, Any]:
-    """Returns the fields of an Exchange that a reply of some recipe holds."""
+def read_reply(text: str) -> tuple[dict[str, Any], str]:
+    """Returns the fields of an Exchange that a reply holds, and its recipe unless that is the default one."""
     fields = _object(text)
-    for recipe in (DEFAULT, *known_recipes()) if fields else ():
-        if fields.keys() >= {key.key for key in _keys(recipe).values()}:
-            return read_fields(fields, recipe)
-    return {"reply": text}
+    if fields and fields.keys() >= {key.key for key in _keys(DEFAULT).values()}:
+        return read_fields(fields, DEFAULT), ""
+    for recipe in known_recipes() if fields else ():
+        if fields.keys() == {key.key for key in _keys(recipe).values()}:
+            return read_fields(fields, recipe), recipe
+    return {"reply": text}, ""
 
 
 def read_fields(fields: Mapping[str, Any], recipe: str) -> dict[str, Any]:

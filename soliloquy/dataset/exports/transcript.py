@@ -10,6 +10,8 @@ class Transcript:
     """A message that does not fit into the current turn begins the next one."""
 
     def __init__(self) -> None:
+        # The recipe that the replies are of, if they say so.
+        self.recipe = ""
         self._turns: list[Exchange] = []
         self._current: dict[str, Any] = {}
 
@@ -29,8 +31,9 @@ class Transcript:
         attempts: list[Attempt] = self._current["attempts"]
         attempts[-1] = attempts[-1]._replace(output=text)
 
-    def reply(self, fields: Mapping[str, Any]) -> None:
+    def reply(self, fields: Mapping[str, Any], recipe: str = "") -> None:
         """Adds the reply's text and its other fields."""
+        self.recipe = recipe or self.recipe
         if "reply" in self._current:
             self._finish()
         self._current |= fields

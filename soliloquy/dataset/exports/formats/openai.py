@@ -100,12 +100,12 @@ def dialogue(row: Row) -> Dialogue:
                 case {"role": "tool", "content": str(text)} if transcript.awaits_output:
                     transcript.output(text)
                 case {"role": "assistant", "content": str(text)}:
-                    transcript.reply(read_reply(text))
+                    transcript.reply(*read_reply(text))
                 case _:
                     raise CannotConvert("unexpected role or content at this place")
         except CannotConvert as unfit:
             raise CannotConvert(f"message {number}: {unfit}") from unfit
-    return Dialogue(turns=transcript.turns(), **known)
+    return Dialogue(turns=transcript.turns(), recipe=transcript.recipe, **known)
 
 
 def _called(call: Any) -> tuple[str | None, Attempt]:

@@ -50,12 +50,12 @@ def dialogue(row: Row) -> Dialogue:
                 case {"from": "observation", "value": str(text)} if transcript.awaits_output:
                     transcript.output(text)
                 case {"from": "gpt" | "assistant", "value": str(text)}:
-                    transcript.reply(read_reply(text))
+                    transcript.reply(*read_reply(text))
                 case _:
                     raise CannotConvert("unexpected speaker or value at this place")
         except CannotConvert as unfit:
             raise CannotConvert(f"message {number}: {unfit}") from unfit
-    return Dialogue(id=text_of(row, "id"), turns=transcript.turns(), **known)
+    return Dialogue(id=text_of(row, "id"), turns=transcript.turns(), recipe=transcript.recipe, **known)
 
 
 def _arguments(text: str) -> Row:

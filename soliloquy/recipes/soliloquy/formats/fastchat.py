@@ -50,14 +50,14 @@ def dialogue(row: Row) -> Dialogue:
         if decided is not None:
             transcript.program(*decided)
         elif number % 2:
-            transcript.reply(read_reply(value))
+            transcript.reply(*read_reply(value))
         elif transcript.awaits_output:
             transcript.output(value)
         else:
             if number == 0:
                 head, value = split_prompt(value)
             transcript.student(value)
-    return Dialogue(id=text_of(row, "id"), turns=transcript.turns(), **read_prompt(head))
+    return Dialogue(id=text_of(row, "id"), turns=transcript.turns(), recipe=transcript.recipe, **read_prompt(head))
 
 
 def _values(said: Any) -> list[str]:
