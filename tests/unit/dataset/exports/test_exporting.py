@@ -66,11 +66,12 @@ def test_a_file_that_is_imported_and_exported_is_the_same(
     assert (manifest["run"]["imported"]["format"], manifest["run"]["imported"]["file"]) == (name, first.name)
 
 
+@pytest.mark.parametrize("hidden", [True, False])
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "soliloquies"])
-def test_what_was_said_is_the_same_again_in_a_file_of_any_recipe(tmp_path: Path, name: str, recipe: str) -> None:
+def test_a_file_of_any_recipe_is_the_same_again(tmp_path: Path, name: str, recipe: str, hidden: bool) -> None:
     first, second = (tmp_path / f"{which}{SUFFIXES.get(name, '.json')}" for which in ("first", "second"))
-    folder, choice = dataset(tmp_path / "dataset", [labelled(small(1), recipe)]), ExportOptions(hidden=False)
+    folder, choice = dataset(tmp_path / "dataset", [labelled(small(1), recipe)]), ExportOptions(hidden=hidden)
     export(Dataset(folder), name, first, choice=choice)
     export(Dataset(imported(first, name, tmp_path / "imported")), name, second, choice=choice)
     assert contents(first) == contents(second)
