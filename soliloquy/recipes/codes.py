@@ -20,5 +20,3 @@ STRATEGIES = {
     ErrorStrategy.ERROR_STRATEGY_CONVERSION: "conversion",
     ErrorStrategy.ERROR_STRATEGY_ARITHMETIC: "arithmetic",
 }
-INTENTS_BY_NAME = {name: intent for intent, name in INTENTS.items()}
-STRATEGIES_BY_NAME = {name: strategy for strategy, name in STRATEGIES.items()}

@@ -110,7 +110,6 @@ class Recipe:
     # The meaning of each letter that stands for an evaluation of a message.
     evaluations: Mapping[str, str]
     record: Callable[[Conversation], dict[str, Any]]
-    restore: Callable[[dict[str, Any]], Conversation]
     # Returns a hash of each prompt file; raises BrokenPrompt if one cannot be filled in.
     fingerprints: Callable[[], dict[str, str]]
     # Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message.

@@ -2,14 +2,14 @@
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from soliloquy.cli.show import record_of
 from soliloquy.client import Dataset
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
+from soliloquy.v1.conversation_pb2 import Conversation, Evaluation
 from tests.datasets import accepted_rows, written
 from tests.e2e.runs import SOLILOQUY, said
 
@@ -20,14 +20,11 @@ def check(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return said([SOLILOQUY, "check", str(folder), *options])
 
 
-def bent(reference: Path, folder: Path, bend: Any) -> Path:
+def bent(reference: Path, folder: Path, bend: Callable[[Conversation], None]) -> Path:
     """The dataset with its first conversation changed."""
     first, *rest = Dataset(reference)
-    record = record_of(first)
-    bend(record)
-    changed = find("soliloquy").restore(record)
-    changed.run.CopyFrom(first.run)
-    return written(folder, [("accepted/00000.parquet", accepted_rows([changed, *rest]))])
+    bend(first)
+    return written(folder, [("accepted/00000.parquet", accepted_rows([first, *rest]))])
 
 
 def test_what_a_run_kept_has_no_fault(reference: Path) -> None:
@@ -51,23 +48,24 @@ def test_a_person_reads_how_often_each_code_occurs(reference: Path) -> None:
 
 
 def test_conversations_that_are_alike_are_named(reference: Path, tmp_path: Path) -> None:
-    second = record_of(list(Dataset(reference))[1])
+    second = list(Dataset(reference))[1]
 
-    def repeat(record: dict[str, Any]) -> None:
-        record["turns"] = second["turns"]
-        record["problem"] = second["problem"]
+    def repeat(conversation: Conversation) -> None:
+        del conversation.turns[:]
+        conversation.turns.extend(second.turns)
+        conversation.problem.CopyFrom(second.problem)
 
     copied = bent(reference, tmp_path, repeat)
     report = json.loads(check(copied, "--json").stdout)
     assert report["most_alike"]["likeness"] == 1.0
-    assert second["id"] in report["most_alike"]["conversations"]
+    assert second.id in report["most_alike"]["conversations"]
     assert "similar wording: 100% of it is also in" in check(copied).stdout
 
 
 def test_an_answer_given_early_is_named_with_its_turn_and_evidence(reference: Path, tmp_path: Path) -> None:
-    def tell(record: dict[str, Any]) -> None:
-        answer = record["problem"]["answer"]
-        record["turns"][0]["tutor"]["text"] += f" In the end it is {answer['value']} {answer['unit']}."
+    def tell(conversation: Conversation) -> None:
+        answer = conversation.problem.answer
+        conversation.turns[0].tutor.text += f" In the end it is {answer.value} {answer.unit}."
 
     result = check(bent(reference, tmp_path, tell))
     assert result.returncode == 1
@@ -76,13 +74,14 @@ def test_an_answer_given_early_is_named_with_its_turn_and_evidence(reference: Pa
 
 
 def test_a_wrong_verdict_is_named_although_the_record_agrees_with_itself(reference: Path, tmp_path: Path) -> None:
-    def praise(record: dict[str, Any]) -> None:
-        step = next(step for step in record["problem"]["steps"] if step["result"])
-        result = step["result"]
-        asked = next(turn for turn in record["turns"] if turn["tutor"]["step"] == step["number"])
-        following = record["turns"][record["turns"].index(asked) + 1]
-        following["student"]["text"] = f"It is {3 * result['value']:.4g} {result['unit']}."
-        following["tutor"]["evaluation"] = "b"
+    def praise(conversation: Conversation) -> None:
+        step = next(step for step in conversation.problem.steps if step.HasField("result"))
+        asked = next(
+            turn for turn in conversation.turns if TutorLabels.FromString(turn.tutor.labels).step == step.number
+        )
+        following = conversation.turns[asked.number]
+        following.student.text = f"It is {3 * step.result.value:.4g} {step.result.unit}."
+        following.tutor.evaluation = Evaluation.EVALUATION_CORRECT
 
     result = check(bent(reference, tmp_path, praise))
     assert result.returncode == 1

@@ -37,7 +37,6 @@ RECIPE = Recipe(
     columns=records.COLUMNS,
     evaluations=records.EVALUATIONS_IN_WORDS,
     record=records.record,
-    restore=records.restore,
     fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.conversation_prompts,
     lessons=lessons.lessons,

@@ -1,9 +1,9 @@
-"""Writes a conversation as a JSON record with its plan and everything that was sent back, and restores it."""
+"""Writes a conversation as a JSON record with its plan and everything that was sent back."""
 
 from typing import Any
 
 from soliloquy.recipes.agreement import code_verdict
-from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS, INTENTS_BY_NAME
+from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
 from soliloquy.recipes.labels import Column
 from soliloquy.recipes.records import (
     calculation_record,
@@ -11,31 +11,21 @@ from soliloquy.recipes.records import (
     ending_fields,
     enum_name,
     header_fields,
-    restore_calculation,
-    restore_conversation,
     soliloquy_record,
 )
 from soliloquy.recipes.scaffold.labels_pb2 import (
-    EnrichmentLabels,
     Plan,
-    StudentLabels,
-    SubQuestion,
-    TurnLabels,
-    TutorLabels,
 )
 from soliloquy.recipes.scaffold.memory import plan_of, solved, sub_question
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.rules import consistent
-from soliloquy.recipes.scaffold.states import NAMES, STATES, drawn_state, found_state
+from soliloquy.recipes.scaffold.states import NAMES, drawn_state, found_state
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
-    Discarded,
     Judge,
     RejectedTry,
     Resolution,
-    StudentReply,
     Turn,
-    TutorReply,
 )
 
 EVALUATIONS_IN_WORDS = {
@@ -118,57 +108,3 @@ def _tutor(turn: Turn) -> dict[str, Any]:
         "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
         "learner_state": NAMES.get(found_state(turn)),
     }
-
-
-def restore(record: dict[str, Any]) -> Conversation:
-    resolution = f"RESOLUTION_{record['annotation']['resolution'].upper()}"
-    conversation = restore_conversation(record, _restore_turn, resolution=resolution)
-    labels = EnrichmentLabels(plan=_restore_plan(record["plan"]))
-    conversation.problem.enrichment.labels = labels.SerializeToString()
-    return conversation
-
-
-def _restore_plan(plan: dict[str, Any]) -> Plan:
-    return Plan(
-        analysis=plan["analysis"],
-        questions=[SubQuestion(**question) for question in plan["questions"]],
-        discarded=[Discarded(because=because, samples=n) for because, n in plan["discarded"].items()],
-    )
-
-
-def _restore_turn(turn: dict[str, Any]) -> Turn:
-    soliloquy = turn["soliloquy"]
-    return Turn(
-        number=turn["number"],
-        labels=TurnLabels(sub_question=turn["sub_question"], solved=turn["solved"]).SerializeToString(),
-        student=_restore_student(turn["student"]) if turn["student"] else None,
-        calculation=restore_calculation(soliloquy) if soliloquy["use_python"] else None,
-        tutor=_restore_tutor(turn["tutor"]) if turn["tutor"]["learner_state"] else None,
-    )
-
-
-def _restore_student(student: dict[str, Any]) -> StudentReply:
-    return StudentReply(
-        text=student["text"],
-        intent=INTENTS_BY_NAME.get(student["intent"]),
-        labels=StudentLabels(learner_state=STATES.get(student["learner_state"])).SerializeToString(),
-        rejected=[_restore_rejected_try(one) for one in student["rejected"]],
-    )
-
-
-def _restore_rejected_try(one: dict[str, Any]) -> RejectedTry:
-    return RejectedTry(
-        text=one["text"],
-        because=one["because"],
-        judge=f"JUDGE_{one['judge'].upper()}",
-        calculation=restore_calculation(one["soliloquy"]) if one["soliloquy"] else None,
-    )
-
-
-def _restore_tutor(tutor: dict[str, Any]) -> TutorReply:
-    return TutorReply(
-        text=tutor["text"],
-        thoughts=tutor["thoughts"],
-        evaluation=EVALUATIONS[tutor["evaluation"]],
-        labels=TutorLabels(learner_state=STATES[tutor["learner_state"]]).SerializeToString(),
-    )

@@ -34,7 +34,6 @@ RECIPE = Recipe(
     columns=codes.COLUMNS,
     evaluations=codes.WORDS["evaluations"],
     record=records.record,
-    restore=records.restore,
     fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.conversation_prompts,
     lessons=lessons.lessons,

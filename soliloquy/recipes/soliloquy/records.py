@@ -1,25 +1,20 @@
-"""Writes a conversation as a JSON record, without anything that depends on the machine, and restores it."""
+"""Writes a conversation as a JSON record, without anything that depends on the machine."""
 
 from typing import Any
 
 from soliloquy.recipes.agreement import code_verdict
 from soliloquy.recipes.codes import (
     EVALUATION_LETTERS,
-    EVALUATIONS,
     INTENTS,
-    INTENTS_BY_NAME,
     STRATEGIES,
-    STRATEGIES_BY_NAME,
 )
 from soliloquy.recipes.records import (
     call_record,
     ending_fields,
     header_fields,
-    restore_calculation,
-    restore_conversation,
     soliloquy_record,
 )
-from soliloquy.recipes.soliloquy.codes import STATE_LETTERS, STATES
+from soliloquy.recipes.soliloquy.codes import STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.v1.conversation_pb2 import (
@@ -69,27 +64,3 @@ def _tutor(reply: TutorReply) -> dict[str, Any]:
         "step": labels.step,
         "state": STATE_LETTERS.get(labels.state),
     }
-
-
-def restore(record: dict[str, Any]) -> Conversation:
-    return restore_conversation(record, _restore_turn)
-
-
-def _restore_turn(turn: dict[str, Any]) -> Turn:
-    student, soliloquy, tutor = turn["student"], turn["soliloquy"], turn["tutor"]
-    student_labels = StudentLabels(strategy=STRATEGIES_BY_NAME.get(student["strategy"]))
-    tutor_labels = TutorLabels(action=tutor["action"], step=tutor["step"], state=STATES.get(tutor["state"]))
-    return Turn(
-        number=turn["number"],
-        student=StudentReply(
-            text=student["text"],
-            intent=INTENTS_BY_NAME.get(student["intent"]),
-            labels=student_labels.SerializeToString(),
-        ),
-        calculation=restore_calculation(soliloquy) if soliloquy["use_python"] else None,
-        tutor=TutorReply(
-            text=tutor["text"],
-            evaluation=EVALUATIONS.get(tutor["evaluation"]),
-            labels=tutor_labels.SerializeToString(),
-        ),
-    )

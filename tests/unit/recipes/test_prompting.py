@@ -7,7 +7,7 @@ import pytest
 
 from soliloquy.recipes.codegen import program_prompt
 from soliloquy.recipes.soliloquy import prompting
-from soliloquy.recipes.soliloquy.records import record, restore
+from soliloquy.recipes.soliloquy.records import record
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import BrokenPrompt, Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ErrorStrategy, Intent
@@ -104,10 +104,21 @@ def test_what_the_planner_was_asked_comes_before_the_first_turn() -> None:
 
 
 @pytest.mark.parametrize("made", [sound_conversation(), enriched_conversation()], ids=["plain", "enriched"])
-def test_a_record_gives_back_the_prompts_of_its_conversation(made: Conversation) -> None:
-    assert [(turn, text(prompt)) for turn, prompt in prompting.conversation_prompts(restore(record(made)))] == [
-        (turn, text(prompt)) for turn, prompt in prompting.conversation_prompts(made)
-    ]
+def test_a_record_holds_what_the_prompts_show(made: Conversation) -> None:
+    shown = record(made)
+    problem, said = shown["problem"], shown["turns"]
+    prompts = [text(prompt) for _, prompt in prompting.conversation_prompts(made)]
+    enrichment = problem["enrichment"]
+    solution = enrichment["detailed_solution"] if enrichment else problem["steps"][0]["explanation"]
+    assert problem["question"] in prompts[-1]
+    assert solution in prompts[-1]
+    assert any(shown["persona"] in prompt for prompt in prompts)
+    assert all(one["student"]["text"] in prompts[-1] for one in said)
+    assert all(one["tutor"]["text"] in prompts[-1] for one in said[:-1])
+    outputs = [one["soliloquy"]["attempts"][-1]["values"] for one in said if one["soliloquy"]["use_python"]]
+    shown_values = [f"{name} = {value}" for output in outputs for name, value in output.items()]
+    assert shown_values
+    assert all(any(value in prompt for prompt in prompts) for value in shown_values)
 
 
 @pytest.fixture

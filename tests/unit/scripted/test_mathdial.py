@@ -10,10 +10,10 @@ import pytest
 from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.beliefs import belief_after, reasons_given
 from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer
+from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
-from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
+from soliloquy.recipes.mathdial.moves import CATEGORIES, OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.records import record
-from soliloquy.recipes.mathdial.restoring import restore
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
 from tests.unit.scripted.dialling import dialled, shares, told_at
@@ -123,11 +123,19 @@ def test_every_profile_and_pronoun_occurs() -> None:
     assert {whole_labels(one).pronoun for one in conversations()} == {"she", "he", "they"}
 
 
-def test_a_record_gives_back_the_prompts_and_the_faults() -> None:
+def test_a_record_holds_the_confusion_and_each_move() -> None:
     for one in conversations()[:20]:
-        again = restore(json.loads(json.dumps(record(one))))
-        assert RECIPE.prompts(again) == RECIPE.prompts(one)
-        assert RECIPE.faults(again) == RECIPE.faults(one)
+        shown = json.loads(json.dumps(record(one)))
+        confusion = confusion_of(one.problem.enrichment)
+        names = ("solution", "answer", "description", "first_wrong_step", "samples", "agreeing")
+        assert all(shown["confusion"][name] == getattr(confusion, name) for name in names)
+        assert CATEGORIES[shown["confusion"]["category"]] == confusion.category
+        assert shown["persona"] == one.persona
+        assert shown["student"]["name"] == whole_labels(one).student_name
+        for said, turn in zip(shown["turns"], one.turns, strict=True):
+            assert (said["student"] or {"text": ""})["text"] == turn.student.text
+            assert (said["tutor"]["text"], said["tutor"]["thoughts"]) == (turn.tutor.text, turn.tutor.thoughts)
+            assert (said["tutor"]["move"], said["tutor"]["intent"]) == (move_name(turn.tutor), intent_name(turn.tutor))
 
 
 def test_a_tutor_learns_each_of_its_answers_under_the_prompt_that_was_asked() -> None:

@@ -8,9 +8,20 @@ from functools import cache
 import pytest
 
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved, store_solved, sub_question
-from soliloquy.recipes.scaffold.records import record, restore
-from soliloquy.recipes.scaffold.states import CORRECT, END, INCORRECT, NAMES, SOLVING, START, drawn_state, found_state
+from soliloquy.recipes.scaffold.records import record
+from soliloquy.recipes.scaffold.states import (
+    CORRECT,
+    END,
+    INCORRECT,
+    NAMES,
+    SOLVING,
+    START,
+    STATES,
+    drawn_state,
+    found_state,
+)
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, Resolution
 from soliloquy.v1.events_pb2 import ConversationStarted
@@ -139,8 +150,10 @@ async def test_a_student_that_never_fits_is_dropped_with_the_reason(text: str, b
     assert not last.HasField("tutor")
     (fault,) = RECIPE.faults(one)
     assert fault.startswith(f"rejected: 3 messages of turn {last.number} do not show")
-    again = restore(json.loads(json.dumps(record(one))))
-    assert RECIPE.prompts(again) == RECIPE.prompts(one)
+    rejected = json.loads(json.dumps(record(one)))["turns"][-1]["student"]["rejected"]
+    assert [(tried["text"], tried["because"]) for tried in rejected] == [
+        (tried.text, tried.because) for tried in last.student.rejected
+    ]
 
 
 async def test_a_problem_without_a_plan_makes_no_conversation() -> None:
@@ -153,12 +166,19 @@ async def test_a_problem_without_a_plan_makes_no_conversation() -> None:
     assert RECIPE.faults(ended) == ["no answer: the problem has no number for one"]
 
 
-def test_a_record_gives_back_the_prompts_and_the_faults() -> None:
+def test_a_record_holds_the_plan_and_what_each_turn_made_of_it() -> None:
     for one in conversations()[:20]:
-        again = restore(json.loads(json.dumps(record(one))))
-        assert RECIPE.prompts(again) == RECIPE.prompts(one)
-        assert RECIPE.lessons(again) == RECIPE.lessons(one)
-        assert RECIPE.faults(again) == RECIPE.faults(one)
+        shown = json.loads(json.dumps(record(one)))
+        assert [SubQuestion(**question) for question in shown["plan"]["questions"]] == list(questions(one))
+        for said, turn in zip(shown["turns"], one.turns, strict=True):
+            assert (said["student"]["text"], said["tutor"]["text"]) == (turn.student.text, turn.tutor.text)
+            assert said["tutor"]["thoughts"] == turn.tutor.thoughts
+            assert STATES[said["student"]["learner_state"]] == drawn_state(turn)
+            assert STATES[said["tutor"]["learner_state"]] == found_state(turn)
+            assert (said["sub_question"], said["solved"]) == (sub_question(turn), solved(turn))
+            assert [one["code"] for one in said["soliloquy"]["attempts"]] == [
+                attempt.code for attempt in turn.calculation.attempts
+            ]
 
 
 def test_a_tutor_learns_one_sample_a_turn_after_the_plan() -> None:

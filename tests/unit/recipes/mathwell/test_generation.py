@@ -1,6 +1,7 @@
 """Checks many problems of the scripted writer together, and the rules that each one keeps."""
 
 import asyncio
+import json
 import math
 from functools import cache
 
@@ -12,7 +13,8 @@ from soliloquy.problems.files.program_solution import steps_from_program
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.recipes.mathwell.commissions import authorship_of
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Example
+from soliloquy.recipes.mathwell.labels_pb2 import Measures
+from soliloquy.v1.conversation_pb2 import Commission, Conversation, Ending, Example, Opinion
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 from tests.unit.recipes.mathwell.writing import FUNCTION, QUESTION, RECIPE, Says, commissioned, commissions, made
 
@@ -98,10 +100,14 @@ def test_a_further_attempt_begins_with_nothing_of_the_one_before() -> None:
 
 def test_a_record_says_all_of_a_problem() -> None:
     for one in written()[:20]:
-        again = RECIPE.restore(RECIPE.record(one))
-        assert RECIPE.record(again)["opinions"] == RECIPE.record(one)["opinions"]
-        assert again.problem.labels == one.problem.labels
-        assert RECIPE.faults(again) == RECIPE.faults(one)
+        record, authorship = json.loads(json.dumps(RECIPE.record(one))), authorship_of(one.problem)
+        problem, [attempt] = record["problem"], record["turns"][0]["soliloquy"]["attempts"]
+        assert (problem["question"], problem["solution"]) == (one.problem.question, one.problem.solution)
+        assert attempt["code"] == one.turns[0].calculation.attempts[0].code
+        assert Commission(**record["commission"]) == authorship.commission
+        assert Measures(**record["measures"]) == authorship.measures
+        opinions = [opinion | {"ruling": f"RULING_{opinion['ruling'].upper()}"} for opinion in record["opinions"]]
+        assert [Opinion(**opinion) for opinion in opinions] == list(authorship.opinions)
 
 
 def test_what_is_learned_of_a_problem_is_the_problem_behind_the_prompt_that_asked_for_it() -> None:
