@@ -1,6 +1,6 @@
 """Converts a conversation to what a reader sees, for the report and the console alike."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -178,13 +178,12 @@ def _parts(batch: pa.RecordBatch) -> dict[str, Any] | None:
     return {"n": list(map(len, shown)), "of": {"title": list(titles), "text": list(texts)}}
 
 
-def _records(lists: pa.Array, *names: str, **told: Callable[[pa.Array], pa.Array]) -> dict[str, Any] | None:
-    """Returns some fields of a list of messages, each optionally converted."""
+def _records(lists: pa.Array, *names: str) -> dict[str, Any] | None:
+    """Returns some fields of a list of messages."""
     records = lists.flatten()
-    fields = {name: told.get(name, lambda values: values)(below(records, name)) for name in names}
     if not len(records):
         return None
-    return {"n": _lengths(lists), "of": {name: column.to_pylist() for name, column in fields.items()}}
+    return {"n": _lengths(lists), "of": {name: below(records, name).to_pylist() for name in names}}
 
 
 def _listed(lists: pa.Array) -> dict[str, Any]:

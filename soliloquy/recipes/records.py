@@ -1,24 +1,32 @@
 """Writes the parts of a conversation that all recipes share as JSON records."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from soliloquy.recipes.agreement import AgreeingLetters, agrees
-from soliloquy.recipes.codes import STRATEGIES
-from soliloquy.runtime.values import lane_name, plain, status_name
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+from soliloquy.recipes.agreement import AgreeingLetters, agrees, code_verdict
+from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS, STRATEGIES
+from soliloquy.recipes.labels import value_prefix
+from soliloquy.runtime.values import plain
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
     CodeAttempt,
     Conversation,
-    Ending,
+    Discarded,
     Enrichment,
     ModelCall,
-    ParseOutcome,
     Problem,
-    Quantity,
     Step,
-    StepKind,
     Turn,
 )
+
+
+def fields_of(message: Message, *names: str) -> dict[str, Any]:
+    """Returns these fields of a message, or all of them: enums in words, unset messages as None."""
+    fields: dict[str, Any] = {field.name: field for field in message.DESCRIPTOR.fields}
+    return {name: _value(message, fields[name]) for name in names or fields}
 
 
 def header_fields(conversation: Conversation) -> dict[str, Any]:
@@ -30,103 +38,100 @@ def header_fields(conversation: Conversation) -> dict[str, Any]:
         "attempt": conversation.attempt,
         "recipe": conversation.run.recipe,
         "person": conversation.person,
-        "problem": problem_record(conversation.problem),
+        "problem": _problem(conversation.problem),
     }
 
 
 def ending_fields(conversation: Conversation) -> dict[str, Any]:
+    return fields_of(conversation, "ending", "ending_reason")
+
+
+def turn_fields(
+    turn: Turn, agreeing: AgreeingLetters, *, student: Mapping[str, Any] | None, tutor: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns the message, the calculation, the reply and the calls of a turn.
+
+    `student` and `tutor` are the recipe's labels of message and reply; without the first there is no message.
+    """
+    message, reply = turn.student, turn.tutor
+    said = {"text": message.text, "intent": INTENTS.get(message.intent)}
+    found = {"found_right": code_verdict(turn.calculation)}
     return {
-        "ending": enum_name(Ending.Name(conversation.ending), "ENDING_"),
-        "ending_reason": conversation.ending_reason,
-    }
-
-
-def problem_record(problem: Problem) -> dict[str, Any]:
-    return {
-        "id": problem.id,
-        "source": problem.source,
-        "topic": problem.topic,
-        "question": problem.question,
-        "solution": problem.solution,
-        "steps": [_step(step) for step in problem.steps],
-        "answer": _quantity(problem.answer) if problem.HasField("answer") else None,
-        "tolerance": problem.tolerance,
-        "enrichment": _enrichment(problem.enrichment) if problem.HasField("enrichment") else None,
-    }
-
-
-def _enrichment(enrichment: Enrichment) -> dict[str, Any]:
-    return {
-        "detailed_solution": enrichment.detailed_solution,
-        "outline": enrichment.outline,
-        "plain_because": enrichment.plain_because,
-        "calls": [call_record(call) for call in enrichment.calls],
-    }
-
-
-def _step(step: Step) -> dict[str, Any]:
-    return {
-        "number": step.number,
-        "kind": enum_name(StepKind.Name(step.kind), "STEP_KIND_"),
-        "ask": step.ask,
-        "explanation": step.explanation,
-        "formula": step.formula,
-        "expression": step.expression,
-        "inputs": [_quantity(quantity) for quantity in step.inputs],
-        "result": _quantity(step.result) if step.HasField("result") else None,
-        "slips": [
-            {"strategy": STRATEGIES.get(slip.strategy), "working": slip.working, "value": slip.value, "unit": slip.unit}
-            for slip in step.slips
-        ],
-    }
-
-
-def _quantity(quantity: Quantity) -> dict[str, Any]:
-    return {"symbol": quantity.symbol, "name": quantity.name, "value": quantity.value, "unit": quantity.unit}
-
-
-def soliloquy_record(turn: Turn, agreeing: AgreeingLetters) -> dict[str, Any]:
-    return {
-        "use_python": turn.HasField("calculation"),
-        **calculation_record(turn.calculation),
-        "agrees": agrees(turn, agreeing),
+        "student": None if student is None else {**said, **student, **found},
+        "soliloquy": {
+            "use_python": turn.HasField("calculation"),
+            **calculation_record(turn.calculation),
+            "agrees": agrees(turn, agreeing),
+        },
+        "tutor": {
+            "text": reply.text,
+            "thoughts": reply.thoughts,
+            "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
+            **tutor,
+        },
+        "calls": [call_record(call) for call in turn.calls],
     }
 
 
 def calculation_record(calculation: Calculation) -> dict[str, Any]:
     return {
         "description": calculation.description,
-        "attempts": [attempt_record(attempt) for attempt in calculation.attempts],
-    }
-
-
-def attempt_record(attempt: CodeAttempt) -> dict[str, Any]:
-    execution = attempt.execution
-    return {
-        "code": attempt.code,
-        "result_variables": list(attempt.result_variables),
-        "status": status_name(execution),
-        "values": {named.name: plain(named.value) for named in execution.values},
-        "stdout": execution.stdout,
-        "error": execution.error,
-        "error_line": execution.error_line,
-        "lane": lane_name(execution),
-        "isolation": execution.isolation,
+        "attempts": [_attempt(attempt) for attempt in calculation.attempts],
     }
 
 
 def call_record(call: ModelCall) -> dict[str, Any]:
+    fields = fields_of(call, "role", "prompt", "engine", "model", "adapter_digest", "raw", "outcome")
+    return fields | {"tokens": [call.prompt_tokens, call.completion_tokens]}
+
+
+def discarded_counts(discarded: Iterable[Discarded]) -> dict[str, int]:
+    """Returns how often each reason occurred for which the planner discarded a sample."""
+    return {one.because: one.samples for one in discarded}
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
     return {
-        "role": call.role,
-        "prompt": call.prompt,
-        "engine": call.engine,
-        "model": call.model,
-        "adapter_digest": call.adapter_digest,
-        "raw": list(call.raw),
-        "outcome": enum_name(ParseOutcome.Name(call.outcome), "PARSE_OUTCOME_"),
-        "tokens": [call.prompt_tokens, call.completion_tokens],
+        **fields_of(problem, "id", "source", "topic", "question", "solution"),
+        "steps": [_step(step) for step in problem.steps],
+        **fields_of(problem, "answer", "tolerance"),
+        "enrichment": _enrichment(problem.enrichment) if problem.HasField("enrichment") else None,
     }
 
 
-def enum_name(name: str, prefix: str) -> str:
-    return name.removeprefix(prefix).lower()
+def _step(step: Step) -> dict[str, Any]:
+    slips = [fields_of(slip) | {"strategy": STRATEGIES.get(slip.strategy)} for slip in step.slips]
+    return fields_of(step) | {"slips": slips}
+
+
+def _enrichment(enrichment: Enrichment) -> dict[str, Any]:
+    calls = [call_record(call) for call in enrichment.calls]
+    return fields_of(enrichment, "detailed_solution", "outline", "plain_because") | {"calls": calls}
+
+
+def _attempt(attempt: CodeAttempt) -> dict[str, Any]:
+    execution = attempt.execution
+    return {
+        **fields_of(attempt, "code", "result_variables"),
+        **fields_of(execution, "status"),
+        "values": {named.name: plain(named.value) for named in execution.values},
+        **fields_of(execution, "stdout", "error", "error_line", "lane", "isolation"),
+    }
+
+
+def _value(message: Message, field: FieldDescriptor) -> Any:
+    value = getattr(message, field.name)
+    if field.is_repeated:
+        return [_item(item, field) for item in value]
+    if field.message_type is not None and not message.HasField(field.name):
+        return None
+    return _item(value, field)
+
+
+def _item(value: Any, field: FieldDescriptor) -> Any:
+    if field.message_type is not None:
+        return fields_of(value)
+    if field.enum_type is not None:
+        name: str = field.enum_type.values_by_number[value].name
+        return name.removeprefix(value_prefix(field)).lower()
+    return value

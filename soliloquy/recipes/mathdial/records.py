@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from soliloquy.recipes.agreement import code_verdict
-from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import (
@@ -15,8 +13,8 @@ from soliloquy.recipes.mathdial.moves import (
 )
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.rules import calculates, consistent
-from soliloquy.recipes.records import call_record, ending_fields, header_fields, soliloquy_record
-from soliloquy.v1.conversation_pb2 import Conversation, StudentReply, Turn, TutorReply
+from soliloquy.recipes.records import discarded_counts, ending_fields, fields_of, header_fields, turn_fields
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
@@ -43,44 +41,19 @@ def record(conversation: Conversation) -> dict[str, Any]:
 
 
 def _confusion(confusion: Confusion) -> dict[str, Any]:
-    return {
-        "solution": confusion.solution,
-        "answer": confusion.answer,
-        "description": confusion.description,
-        "category": category_name(confusion.category),
-        "first_wrong_step": confusion.first_wrong_step,
-        "samples": confusion.samples,
-        "agreeing": confusion.agreeing,
-        "discarded": {one.because: one.samples for one in confusion.discarded},
-    }
+    fields = fields_of(confusion)
+    return fields | {"category": category_name(confusion.category), "discarded": discarded_counts(confusion.discarded)}
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
+    labels = StudentLabels.FromString(turn.student.labels)
+    student = {"belief": belief_name(labels.belief), "reasons": labels.reasons}
     return {
         "number": turn.number,
-        "student": _student(turn.student, turn) if turn.HasField("student") else None,
-        "soliloquy": soliloquy_record(turn, POLICY["agreeing"]),
-        "tutor": _tutor(turn.tutor),
-        "calls": [call_record(call) for call in turn.calls],
-    }
-
-
-def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
-    labels = StudentLabels.FromString(reply.labels)
-    return {
-        "text": reply.text,
-        "intent": INTENTS.get(reply.intent),
-        "belief": belief_name(labels.belief),
-        "reasons": labels.reasons,
-        "found_right": code_verdict(turn.calculation),
-    }
-
-
-def _tutor(reply: TutorReply) -> dict[str, Any]:
-    return {
-        "text": reply.text,
-        "thoughts": reply.thoughts,
-        "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
-        "move": move_name(reply),
-        "intent": intent_name(reply),
+        **turn_fields(
+            turn,
+            POLICY["agreeing"],
+            student=student if turn.HasField("student") else None,
+            tutor={"move": move_name(turn.tutor), "intent": intent_name(turn.tutor)},
+        ),
     }

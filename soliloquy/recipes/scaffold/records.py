@@ -2,31 +2,20 @@
 
 from typing import Any
 
-from soliloquy.recipes.agreement import code_verdict
-from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
 from soliloquy.recipes.labels import Column
 from soliloquy.recipes.records import (
     calculation_record,
-    call_record,
+    discarded_counts,
     ending_fields,
-    enum_name,
+    fields_of,
     header_fields,
-    soliloquy_record,
-)
-from soliloquy.recipes.scaffold.labels_pb2 import (
-    Plan,
+    turn_fields,
 )
 from soliloquy.recipes.scaffold.memory import plan_of, solved, sub_question
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.rules import consistent
 from soliloquy.recipes.scaffold.states import NAMES, drawn_state, found_state
-from soliloquy.v1.conversation_pb2 import (
-    Conversation,
-    Judge,
-    RejectedTry,
-    Resolution,
-    Turn,
-)
+from soliloquy.v1.conversation_pb2 import Conversation, RejectedTry, Turn
 
 EVALUATIONS_IN_WORDS = {
     "a": "incorrect",
@@ -45,66 +34,36 @@ COLUMNS = {
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
+    plan = plan_of(conversation.problem)
     return {
         **header_fields(conversation),
-        "plan": _plan(plan_of(conversation.problem)),
+        "plan": fields_of(plan) | {"discarded": discarded_counts(plan.discarded)},
         "persona": conversation.persona,
         "turns": [_turn(turn) for turn in conversation.turns],
         **ending_fields(conversation),
         "annotation": {
-            "resolution": enum_name(Resolution.Name(conversation.resolution), "RESOLUTION_"),
+            **fields_of(conversation, "resolution"),
             "student_consistent": consistent(conversation),
         },
     }
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
-    return {
-        "analysis": plan.analysis,
-        "questions": [
-            {"question": one.question, "answer": one.answer, "steps": list(one.steps)} for one in plan.questions
-        ],
-        "discarded": {one.because: one.samples for one in plan.discarded},
-    }
-
-
 def _turn(turn: Turn) -> dict[str, Any]:
+    rejected = [_rejected_try(one) for one in turn.student.rejected]
+    student = {"learner_state": NAMES.get(drawn_state(turn)), "rejected": rejected}
     return {
         "number": turn.number,
         "sub_question": sub_question(turn),
         "solved": solved(turn),
-        "student": _student(turn) if turn.HasField("student") else None,
-        "soliloquy": soliloquy_record(turn, POLICY["agreeing"]),
-        "tutor": _tutor(turn),
-        "calls": [call_record(call) for call in turn.calls],
-    }
-
-
-def _student(turn: Turn) -> dict[str, Any]:
-    reply = turn.student
-    return {
-        "text": reply.text,
-        "intent": INTENTS.get(reply.intent),
-        "learner_state": NAMES.get(drawn_state(turn)),
-        "rejected": [_rejected_try(one) for one in reply.rejected],
-        "found_right": code_verdict(turn.calculation),
+        **turn_fields(
+            turn,
+            POLICY["agreeing"],
+            student=student if turn.HasField("student") else None,
+            tutor={"learner_state": NAMES.get(found_state(turn))},
+        ),
     }
 
 
 def _rejected_try(one: RejectedTry) -> dict[str, Any]:
-    return {
-        "text": one.text,
-        "because": one.because,
-        "judge": enum_name(Judge.Name(one.judge), "JUDGE_"),
-        "soliloquy": calculation_record(one.calculation) if one.HasField("calculation") else None,
-    }
-
-
-def _tutor(turn: Turn) -> dict[str, Any]:
-    reply = turn.tutor
-    return {
-        "text": reply.text,
-        "thoughts": reply.thoughts,
-        "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
-        "learner_state": NAMES.get(found_state(turn)),
-    }
+    soliloquy = calculation_record(one.calculation) if one.HasField("calculation") else None
+    return {**fields_of(one, "text", "because", "judge"), "soliloquy": soliloquy}

@@ -2,27 +2,12 @@
 
 from typing import Any
 
-from soliloquy.recipes.agreement import code_verdict
-from soliloquy.recipes.codes import (
-    EVALUATION_LETTERS,
-    INTENTS,
-    STRATEGIES,
-)
-from soliloquy.recipes.records import (
-    call_record,
-    ending_fields,
-    header_fields,
-    soliloquy_record,
-)
+from soliloquy.recipes.codes import STRATEGIES
+from soliloquy.recipes.records import ending_fields, header_fields, turn_fields
 from soliloquy.recipes.soliloquy.codes import STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
-from soliloquy.v1.conversation_pb2 import (
-    Conversation,
-    StudentReply,
-    Turn,
-    TutorReply,
-)
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
@@ -35,32 +20,14 @@ def record(conversation: Conversation) -> dict[str, Any]:
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
+    drawn = StudentLabels.FromString(turn.student.labels)
+    tutor = TutorLabels.FromString(turn.tutor.labels)
     return {
         "number": turn.number,
-        "student": _student(turn.student, turn),
-        "soliloquy": soliloquy_record(turn, POLICY["agreeing"]),
-        "tutor": _tutor(turn.tutor),
-        "calls": [call_record(call) for call in turn.calls],
-    }
-
-
-def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
-    """Includes the hidden labels: the drawn intent and the code's verdict."""
-    return {
-        "text": reply.text,
-        "intent": INTENTS.get(reply.intent),
-        "strategy": STRATEGIES.get(StudentLabels.FromString(reply.labels).strategy),
-        "found_right": code_verdict(turn.calculation),
-    }
-
-
-def _tutor(reply: TutorReply) -> dict[str, Any]:
-    labels = TutorLabels.FromString(reply.labels)
-    return {
-        "text": reply.text,
-        "thoughts": reply.thoughts,
-        "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
-        "action": labels.action,
-        "step": labels.step,
-        "state": STATE_LETTERS.get(labels.state),
+        **turn_fields(
+            turn,
+            POLICY["agreeing"],
+            student={"strategy": STRATEGIES.get(drawn.strategy)},
+            tutor={"action": tutor.action, "step": tutor.step, "state": STATE_LETTERS.get(tutor.state)},
+        ),
     }
