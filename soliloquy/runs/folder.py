@@ -15,6 +15,8 @@ from soliloquy.runs.failure import Failure
 from soliloquy.runs.plan import Plan, difference
 
 WORKING = ".run"
+# A file of unfinished runs in the first format.
+_FIRST_FORMAT = "journal.jsonl"
 
 
 class RunFolder:
@@ -63,6 +65,8 @@ class RunFolder:
             return
         if not self.working.exists() and (found := [name for kind in KINDS for name in self.place.names(kind)]):
             raise Failure(f"{self.place} holds {found[0]} and no {MANIFEST}: choose another --out")
+        if (self.working / _FIRST_FORMAT).exists():
+            raise Failure(f"{self.place} holds an unfinished run of an earlier version: choose another --out")
         self.working.mkdir(parents=True, exist_ok=True)
         self._held.enter_context(write_lock(self.place, self.working))
         identity = self.working / "run.json"
