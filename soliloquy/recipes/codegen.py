@@ -1,13 +1,13 @@
 """Writes the program for a described calculation, and reads what it printed; recipes differ only in their prompts."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
-from soliloquy.recipes.answers import Program
+from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.values import shown
-from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt
+from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Turn
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
@@ -45,6 +45,21 @@ def output(calculation: Calculation) -> str:
     """Returns the variables of the last attempt as the tutor's prompts show them."""
     values = calculation.attempts[-1].execution.values
     return "\n".join(f"{value.name} = {shown(value.value)}" for value in values)
+
+
+def written_answers(turn: Turn) -> Iterator[str]:
+    """Yields the decision and each program as a model is to write them; empty for a program that failed."""
+    needed = turn.HasField("calculation")
+    yield Decision.written(
+        use_python="y" if needed else "n", description=turn.calculation.description if needed else None
+    )
+    for attempt in turn.calculation.attempts:
+        yield _program(attempt) if attempt.execution.status == STATUS_OK else ""
+
+
+def _program(attempt: CodeAttempt) -> str:
+    fenced = f"```python\n{attempt.code}\n```"
+    return Program.written(python={"Python Code": fenced, "Result Variable": ", ".join(attempt.result_variables)})
 
 
 def _prompt(templates: Templates, description: str, failed: CodeAttempt | None) -> Prompt:

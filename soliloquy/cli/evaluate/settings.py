@@ -1,6 +1,6 @@
 """What every evaluation is told: who tutors, which questions it is asked, and how the report names it."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.evaluate.execution import CaseProgress
-from soliloquy.cli.evaluate.questions import questions
 from soliloquy.cli.evaluate.tutor import Tutor
 from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.problems.bank.bank import Bank
+from soliloquy.problems.bank.sampling import SampleRequest, sample
 from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownProblems, problem_source
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.runtime.model import StreamingModel
 from soliloquy.runtime.model.opening import ModelByRole
+from soliloquy.runtime.seeds import draw
 from soliloquy.v1.conversation_pb2 import Problem
 
 if TYPE_CHECKING:
@@ -100,6 +102,22 @@ class EvaluationSettings:
             "prompts_sha256": _fingerprints(recipe) | (prompts or {}),
             **content,
         }
+
+
+def questions(source: ProblemSource, *, seed: int, learned: Collection[str]) -> Iterator[Problem]:
+    """Yields a bank's questions over all topics and families, or those of a file in random order."""
+    drawn = _of_bank(source, seed) if isinstance(source, Bank) else _of_file(source, seed)
+    return (problem for problem in drawn if problem.id not in learned)
+
+
+def _of_bank(bank: Bank, seed: int) -> Iterator[Problem]:
+    return (bank.family(name).problem(number) for name, number in sample(SampleRequest(bank=bank.name, seed=seed)))
+
+
+def _of_file(source: ProblemSource, seed: int) -> Iterable[Problem]:
+    places = range(source.count or 0)
+    order = draw(seed, "questions").sample(places, len(places))
+    return (source.problem(seed, place) for place in order)
 
 
 def _fingerprints(recipe: str) -> dict[str, str]:

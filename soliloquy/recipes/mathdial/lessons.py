@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from soliloquy.recipes.answers import Decision, Program
-from soliloquy.recipes.codegen import output
+from soliloquy.recipes.codegen import output, written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.mathdial.answers import EVALUATIONS, MoveChoice
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels
@@ -11,8 +10,7 @@ from soliloquy.recipes.mathdial.moves import FAREWELL, intent_name, move_name
 from soliloquy.recipes.mathdial.prompting import outset, tutor_prompts
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.runtime.retry import Refused
-from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn
-from soliloquy.v1.sandbox_pb2 import Status
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 _WORDS = {letter: word for word, letter in EVALUATIONS.items()}
 
@@ -53,19 +51,9 @@ def _check(conversation: Conversation) -> None:
 def _answers(turn: Turn) -> Iterator[str]:
     """Yields the answer to each prompt of a turn, in order; empty for an answer not to learn from."""
     if turn.HasField("student"):
-        needed = turn.HasField("calculation")
-        description = turn.calculation.description if needed else None
-        yield Decision.written(use_python="y" if needed else "n", description=description)
-        yield from map(_program, turn.calculation.attempts)
+        yield from written_answers(turn)
         yield _choice(turn)
     yield turn.tutor.text
-
-
-def _program(attempt: CodeAttempt) -> str:
-    if attempt.execution.status != Status.STATUS_OK:
-        return ""
-    fenced = f"```python\n{attempt.code}\n```"
-    return Program.written(python={"Python Code": fenced, "Result Variable": ", ".join(attempt.result_variables)})
 
 
 def _choice(turn: Turn) -> str:

@@ -1,15 +1,58 @@
-"""The writing state: a problem and the function that solves it."""
+"""The states before the judgement: check the commission, describe it, and write the problem with its function."""
 
 from soliloquy.recipes.mathwell import prompting
 from soliloquy.recipes.mathwell.answers import WrittenProblem
+from soliloquy.recipes.mathwell.commissions import authorship_of, commission_refusal, describe, labelled
+from soliloquy.recipes.mathwell.labels_pb2 import Authorship, ProblemLabels
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.conversation_pb2 import Ending
-from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ConversationFinished
+from soliloquy.v1.conversation_pb2 import Ending, Enrichment, Problem
+from soliloquy.v1.events_pb2 import (
+    CalculationNeeded,
+    CodeFailed,
+    CodeWritten,
+    ConversationFinished,
+    ConversationStarted,
+    StudentReplied,
+    TutorReplied,
+)
 
-ANSWER = "answer"
+# Left in the problem by a rejected attempt.
+_WRITTEN = ("question", "solution", "answer")
+_ANSWER = "answer"
 # Appended to the function, so that its result can be read.
-_CALL = f"\n\n{ANSWER} = solution()"
+_CALL = f"\n\n{_ANSWER} = solution()"
+
+
+async def enrich(problem: Problem, ask: Ask) -> Enrichment:
+    return Enrichment(plain_because="nothing to enrich: it is yet to be written")
+
+
+async def begin(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
+    """Adds a turn without a message, as the recipe has no student; refuses an unfit commission."""
+    conversation = event.conversation
+    problem = conversation.problem
+    conversation.turns.add(number=1)
+    labels = ProblemLabels.FromString(problem.labels)
+    if not labels.HasField("authorship"):
+        why = "not commissioned: its problem says nothing of what is to be written"
+    else:
+        why = commission_refusal(labels.authorship.commission)
+    if why:
+        conversation.ending, conversation.ending_reason = Ending.ENDING_UNFIT, why
+        return emit(ConversationFinished(conversation=conversation))
+    for field in _WRITTEN:
+        problem.ClearField(field)
+    problem.labels = labelled(Authorship(commission=labels.authorship.commission))
+    return emit(StudentReplied(conversation=conversation))
+
+
+async def commission(event: StudentReplied, ask: Ask) -> Outcome:
+    """Describes the commission for readers of the record; a problem is always written together with a program."""
+    conversation = event.conversation
+    wanted = authorship_of(conversation.problem).commission
+    conversation.turns[-1].calculation.description = describe(wanted)
+    return emit(CalculationNeeded(conversation=conversation))
 
 
 async def write(event: CalculationNeeded | CodeFailed, ask: Ask) -> Outcome:
@@ -21,5 +64,5 @@ async def write(event: CalculationNeeded | CodeFailed, ask: Ask) -> Outcome:
     problem = conversation.problem
     written = await ask(prompting.writing(problem), WrittenProblem)
     problem.question, problem.solution = written.question, written.code
-    conversation.turns[-1].calculation.attempts.add(code=written.code + _CALL, result_variables=[ANSWER])
+    conversation.turns[-1].calculation.attempts.add(code=written.code + _CALL, result_variables=[_ANSWER])
     return emit(CodeWritten(conversation=conversation))

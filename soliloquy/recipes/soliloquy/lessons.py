@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from soliloquy.recipes.answers import Decision, Program
-from soliloquy.recipes.codegen import output
+from soliloquy.recipes.codegen import output, written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.soliloquy.codes import STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.prompting import chat_preamble, tutor_prompts
-from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn, TutorReply
-from soliloquy.v1.sandbox_pb2 import STATUS_OK
+from soliloquy.v1.conversation_pb2 import Conversation, Turn, TutorReply
 
 # The system message of the chat layout; no prompt of a run.
 _SYSTEM = Path(__file__).with_name("dialogue.txt")
@@ -45,20 +43,8 @@ def dialogue(conversation: Conversation) -> list[TrainingMessage]:
 
 def _answers(turn: Turn) -> Iterator[str]:
     """Yields one answer per prompt; empty if there is nothing to learn from it."""
-    needed = turn.HasField("calculation")
-    yield Decision.written(
-        use_python="y" if needed else "n", description=turn.calculation.description if needed else None
-    )
-    for attempt in turn.calculation.attempts:
-        yield _program(attempt) if attempt.execution.status == STATUS_OK else ""
+    yield from written_answers(turn)
     yield _reply(turn.tutor) if turn.HasField("tutor") else ""
-
-
-def _program(attempt: CodeAttempt) -> str:
-    fenced = f"```python\n{attempt.code}\n```"
-    return Program.written(
-        python={"Python Code": fenced, "Result Variable": ", ".join(attempt.result_variables)},
-    )
 
 
 def _reply(reply: TutorReply) -> str:
