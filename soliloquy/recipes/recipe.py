@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ConfigDict
 
+from soliloquy.recipes import labelled_records
 from soliloquy.recipes.agreement import AgreeingLetters
 from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.labels import Column, Labels
@@ -73,6 +74,18 @@ class TrainingMessage(NamedTuple):
     learned: bool = False
 
 
+def _no_enrichment_prompt(problem: Problem) -> Prompt:
+    return Prompt(name="", said=[("user", problem.question)])
+
+
+async def _enrich_nothing(problem: Problem, ask: Ask) -> Enrichment:
+    return Enrichment(plain_because="nothing to enrich: the recipe has no planner")
+
+
+def _by_descriptors(_: Any) -> Any:
+    raise AssertionError("stands for the records by descriptors")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """One paper's way to generate conversations: what each role does, what is kept, and how it is stored."""
@@ -89,9 +102,9 @@ class Recipe:
     topics: Sequence[str] = ()
     # Returns the labels of a problem that is still to be written; set with `topics`.
     commissioned: Callable[[Commission], bytes] | None = None
-    # The prompt that asks a model to enrich a problem, and the role that does so.
-    enrichment_prompt: Callable[[Problem], Prompt]
-    planner: Callable[[Problem, Ask], Awaitable[Enrichment]]
+    # The prompt that asks a model to enrich a problem, and the role that does so; a recipe may do without.
+    enrichment_prompt: Callable[[Problem], Prompt] = _no_enrichment_prompt
+    planner: Callable[[Problem, Ask], Awaitable[Enrichment]] = _enrich_nothing
     student: Callable[[ConversationStarted | TutorReplied, Ask], Awaitable[Outcome]]
     # Rewrites a rejected message; None if the recipe never rejects one.
     student_again: Callable[[StudentRejected, Ask], Awaitable[Outcome]] | None = None
@@ -109,7 +122,8 @@ class Recipe:
     personas: Callable[[], Mapping[str, str]] = dict
     # The meaning of each letter that stands for an evaluation of a message.
     evaluations: Mapping[str, str]
-    record: Callable[[Conversation], dict[str, Any]]
+    # A conversation as readable JSON; by the descriptors of the labels if a recipe has no form of its own.
+    record: Callable[[Conversation], dict[str, Any]] = _by_descriptors
     # Returns a hash of each prompt file; raises BrokenPrompt if one cannot be filled in.
     fingerprints: Callable[[], dict[str, str]]
     # Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message.
@@ -127,6 +141,11 @@ class Recipe:
     noise_rates: Mapping[str, Any] = field(default_factory=dict)
     # None if the recipe tutors nobody.
     person: Person | None = None
+
+    def __post_init__(self) -> None:
+        if self.record is _by_descriptors:
+            record = functools.partial(labelled_records.record, labels=self.labels, agreeing=self.agreeing)
+            object.__setattr__(self, "record", record)
 
     def faults(self, conversation: Conversation) -> list[str]:
         """Why a finished conversation is rejected; empty if it is kept."""

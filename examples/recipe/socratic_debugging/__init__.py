@@ -1,0 +1,1 @@
+"""Socratic debugging: a recipe that a package of its own brings to Soliloquy."""

@@ -1,0 +1,46 @@
+"""Answers each prompt by rule, so that runs and tests need no language model."""
+
+from random import Random
+
+from socratic_debugging.answers import Guidance
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
+
+_PROPOSALS = (
+    "I think {change} would do it.",
+    "Maybe I should write {change} instead.",
+    "What if I change {change} and run it again?",
+    "Then it must be {change}, I suppose.",
+)
+_QUESTIONS = {
+    "output": "What does the program give when you run it, and how far is that from what you want?",
+    "value": "Take the first two rounds by hand: which value does each name hold after them?",
+    "line": "Which line decides what ends up in the result, and what does it do in the last round?",
+    "purpose": "Say in your own words what each round has to achieve: does your program do just that?",
+    "again": "The outcome is still another one: what would you expect to see after a single round?",
+    "once more": "Let us slow down: which name changes in each round, and which should?",
+}
+
+
+def student(reading: ParsedPrompt, rng: Random) -> str:
+    if change := reading.section("change"):
+        return rng.choice(_PROPOSALS).format(change=change)
+    lead = rng.choice(("I wrote this program", "Here is my program", "This is what I have so far"))
+    return f"{lead}. It goes through the numbers one by one, but what it gives is not what I want, and I see no reason."
+
+
+def tutor(reading: ParsedPrompt, rng: Random) -> str:
+    said = {line.text for line in reading.conversation if not line.student}
+    if reading.output.get("is_right") == "True":
+        text = "That is it: the program gives what you wanted. Well found!"
+        return Guidance.written(thoughts="The change works.", evaluation="b", points_at="output", text=text)
+    free = [name for name, text in _QUESTIONS.items() if text not in said]
+    name = rng.choice(free or list(_QUESTIONS))
+    return Guidance.written(
+        thoughts=f"The program gives {reading.output.get('result')}; a look at it from another side may help.",
+        evaluation="g" if not said else "a",
+        points_at=name if name in ("output", "value", "line", "purpose") else "value",
+        text=_QUESTIONS[name],
+    )
+
+
+SPEAKERS: dict[str, Speaker] = {"debugging/student": student, "debugging/tutoring": tutor}
