@@ -1,28 +1,20 @@
 """Word problems from the command to the class, to the published rows, and to the tutoring that grows from them."""
 
-import asyncio
 import json
-import subprocess
-import sys
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from services.collector.settings import LiveSettings
-from services.executor.settings import SandboxSettings
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.recipes.mathwell.criteria.classifiers import save
 from soliloquy.recipes.mathwell.criteria.learning import learn_classifiers
-from soliloquy.runs.assignment import LOOP, Assignment
 from soliloquy.runtime.transports.kafka import KafkaSettings
-from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.runtime.weights import digest_of
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.e2e.hosted import model_service
 from tests.e2e.runs import SOLILOQUY, dataset, grown, records, run, said
+from tests.e2e.services import serving
 from tests.integration.executor.test_written_problems import INSTEAD as REASONS
 from tests.unit.recipes.mathwell.labelled import labelled
 from tests.unit.recipes.mathwell.writing import FUNCTION, QUESTION, Says
@@ -96,30 +88,6 @@ def test_classifiers_of_word_problems_are_refused_where_none_is_written(classifi
     assert done.returncode != 0
 
 
-@contextmanager
-def serving(kafka: KafkaSettings, classifiers: Path, data: Path) -> Iterator[None]:
-    """All that it takes, in one process."""
-    asyncio.run(apply(kafka, replication=1))
-    assignment = Assignment(
-        services=("curriculum", *LOOP, "collector"),
-        transport=kafka,
-        datasets=LiveSettings(data=data),
-        classifiers=classifiers,
-        sandbox=SandboxSettings(sandboxes=1),
-    )
-    command = [sys.executable, "-m", "soliloquy.runs.worker", "all"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write(assignment.to_json() + b"\n")
-        process.stdin.flush()
-        assert process.stdout.readline() == b"ready\n"
-        try:
-            yield
-        finally:
-            process.kill()
-
-
 def test_the_same_problems_are_written_by_any_number_of_workers_and_by_the_services_of_a_kafka(
     kafka: str, classifiers: Path, tmp_path: Path
 ) -> None:
@@ -135,7 +103,7 @@ def test_the_same_problems_are_written_by_any_number_of_workers_and_by_the_servi
         return out
 
     one, two = written("one"), written("two", "--workers", "2", "--in-flight", "3")
-    with serving(connection, classifiers, tmp_path / "live"):
+    with serving(connection, tmp_path / "live", classifiers=classifiers):
         elsewhere = written("kafka", "--kafka", kafka, "--kafka-prefix", connection.prefix)
     assert one.read_bytes() == two.read_bytes() == elsewhere.read_bytes()
     kept = dataset(one.with_suffix(""))
