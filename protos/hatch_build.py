@@ -1,4 +1,4 @@
-"""Compiles the contract and the recipes' labels at installation, and adds the Prometheus rules to the wheel."""
+"""Compiles the contract and the recipes' labels at installation; adds rules and the example to the wheel."""
 
 import os
 import shutil
@@ -11,6 +11,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PROTOS = Path(__file__).parent
 ROOT = PROTOS.parent
 RULES = ROOT / "deploy" / "helm" / "soliloquy" / "files" / "rules"
+EXAMPLE = ROOT / "examples" / "recipe"
 
 
 class ProtoBuildHook(BuildHookInterface[Any]):
@@ -25,8 +26,9 @@ class ProtoBuildHook(BuildHookInterface[Any]):
         for path in messages:
             shutil.copy(path, ROOT / path.relative_to(PROTOS))
         if version == "standard":
-            # An editable install reads them from the checkout.
+            # An editable install reads these from the checkout.
             build_data["force_include"][str(RULES)] = "soliloquy/cli/rules"
+            build_data["force_include"][str(EXAMPLE)] = "soliloquy/cli/example"
         generated = ("soliloquy/v1/*_pb2*.py", "soliloquy/v1/*_pb2*.pyi", "soliloquy/v1/*.proto")
         build_data["artifacts"] += [
             *generated,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.recipes.packages import folder, known_recipes
+from soliloquy.recipes.packages import folder, has_part, known_recipes
 from soliloquy.runs.failure import Failure
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def configuration(named: str) -> Path:
         return Path(named)
     import training
 
-    folders = [Path(training.__file__).parent, *map(folder, known_recipes())]
+    folders = [Path(training.__file__).parent, *(folder(name) for name in known_recipes() if has_part(name, "recipe"))]
     shipped = {path.stem: path for each in reversed(folders) for path in (each / "configs").glob("*.yaml")}
     if named in shipped:
         return shipped[named]

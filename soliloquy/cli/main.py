@@ -19,6 +19,7 @@ _MODULES = {
     "import": "soliloquy.cli.importing",
     "tail": "soliloquy.cli.tail",
     "problems": "soliloquy.cli.problems",
+    "recipes": "soliloquy.cli.recipes",
     "freeze": "soliloquy.cli.freeze",
     "train": "soliloquy.cli.train",
     "retrain": "soliloquy.cli.retrain",

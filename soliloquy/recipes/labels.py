@@ -19,6 +19,10 @@ PATHS = {
 }
 
 
+# What a column may describe besides labels: the parts that every reply has.
+OF_EVERY_REPLY = ("tutor.thoughts", "tutor.evaluation", "tutor.text")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Labels:
     """The messages that a recipe puts into the `labels` of the contract, by the place that they belong to."""

@@ -1,8 +1,7 @@
 """Defines what a recipe is, looks recipes up by name, and runs one of their roles."""
 
 import functools
-import importlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +12,8 @@ from pydantic import ConfigDict
 from soliloquy.recipes import labelled_records
 from soliloquy.recipes.agreement import AgreeingLetters
 from soliloquy.recipes.judges import Judge, Judges
-from soliloquy.recipes.labels import Column, Labels
-from soliloquy.recipes.packages import known_recipes, package
+from soliloquy.recipes.labels import OF_EVERY_REPLY, Column, Labels
+from soliloquy.recipes.packages import BadRecipe, has_part, known_recipes, load
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
@@ -154,16 +153,34 @@ class Recipe:
 
 @functools.cache
 def find(name: str) -> Recipe:
-    recipe = importlib.import_module(f"{package(name)}.recipe").RECIPE
-    assert isinstance(recipe, Recipe)
+    """Raises UnknownRecipe or BadRecipe."""
+    module = load(name, "recipe")
+    recipe = getattr(module, "RECIPE", None)
+    if not isinstance(recipe, Recipe):
+        raise BadRecipe(f"recipe {name}: {module.__name__} has no RECIPE: set it to a Recipe")
+    if why := "; ".join(_faults_of_columns(recipe)):
+        raise BadRecipe(f"recipe {name}: {module.__name__}: {why}")
     return recipe
+
+
+def _faults_of_columns(recipe: Recipe) -> Iterator[str]:
+    fields = [name for name, _ in recipe.labels.fields()]
+    # Besides the labels, a column may describe what every reply has.
+    known = {*fields, *OF_EVERY_REPLY}
+    titles: dict[tuple[str, str], str] = {}
+    for name, column in recipe.columns.items():
+        if name not in known:
+            yield f"columns: {name!r} is no field of the labels: use one of {', '.join(fields) or 'none'}"
+        first = titles.setdefault((name.partition(".")[0], column.title), name)
+        if first != name:
+            yield f"columns: {first!r} and {name!r} have the same title {column.title!r}: rename one"
 
 
 def load_judges(classifiers: Path | None) -> Judges:
     """Loads a file of classifiers with the recipe that has a use for it; raises BadClassifiers."""
     if classifiers is None:
         return Judges()
-    load = next(load for name in known_recipes() if (load := find(name).load_judge))
+    load = next(load for name in known_recipes() if has_part(name, "recipe") and (load := find(name).load_judge))
     return Judges(by_digest={digest_of([classifiers]): load(classifiers)})
 
 

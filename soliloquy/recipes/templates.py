@@ -43,7 +43,7 @@ class Templates:
             if unknown or not template.is_valid():
                 wrong = f"${unknown[0]} is unknown" if unknown else "write a literal $ as $$"
                 known = ", ".join(sorted(slots))
-                raise BrokenPrompt(f"prompt {self.folder.name}/{name}.txt: {wrong}; its slots are {known}")
+                raise BrokenPrompt(f"{self._named(name)}: {wrong}; its slots are {known}")
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(self.folder.iterdir())}
 
     def _split(self, state: str) -> list[tuple[str, str]]:
@@ -53,7 +53,13 @@ class Templates:
         ]
 
     def _read(self, name: str) -> str:
-        return (self.folder / f"{name}.txt").read_text("utf-8").rstrip("\n")
+        try:
+            return (self.folder / f"{name}.txt").read_text("utf-8").rstrip("\n")
+        except OSError as error:
+            raise BrokenPrompt(f"{self._named(name)}: cannot be read ({error.strerror})") from error
+
+    def _named(self, name: str) -> str:
+        return f"recipe {self._recipe}: prompt {self.folder.name}/{name}.txt"
 
 
 def one_line(text: str) -> str:

@@ -18,15 +18,18 @@ from tests.models import needs_torch
 EXAMPLE = Path(__file__).parents[2] / "examples" / "recipe"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder where the example's wheel is installed."""
-    folder = tmp_path_factory.mktemp("installed")
+def installed(package: Path, folder: Path) -> Path:
+    """Builds the wheel of a package and returns the folder where it is installed."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder / "wheels", EXAMPLE], check=True)
+    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder / "wheels", package], check=True)
     [wheel] = (folder / "wheels").glob("*.whl")
     subprocess.run([*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True)
     return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return installed(EXAMPLE, tmp_path_factory.mktemp("installed"))
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +66,13 @@ def test_its_dataset_is_verified_checked_shown_and_reported(
     assert json.loads(said(beside, "check", grown, "--json"))["codes"]["points at"]
     shown = " ".join(said(beside, "show", grown).split())
     assert "points at" in shown
-    assert "to show: right change" in shown
+    assert "to show: wrong change" in shown
     assert "[system]" in said(beside, "show", grown, "--prompts")
     page = tmp_path / "report.html"
     said(beside, "report", grown, "--out", page)
-    assert "points at" in page.read_text("utf-8")
-    assert "our plan" in (grown / "README.md").read_text("utf-8")
+    card = (grown / "README.md").read_text("utf-8")
+    for heading in ("Beside our plan", "response | a a change that does not help"):
+        assert heading in card
 
 
 def test_the_console_draws_its_labels_and_its_records_can_be_restored(grown: Path, beside: Mapping[str, str]) -> None:
@@ -91,14 +95,14 @@ for one in Dataset(sys.argv[1]):
     assert labels["points at"]
 
 
-@pytest.mark.parametrize("name", ["socratic", "openai"])
+@pytest.mark.parametrize("name", ["debugging", "openai"])
 def test_it_is_exported_and_its_own_format_comes_back_the_same(
     name: str, grown: Path, beside: Mapping[str, str], tmp_path: Path
 ) -> None:
     out, again = tmp_path / "rows.jsonl", tmp_path / "again.jsonl"
     said(beside, "export", grown, "--format", name, "--out", out)
     assert len(out.read_text("utf-8").splitlines()) == 4
-    if name == "socratic":
+    if name == "debugging":
         said(beside, "import", out, "--format", name, "--out", tmp_path / "imported")
         said(beside, "export", tmp_path / "imported", "--format", name, "--out", again)
         assert again.read_bytes() == out.read_bytes()
@@ -139,3 +143,31 @@ def test_the_services_of_a_kafka_grow_the_same_dataset(
         done = run(command(out, conversations=4, problems=problems, recipe="debugging", **place), environment=beside)
     assert done.returncode == 0, done.stderr
     assert dataset(out) == dataset(grown)
+
+
+def test_a_new_recipe_runs_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "generate --recipe loops" in said({}, "recipes", "new", "loops")
+    texts = [path.read_text("utf-8") for path in (tmp_path / "loops").rglob("*") if path.is_file()]
+    assert not any("socratic_debugging" in text for text in texts)
+
+    beside = {"PYTHONPATH": str(installed(tmp_path / "loops", tmp_path))}
+    assert "loops_recipe" in said(beside, "recipes", "list")
+    problems = tmp_path / "loops" / "loops_recipe" / "problems.jsonl"
+    done = run(command(tmp_path / "out", conversations=1, problems=problems, recipe="loops"), environment=beside)
+    assert done.returncode == 0, done.stderr
+    said(beside, "export", tmp_path / "out", "--format", "loops", "--out", tmp_path / "rows.jsonl")
+
+
+def test_without_its_package_a_dataset_is_read_in_the_fields_that_every_recipe_has(grown: Path, tmp_path: Path) -> None:
+    assert "matches manifest.json" in said({}, "verify", grown)
+    shown = said({}, "show", grown)
+    assert "recipe debugging: not installed, so its labels are not shown" in shown
+    assert "is_right = True" in shown
+    said({}, "show", grown, "--list")
+    said({}, "report", grown, "--out", tmp_path / "report.html")
+    said({}, "export", grown, "--format", "openai", "--out", tmp_path / "rows.jsonl")
+    for missing in (["check", grown], ["show", grown, "--prompts"], ["export", grown, "--format", "debugging"]):
+        done = run([SOLILOQUY, *map(str, missing)])
+        assert done.returncode != 0
+        assert len(done.stderr.splitlines()) == 1

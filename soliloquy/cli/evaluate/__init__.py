@@ -1,14 +1,14 @@
 """`soliloquy evaluate`."""
 
-from importlib.util import find_spec
-
 import click
 
 from soliloquy.cli.lazy import LazyGroup
-from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.packages import has_part, known_recipes
 
 _OF_RECIPES = {
-    name: f"{package}.evaluate.command" for name, package in known_recipes().items() if find_spec(f"{package}.evaluate")
+    name: f"{package}.evaluate.command"
+    for name, package in known_recipes().items()
+    if has_part(name, "evaluate.command")
 }
 
 

@@ -1,0 +1,81 @@
+"""`soliloquy recipes`: the recipes that are installed, and a package for another."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import find
+from soliloquy.runs.failure import Failure
+from soliloquy.runtime.ask import BrokenPrompt
+from soliloquy.runtime.retry import Refused
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+# The example: in a wheel beside this module, in a checkout at its root.
+_EXAMPLES = (Path(__file__).with_name("example"), Path(__file__).parents[2] / "examples" / "recipe")
+_BUILT = ignore_patterns("*_pb2*", "__pycache__", "*.egg-info", "dist")
+
+
+@click.group()
+def recipes() -> None:
+    """List the installed recipes, or begin one of your own."""
+
+
+@recipes.command("list")
+def list_() -> None:
+    """Print the installed recipes, and why one cannot be used."""
+    table = Table("recipe", "package", "", box=None, header_style="bold", pad_edge=False)
+    for name, package in known_recipes().items():
+        table.add_row(name, package, _state(name))
+    Console().print(table)
+
+
+@recipes.command()
+@click.argument("name")
+def new(name: str) -> None:
+    """Write a package with a recipe NAME into a new folder NAME.
+
+    It is a copy of examples/recipe, runs at once, and is yours to change.
+    """
+    if not _NAME.fullmatch(name):
+        raise click.UsageError(f"invalid name {name!r}: use small letters, digits and underscores")
+    if name in known_recipes() or find_spec(f"{name}_recipe"):
+        raise Failure(f"there is a recipe {name!r} or a package {name}_recipe: choose another name")
+    folder = Path(name)
+    if folder.exists():
+        raise Failure(f"{folder} exists: choose another name, or run this elsewhere")
+    package = write_package(name, folder)
+    click.echo(f"""\
+{folder} holds the recipe {name}. Try it:
+  pip install -e {folder}
+  soliloquy generate --recipe {name} --problems {package}/problems.jsonl --conversations 4 --out dataset""")
+
+
+def write_package(name: str, folder: Path) -> Path:
+    """Copies the example under another name and returns the folder of its Python package."""
+    copytree(next(filter(Path.exists, _EXAMPLES)), folder, ignore=_BUILT)
+    package = (folder / "socratic_debugging").rename(folder / f"{name}_recipe")
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        path.write_text(_renamed(path.read_text("utf-8"), name), "utf-8")
+        if path.stem == "debugging":
+            path.rename(path.with_stem(name))
+    return package
+
+
+def _renamed(text: str, name: str) -> str:
+    text = text.replace("socratic_debugging", f"{name}_recipe").replace("socratic-debugging", f"{name}-recipe")
+    return re.sub(r"(?<!Socratic )\bdebugging\b", name, text)
+
+
+def _state(name: str) -> str:
+    try:
+        recipe = find(name)
+        recipe.fingerprints()
+    except (Refused, BrokenPrompt) as bad:
+        return str(bad)
+    return recipe.title
