@@ -83,7 +83,7 @@ from soliloquy.dataset.view import conversation_view
 from soliloquy.recipes import find
 for one in Dataset(sys.argv[1]):
     recipe = find("debugging")
-    assert recipe.record(one)["turns"][0]["tutor"]["labels"]["points_at"]
+    assert recipe.record(one)["turns"][0]["tutor"]["points_at"]
     print(json.dumps([turn["labels"] for turn in conversation_view(one)["turns"]]))
 """
     done = run([sys.executable, "-c", code, str(grown)], environment=beside)
