@@ -61,6 +61,7 @@ def test_every_command_is_on_the_list() -> None:
         "import",
         "tail",
         "problems",
+        "recipes",
         "freeze",
         "train",
         "retrain",
