@@ -39,12 +39,12 @@ def _packages() -> Mapping[str, Sequence[str]]:
 
 def package(name: str) -> str:
     """Raises UnknownRecipe, or BadRecipe for a name that several packages claim."""
-    claimed = _packages().get(name)
-    if claimed is None:
-        raise UnknownRecipe(f"there is no recipe {name!r}; known recipes: {', '.join(known_recipes())}")
-    if len(claimed) > 1:
+    known = known_recipes()
+    if name not in known:
+        raise UnknownRecipe(f"there is no recipe {name!r}; known recipes: {', '.join(known)}")
+    if len(claimed := _packages().get(name, ())) > 1:
         raise BadRecipe(f"the packages {' and '.join(claimed)} both call a recipe {name!r}: rename or uninstall one")
-    return claimed[0]
+    return known[name]
 
 
 def has_part(recipe: str, name: str) -> bool:
