@@ -1,6 +1,6 @@
 """MATHWELL: word problems, each written with the function that solves it, executed and judged by three criteria."""
 
-from soliloquy.recipes.labels import Labels
+from soliloquy.recipes.labels import Column, Labels
 from soliloquy.recipes.mathwell import (
     commissions,
     composer,
@@ -9,7 +9,6 @@ from soliloquy.recipes.mathwell import (
     prompting,
     records,
     rules,
-    words,
     writer,
 )
 from soliloquy.recipes.mathwell.labels_pb2 import ProblemLabels
@@ -17,9 +16,17 @@ from soliloquy.recipes.mathwell.scripted import SPEAKERS
 from soliloquy.recipes.mathwell.scripted.noise import NOISE, RATES
 from soliloquy.recipes.recipe import Recipe
 
+_STORY = """\
+Each word problem was written to order, together with a Python function that solves it. The function ran in a sandbox,
+and what it returned is the answer; both were then held against three criteria: solvable, accurate, appropriate."""
+_COLUMNS = {
+    "problem.authorship.opinions": Column(
+        title="What the judges say", text="{criterion}: {ruling}, says {judge}: {because}"
+    ),
+}
 RECIPE = Recipe(
     title="Word problems",
-    story=words.STORY,
+    story=_STORY,
     labels=Labels(problem=ProblemLabels),
     topics=prompting.topics(),
     commissioned=commissions.commissioned,
@@ -33,7 +40,7 @@ RECIPE = Recipe(
     review=rules.judged,
     check=rules.judged,
     agreeing={"right": (), "wrong": ()},
-    columns=words.COLUMNS,
+    columns=_COLUMNS,
     evaluations={},
     record=records.record,
     fingerprints=prompting.TEMPLATES.fingerprints,

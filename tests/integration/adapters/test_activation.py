@@ -10,7 +10,7 @@ from typing import Self
 import pytest
 
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.recipes.soliloquy.evaluate.canaries import canaries
+from soliloquy.recipes.soliloquy.evaluate.retraining import canaries
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest, Message, Sampling

@@ -11,8 +11,8 @@ from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.soliloquy.evaluate.cases import Rehearsal, TutorCase
+from soliloquy.recipes.soliloquy.evaluate.evaluation import answer_case, draw_cases
 from soliloquy.recipes.soliloquy.evaluate.judging import JudgedCase
-from soliloquy.recipes.soliloquy.evaluate.protocol import answer_case, draw_cases
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest

@@ -8,8 +8,8 @@ import pytest
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.evaluate.cases import CaseKind, Rehearsal
+from soliloquy.recipes.soliloquy.evaluate.evaluation import draw_cases
 from soliloquy.recipes.soliloquy.evaluate.figures import figures
-from soliloquy.recipes.soliloquy.evaluate.protocol import draw_cases
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.truth.quantities import quantities_in
