@@ -41,7 +41,9 @@ def dataset(folder: Path, accepted: Sequence[Conversation], *, rejected: int = 0
     """Writes a dataset as a run leaves it; of rejected conversations it only has the number."""
     (folder / "accepted").mkdir(parents=True)
     shard = folder / "accepted" / "00000.parquet"
-    batch = rows((conversation.SerializeToString() for conversation in accepted), accepted[0].run.recipe)
+    batch = rows(
+        (conversation.SerializeToString() for conversation in accepted), accepted[0].run.recipe if accepted else ""
+    )
     pq.write_table(pa.Table.from_batches([batch]), shard)
     digest = hashlib.sha256(shard.read_bytes()).hexdigest()
     shards = [Shard(name="accepted/00000.parquet", rows=len(accepted), bytes=0, sha256=digest)]
