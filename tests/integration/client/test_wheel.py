@@ -14,7 +14,7 @@ from tests.unit.test_structure import SERVICE_NAMES
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("soliloquy", "services", "training")
-BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "protos", *PACKAGES, "deploy/helm")
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "protos", *PACKAGES, "deploy/helm", "examples/recipe")
 DATA = {".toml", ".sql", ".txt", ".html", ".js", ".css"}
 FOREIGN_INIT = "OWNER = 'somebody else'\n"
 
