@@ -23,7 +23,9 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
     conversation = event.conversation
     topic, partition = delivery.partition
     origin = Origin(topic=topic, partition=partition, offset=delivery.offset)
-    checked = find(conversation.run.recipe).review(conversation)
+    recipe = find(conversation.run.recipe)
+    recipe.labels.check(conversation)
+    checked = recipe.review(conversation)
     faults = list(checked.faults)
     try:
         await store.add(conversation, faults, origin)

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 # More than a job may have: on a busy machine the first job in a sandbox is slow.
 _SELFTEST_SECONDS = 5.0
-# What a sandbox must prove from inside before it gets a job.
+# A sandbox must prove this from inside before it gets a job.
 _SELFTEST = """
 import ctypes, math, os, socket
 

@@ -1,4 +1,4 @@
-"""What waits where: dead letters, the problems whose events ended there, and snapshots of the pipeline."""
+"""Reads dead letters, the problems whose events ended there, and snapshots of the pipeline."""
 
 import asyncio
 import time

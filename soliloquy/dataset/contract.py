@@ -40,10 +40,7 @@ def labelled(labels: Labels) -> FileDescriptorProto:
     for source in labels.files():
         source.CopyToProto(copied := FileDescriptorProto())
         for message in copied.message_type:
-            for field in message.field:
-                within = f".{copied.package}."
-                if field.type_name.startswith(within):
-                    field.type_name = f".{file.package}.{_HOLDER}.{field.type_name.removeprefix(within)}"
+            _rename_types(message, f".{copied.package}.", f".{file.package}.{_HOLDER}.")
         holder.nested_type.extend(copied.message_type)
         holder.enum_type.extend(copied.enum_type)
     for message, field in _label_fields(file):
@@ -66,6 +63,14 @@ def inlined(labels: Labels) -> FileDescriptorProto:
         message.ClearField("reserved_range")
         message.field.extend(kind.field)
     return file
+
+
+def _rename_types(message: DescriptorProto, package: str, holder: str) -> None:
+    for field in message.field:
+        if field.type_name.startswith(package):
+            field.type_name = f"{holder}{field.type_name.removeprefix(package)}"
+    for nested in message.nested_type:
+        _rename_types(nested, package, holder)
 
 
 def _label_fields(file: FileDescriptorProto) -> list[tuple[DescriptorProto, FieldDescriptorProto]]:

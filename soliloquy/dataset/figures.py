@@ -1,4 +1,4 @@
-"""What a recipe's part `figures` adds to the statistics, the card and the report of its datasets."""
+"""Defines the part `figures` of a recipe, which adds to the statistics, the card and the report of its datasets."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

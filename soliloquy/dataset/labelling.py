@@ -14,7 +14,10 @@ from soliloquy.recipes.labels import Column, row_path, value_prefix
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import DEFAULT, Recipe, find
 
-_WHOLE = {FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64}
+_WHOLE = {
+    *(FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64),
+    *(FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64),
+}
 
 
 @cache

@@ -52,7 +52,7 @@ class Statistics:
     intents: Counter[str] = field(default_factory=Counter)
     # The values of each field of the labels, by its name: `tutor.action`.
     labels: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    # Who found messages unfit and sent them back.
+    # Messages sent back, by the judge that found them unfit.
     sent_back: Counter[str] = field(default_factory=Counter)
     # By evaluation and response, for recipes with a label that says how the tutor responds.
     responses: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -72,7 +72,7 @@ class Statistics:
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
     # Calls by role, engine, model and adapter's digest.
     models: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    # What recipes count on their own, by recipe.
+    # The recipes' own counts, by recipe.
     own: dict[str, Any] = field(default_factory=dict)
     # Reasons for rejection; a conversation may have several.
     reasons: Counter[str] = field(default_factory=Counter)

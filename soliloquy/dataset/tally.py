@@ -39,7 +39,7 @@ class Tally:
     executions: Counter[str] = field(default_factory=Counter)
     parse: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
-    # What the recipe measures.
+    # The recipe's own measures.
     measures: Counter[str] = field(default_factory=Counter)
     # Tokens by role and kind, and the number of calls by role, engine, model and adapter's digest.
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""What a recipe adds to the contract: its labels, and how people read them."""
+"""Defines what a recipe adds to the contract, its labels, and how people read them."""
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
+
+from soliloquy.runtime.retry import Refused
+from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem, StudentReply, Turn, TutorReply
+
+Labelled = Conversation | Problem | Enrichment | Turn | StudentReply | TutorReply
 
 # The `labels` of the contract as columns of a dataset's rows, by their place.
 PATHS = {
@@ -17,9 +22,7 @@ PATHS = {
     "student": "turns.student.labels",
     "tutor": "turns.tutor.labels",
 }
-
-
-# What a column may describe besides labels: the parts that every reply has.
+# The parts of every reply, which a column may describe, too.
 OF_EVERY_REPLY = ("tutor.thoughts", "tutor.evaluation", "tutor.text")
 
 
@@ -33,6 +36,17 @@ class Labels:
     turn: type[Message] | None = None
     student: type[Message] | None = None
     tutor: type[Message] | None = None
+
+    def check(self, conversation: Conversation) -> None:
+        """Raises Refused for labels that are no messages of these types: no row could hold them."""
+        for place, one in places(conversation):
+            kind = getattr(self, place)
+            try:
+                if kind:
+                    kind.FromString(one.labels)
+            except DecodeError as error:
+                name = kind.DESCRIPTOR.full_name
+                raise Refused(f"conversation {conversation.id}: the labels of its {place} are no {name}") from error
 
     def files(self) -> Sequence[FileDescriptor]:
         """Returns the proto files of the messages."""
@@ -87,6 +101,20 @@ class Column:
     text: str = ""
     # Whether it is the student's name.
     names_student: bool = False
+
+
+def places(conversation: Conversation) -> Iterator[tuple[str, Labelled]]:
+    """Yields each message of a conversation that has labels, with its place."""
+    problem = conversation.problem
+    yield from (("conversation", conversation), ("problem", problem))
+    if problem.HasField("enrichment"):
+        yield "enrichment", problem.enrichment
+    for turn in conversation.turns:
+        yield "turn", turn
+        if turn.HasField("student"):
+            yield "student", turn.student
+        if turn.HasField("tutor"):
+            yield "tutor", turn.tutor
 
 
 def value_prefix(field: FieldDescriptor) -> str:

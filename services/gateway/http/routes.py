@@ -1,4 +1,4 @@
-"""What a route over HTTP is, and the context in which it handles a request."""
+"""Defines a route over HTTP, and the context in which it handles a request."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -61,5 +61,5 @@ class HttpRoute:
     event: str = ""
     # The statuses of its answers; content in JSON is sent with the first.
     statuses: tuple[int, ...] = (200,)
-    # What it is for; None takes the docstring of the handler.
+    # Its purpose; None takes the docstring of the handler.
     summary: str | None = None

@@ -1,4 +1,4 @@
-"""What a recipe offers as RETRAINING in its `evaluate.retraining`, so that its tutor's adapter can be retrained."""
+"""Defines RETRAINING, which a recipe offers in `evaluate.retraining` so that its tutor's adapter can be retrained."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class RetrainingEvaluation:
 
     # The title of each metric; the report has a share of cases for each.
     metrics: Mapping[str, str]
-    # Where the questions come from and by how much each metric may fall, unless the policy says otherwise.
+    # The source of the questions and the fall that each metric may have, unless the policy says otherwise.
     problems: str
     may_lose: Mapping[str, float]
     # Asks this number of questions.

@@ -1,4 +1,4 @@
-"""What every evaluation is told: who tutors, which questions it is asked, and how the report names it."""
+"""The settings of every evaluation: the tutor, its questions, and its name in the report."""
 
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

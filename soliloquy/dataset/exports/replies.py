@@ -21,7 +21,7 @@ _LETTERS = "abcdefg"
 
 
 class _Key(NamedTuple):
-    """Where exported JSON has a field of a reply."""
+    """The place of a reply's field in exported JSON."""
 
     key: str
     number: bool = False

@@ -96,7 +96,7 @@ def _outcomes(batch: pa.RecordBatch) -> ValueRows:
 
 
 def _drawn(batch: pa.RecordBatch) -> ValueRows:
-    """What was drawn for the student's messages, by the labels that say so."""
+    """Yields the draws for the student's messages, by the labels that describe them."""
     of = pc.list_parent_indices(batch["turns"])
     columns = columns_of(recipe_of(batch))
     drawn = [values for name, values in label_values(batch) if name in columns and columns[name].drawn]

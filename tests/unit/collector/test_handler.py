@@ -1,0 +1,30 @@
+"""Conversations that no row could hold never reach the store."""
+
+import pytest
+
+from services.collector.handler import collect
+from soliloquy.runtime.retry import Refused
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Origin
+from soliloquy.v1.events_pb2 import ConversationFinished
+from tests.unit.recipes.conversations import sound_conversation
+from tests.unit.runtime.deliveries import delivered
+
+
+class Store:
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+
+    async def add(self, conversation: Conversation, faults: list[str], origin: Origin) -> None:
+        self.ids.append(conversation.id)
+
+
+async def test_a_conversation_with_labels_of_nobody_is_refused_before_it_is_stored() -> None:
+    store, sound = Store(), sound_conversation()
+    broken = sound_conversation()
+    broken.turns[0].student.labels = b"\x0a\xff"
+    refused, stored = (ConversationFinished(conversation=one) for one in (broken, sound))
+    with pytest.raises(Refused, match="the labels of its student"):
+        await collect(refused, delivered(refused), store)
+    await collect(stored, delivered(stored), store)
+    assert store.ids == [sound.id]
