@@ -99,7 +99,7 @@ def thing(kept: Statistics) -> str:
 
 def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
     calculations = kept.attempts.total()
-    verdicts = kept.verdicts.total()
+    verdicts = kept.judged
     rows = [
         (thing(kept), f"{kept.conversations:,}"),
         ("generated but not kept", f"{dropped.conversations:,}"),

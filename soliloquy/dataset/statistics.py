@@ -136,6 +136,11 @@ class Statistics:
         return self.taken_up / max(self.uptakes, 1)
 
     @property
+    def judged(self) -> int:
+        """The number of evaluations beside a verdict of the code; 0 without the recipe, which says when they agree."""
+        return self.verdicts.total() if installed(self.recipe_name) else 0
+
+    @property
     def agreeing(self) -> int:
         """The number of evaluations that agree with the code's verdict."""
         agreeing = self.recipe.agreeing

@@ -46,7 +46,7 @@ def _strip(summary: DatasetSummary, durations: Durations) -> Iterator[str]:
     grown = kept.conversations + dropped.conversations
     said = f", {kept.turns:,} turns" if kept.words else ""
     yield _figure(f"{kept.conversations:,}", "", f"{thing(kept)} kept of {grown:,} generated{said}")
-    if verdicts := kept.verdicts.total():
+    if verdicts := kept.judged:
         about = f"of {verdicts:,} evaluations agree with their program's verdict"
         yield _figure(*_percent(kept.agreeing, verdicts), about, "right")
     if programs := kept.attempts.total():
