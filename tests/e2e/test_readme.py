@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import shlex
 import signal
@@ -123,12 +124,12 @@ def test_the_readme_on_the_gateway_works_in_its_order(tmp_path: Path) -> None:
 
 
 def two_ports() -> int:
-    """Returns the first of two consecutive free ports."""
+    """Returns the first of two consecutive free ports, below those that the system hands to other connections."""
     while True:
+        port = random.randrange(20_000, 32_000)
         with socket.socket() as one, socket.socket() as other:
-            one.bind(("127.0.0.1", 0))
-            port: int = one.getsockname()[1]
             try:
+                one.bind(("127.0.0.1", port))
                 other.bind(("127.0.0.1", port + 1))
             except OSError:
                 continue
