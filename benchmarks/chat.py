@@ -34,9 +34,9 @@ from services.gateway.settings import GatewaySettings
 from soliloquy.client import Sandbox
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.chat import routes, tutor
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.gateway import Plans
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ChunkReceiver, StreamingModel, StreamListener
 from soliloquy.runtime.model.settings import shipped_models
 from soliloquy.runtime.transports.embedded import EmbeddedTransport

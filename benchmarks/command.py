@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from soliloquy.cli.tables import table as table
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 # Shows what is being measured.
 Tell = Callable[[str], None]

@@ -22,7 +22,7 @@ from soliloquy.dataset.layout import ACCEPTED
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import messages
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 
 # More texts than any cache holds, so that each is judged.

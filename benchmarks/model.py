@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from benchmarks.command import AS_JSON, check_installed, rounds_option, show, spread, status_line, table
 from services.model.serving import CannotStart
 from services.model.settings import ServingSettings
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import CannotListen, listening
 
 

@@ -18,7 +18,7 @@ from rich.console import RenderableType
 from benchmarks import machine
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.openai_client import OpenAIClient, body_of
 from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Key

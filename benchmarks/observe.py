@@ -16,7 +16,7 @@ from benchmarks.figures import judged, merged, quantile
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.processes import CONSOLE_OF_UP, PORTS, SCALE, metrics_addresses, process_names
 from soliloquy.cli.service_options import with_options
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.layout import LayoutRefused
 

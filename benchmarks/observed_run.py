@@ -20,7 +20,7 @@ from benchmarks.usage import Usage
 from soliloquy.cli.show import record_of
 from soliloquy.client import Dataset
 from soliloquy.dataset.manifest import MANIFEST
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 SEED = 7

@@ -19,7 +19,7 @@ from benchmarks.observed_run import ObservedRun, RunRequest
 from benchmarks.run_limit import UnknownCall, makespan
 from benchmarks.usage import COMMANDS, SANDBOXES, WORKERS
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.layout import LayoutRefused
 

@@ -18,7 +18,7 @@ from benchmarks.sandbox_lifecycle import lifecycle
 from benchmarks.sandbox_load import Run, closed, in_pool, in_subprocess, paced, running_pool
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 ROUNDS = 3
 SECONDS = 10.0

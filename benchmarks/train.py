@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from benchmarks import machine
 from benchmarks.command import AS_JSON, Tell, check_installed, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 _SOLILOQUY = (sys.executable, "-c", "from soliloquy.cli.main import main; main()")
 TARGETS = Path(__file__).with_suffix(".toml")

@@ -14,7 +14,7 @@ from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, statu
 from benchmarks.figures import judged, merged
 from benchmarks.transports import Client, connected
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.layout import LayoutRefused
 

@@ -16,7 +16,7 @@ from soliloquy.cli.errors import reporting
 from soliloquy.cli.evaluate.retraining import RECIPE, retraining_evaluation
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.service_options import option
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import base_digest
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from soliloquy.cli.tables import facts
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.truth.report import TruthReport
 
 FAULTY = 1

@@ -11,10 +11,10 @@ from google.protobuf.text_format import MessageToString
 
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.installation import LOG
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import Undecodable, message_of
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import origin
 from soliloquy.runtime.transports.embedded import LogUnavailable
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from soliloquy.dataset.exports.exporting import export as export_dataset
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
 from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
 from soliloquy.dataset.reading import Dataset, NoDataset
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 
 class CommandOfFormats(click.Command):

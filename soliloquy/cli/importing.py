@@ -11,7 +11,7 @@ from soliloquy.dataset.exports.format import NAMES
 from soliloquy.dataset.exports.importing import CannotImport, import_rows
 from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
 from soliloquy.problems.files.source_format import SourceFormat
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 _READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
 

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.errors import reporting
 from soliloquy.cli.service_options import Command, gathered, option
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 
 _PREFIX = "SOLILOQUY_KAFKA_"

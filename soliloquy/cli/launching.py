@@ -12,7 +12,7 @@ import click
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.recipes.packages import folder, has_part, known_recipes
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
     from training.folder import Job

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from soliloquy.recipes.packages import BadRecipe, UnknownRecipe
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 
 class LazyGroup(click.Group):

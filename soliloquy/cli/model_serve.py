@@ -17,8 +17,8 @@ from soliloquy.cli.errors import reporting
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import count_option
 from soliloquy.cli.service_options import GRACE, SCRIPTED, with_options
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import CannotListen, listening
 from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
 from soliloquy.v1.model_pb2 import Adapter

@@ -10,7 +10,7 @@ import click
 from soliloquy.cli.processes import PORTS, processes_of_up
 from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
 from soliloquy.cli.service_options import option
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 _CONNECT_SECONDS = 0.5
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 # The job label that the alerts expect.
 JOB = "soliloquy"

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.failure import Failure
 from soliloquy.runtime.ask import BrokenPrompt
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -9,7 +9,7 @@ from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.options import EXISTING_FILE
 from soliloquy.cli.service_options import gathered, option
 from soliloquy.client import Runs, Tls
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 TOKEN = "SOLILOQUY_TOKEN"
 # The time for reaching a gateway and for its answer.

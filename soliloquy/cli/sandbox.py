@@ -17,8 +17,8 @@ from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.service_options import GRACE, sandbox_options
 from soliloquy.cli.units import DURATION, SIZE
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
-from soliloquy.runs.failure import Failure
 from soliloquy.runtime.code import names
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
 from soliloquy.runtime.values import lane_name, plain, shown, status_name

@@ -9,7 +9,7 @@ from soliloquy.cli.errors import reporting
 from soliloquy.cli.view import show_conversation, show_index, show_prompts
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.recipe import DEFAULT, find
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 
 

@@ -13,8 +13,8 @@ from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import ending, short
 from soliloquy.dataset.reading import Dataset, NoDataset
-from soliloquy.runs.failure import Failure
 from soliloquy.runtime.events import Undecodable, message_of
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.opening import open_transport

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from soliloquy.cli.launching import Launch
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
     from training.folder import Job

@@ -11,8 +11,8 @@ from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.assignment import SERVICES, Assignment
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.opening import ModelByRole, open_models

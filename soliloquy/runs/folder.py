@@ -11,8 +11,8 @@ from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.problems.files.atomic_file import atomic_file
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.plan import Plan, difference
+from soliloquy.runtime.failure import Failure
 
 WORKING = ".run"
 # A file of unfinished runs in the first format.

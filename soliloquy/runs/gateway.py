@@ -10,10 +10,10 @@ from soliloquy.problems.bank.bank import bank_names
 from soliloquy.problems.sources import BadProblemFile, ProblemSource
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import chat_routes
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan, problems_of
 from soliloquy.runtime.ask import BrokenPrompt
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.runs_pb2 import Run, RunRequest

@@ -12,12 +12,12 @@ from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.runs.backends import KafkaBackend, LocalBackend
 from soliloquy.runs.driver import Driver
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import Show
 from soliloquy.runtime.driver import Quota, shortfall
 from soliloquy.runtime.events import EventTooLarge
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
 from soliloquy.runtime.transports.embedded import LogUnavailable

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from soliloquy.runs.assignment import LOOP, SERVICES, Assignment, GatewayAssignment
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import WORKING
 from soliloquy.runs.supervision import ProcessSpec, Supervisor
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 

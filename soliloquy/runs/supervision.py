@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from soliloquy.runs.assignment import Assignment
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.logs import relay
 
 # The exit status of a process that a restart would not help.

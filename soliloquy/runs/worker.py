@@ -21,8 +21,8 @@ import uvloop
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems
 from soliloquy.runs.assembly import Assembly, assembled
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
-from soliloquy.runs.failure import Broken, Failure
 from soliloquy.runs.supervision import READY
+from soliloquy.runtime.failure import Broken, Failure
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.logs import JSON, set_up

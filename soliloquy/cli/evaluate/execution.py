@@ -7,7 +7,7 @@ import uvloop
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.model.settings import BadModelSettings
 from soliloquy.runtime.retry import CannotServe

@@ -12,7 +12,7 @@ from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.packages import known_recipes, part
 from soliloquy.recipes.recipe import DEFAULT
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
 
 if TYPE_CHECKING:

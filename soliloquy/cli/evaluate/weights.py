@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soliloquy.cli.errors import reporting
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, StreamListener
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest

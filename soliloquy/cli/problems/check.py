@@ -7,7 +7,7 @@ import click
 
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
 from soliloquy.problems.files.problem_file import BadProblemFile, check_problems
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 FAULTY = 1
 

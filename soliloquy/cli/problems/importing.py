@@ -10,7 +10,7 @@ from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
 from soliloquy.problems.files.importing import ImportRefused, NothingUsable, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
 from soliloquy.problems.files.source_format import NAMES, format_names, load_format
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 NOTHING = 1
 

@@ -11,7 +11,7 @@ from soliloquy.cli.options import AS_JSON
 from soliloquy.problems.bank.bank import Bank, bank_names, load_bank
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.files.problem_row import kind_name
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 # Columns that must not wrap, so that names can be copied.
 NO_WRAP = ("bank", "topic", "family")

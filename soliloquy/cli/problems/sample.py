@@ -11,7 +11,7 @@ from soliloquy.cli.options import NEW_FILE, SEED
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample_lines
 from soliloquy.problems.files.atomic_file import atomic_file
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 
 @click.command()

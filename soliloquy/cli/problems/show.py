@@ -15,7 +15,7 @@ from soliloquy.cli.options import AS_JSON
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
 from soliloquy.problems.files.problem_row import kind_name, strategy_name
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step

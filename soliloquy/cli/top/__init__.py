@@ -17,7 +17,7 @@ from soliloquy.cli.top.overview import Overview, overview
 from soliloquy.cli.top.scrape import Interval, Scrape, scrape
 from soliloquy.cli.top.view import view
 from soliloquy.cli.units import DURATION
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 # Rates are means over this many scrapes.
 _SCRAPES = 6

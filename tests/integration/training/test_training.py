@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from soliloquy.cli.training_view import following, serving_metrics
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from tests.integration.model.serving import free_port
 from tests.integration.training.processes import adapter, command, losses, until_step
 from tests.unit.training.growing import conversations, dataset

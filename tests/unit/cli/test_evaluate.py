@@ -17,7 +17,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.sources import problem_source
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, StudentReply, Turn, TutorReply
 from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.runs_pb2 import Run

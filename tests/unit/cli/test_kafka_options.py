@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 ALICE = {"KAFKA_SECURITY": "SASL_SSL", "KAFKA_USERNAME": "alice"}

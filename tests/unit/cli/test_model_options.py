@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.model_options import model_options
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.settings import Models
 
 URL = "http://127.0.0.1:8000/v1"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runs import supervision
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.supervision import ProcessSpec, Supervisor
+from soliloquy.runtime.failure import Failure
 from tests.e2e.runs import alive, kill
 from tests.integration.transport.support import until
 

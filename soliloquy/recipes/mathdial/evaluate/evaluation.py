@@ -28,8 +28,8 @@ from soliloquy.recipes.mathdial.evaluate.replies import (
     histories,
     reply_to_history,
 )
-from soliloquy.runs.failure import Failure
 from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Problem

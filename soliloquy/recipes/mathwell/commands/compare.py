@@ -13,7 +13,7 @@ from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.mathwell.commands.measuring import MeasuringModels, measuring_options, near_duplicates
 from soliloquy.recipes.mathwell.commands.published import MEASURES, VERDICTS, beside_published
 from soliloquy.recipes.mathwell.figures.authored import count_authored
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 
 @click.command()

@@ -34,9 +34,9 @@ from soliloquy.problems.sifting.near_duplicates import DedupeCounts, dedupe
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.recipes.mathwell.commands.commissioning import commission_options, writing
 from soliloquy.recipes.mathwell.commands.sheet import CannotPrint, write_sheet
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 

@@ -28,10 +28,10 @@ from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.recipes.mathwell.commands.commissioning import commission_options, writing
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import generate_dataset
 from soliloquy.runs.plan import Plan
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of

@@ -11,7 +11,7 @@ from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 
 @click.command()

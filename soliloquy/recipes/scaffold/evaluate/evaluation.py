@@ -17,7 +17,7 @@ from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator, ScoredDialo
 from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures, page
 from soliloquy.recipes.scaffold.evaluate.judging import TEMPLATES, RubricJudge
 from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models

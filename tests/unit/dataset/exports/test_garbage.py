@@ -8,7 +8,7 @@ import pytest
 
 from soliloquy.cli.importing import import_
 from soliloquy.dataset.reading import Dataset
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 
 ROW: dict[str, Any] = {"messages": [{"role": "user", "content": "Grüezi"}, {"role": "assistant", "content": "Hi."}]}
 LINE = json.dumps(ROW, ensure_ascii=False).encode()

@@ -34,7 +34,7 @@ from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator, ScoredDialo
 from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures, page
 from soliloquy.recipes.scaffold.evaluate.judging import SCORES, RubricJudge
 from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
-from soliloquy.runs.failure import Failure
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest

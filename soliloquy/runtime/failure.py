@@ -2,7 +2,7 @@
 
 
 class Failure(Exception):
-    """The work cannot be done as asked; trying again would not help."""
+    """The work cannot be done as asked. A command that it reaches prints the message and ends."""
 
     exit_code = 2
 
