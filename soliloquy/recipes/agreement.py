@@ -27,6 +27,12 @@ def agrees(turn: Turn, agreeing: AgreeingLetters) -> bool | None:
     return None if found is None else letter_of(turn) in agreeing["right" if found else "wrong"]
 
 
+def verdict_is_true(turn: Turn, right: bool | None) -> bool | None:
+    """Whether the tutor rightly calls a message right or wrong; None if it does not, or if that is unknown."""
+    judged_right = {"b": True, "a": False}.get(letter_of(turn))
+    return None if right is None or judged_right is None else judged_right == right
+
+
 def contradictions(conversation: Conversation, agreeing: AgreeingLetters) -> Findings:
     for turn in conversation.turns:
         if agrees(turn, agreeing) is False:

@@ -13,12 +13,13 @@ from soliloquy.recipes import labelled_records
 from soliloquy.recipes.agreement import AgreeingLetters
 from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.labels import OF_EVERY_REPLY, Column, Labels
+from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.packages import BadRecipe, has_part, known_recipes, load
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
-from soliloquy.runtime.events import ConversationEvent, Outcome, emit
+from soliloquy.runtime.events import ConversationEvent, Outcome
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
 from soliloquy.truth.report import CheckedConversation
@@ -26,7 +27,6 @@ from soliloquy.v1.conversation_pb2 import Commission, Conversation, Ending, Enri
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,
-    ConversationFinished,
     ConversationStarted,
     ReplyNeeded,
     StudentRejected,
@@ -202,9 +202,7 @@ async def play(event: E, act: Callable[[E, Ask], Awaitable[Outcome]], *, role: s
     except Unusable as unusable:
         if role == "student" and not isinstance(event, StudentRejected):
             conversation.turns.add(number=len(conversation.turns) + 1)
-        conversation.ending = Ending.ENDING_UNPARSABLE
-        conversation.ending_reason = str(unusable)
-        outcome = emit(ConversationFinished(conversation=conversation))
+        outcome = finish(conversation, Ending.ENDING_UNPARSABLE, str(unusable))
     for message in outcome:
         message.conversation.turns[-1].calls.extend(ask.calls)
     return outcome

@@ -5,11 +5,12 @@ import hashlib
 import re
 import string
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.ask import BrokenPrompt, Prompt
+from soliloquy.v1.conversation_pb2 import Turn
 
 
 class Templates:
@@ -64,6 +65,21 @@ class Templates:
 
 def one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def transcript(turns: Sequence[Turn], *, for_reply: bool = False) -> str:
+    """Returns the messages as lines of a prompt; the prompt for a reply ends with the student's latest message."""
+    lines = [line for turn in turns for line in transcript_lines(turn)]
+    if for_reply and turns and turns[-1].HasField("tutor"):
+        lines.pop()
+    return "\n".join(lines)
+
+
+def transcript_lines(turn: Turn) -> Iterator[str]:
+    if turn.HasField("student"):
+        yield f"Student: {one_line(turn.student.text)}"
+    if turn.HasField("tutor"):
+        yield f"Tutor: {one_line(turn.tutor.text)}"
 
 
 def fill(template: str, **slots: str) -> str:

@@ -10,10 +10,11 @@ from soliloquy.recipes.mathdial.claims import holds_answer
 from soliloquy.recipes.mathdial.labels_pb2 import TutorLabels
 from soliloquy.recipes.mathdial.moves import OPENING
 from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.recipes.outcomes import after_reply
 from soliloquy.runtime.ask import Ask
-from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, TutorReply
-from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
+from soliloquy.runtime.events import Outcome
+from soliloquy.v1.conversation_pb2 import Conversation, Resolution, TutorReply
+from soliloquy.v1.events_pb2 import ReplyNeeded
 
 
 async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
@@ -30,13 +31,8 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     else:
         turn.tutor.CopyFrom(tutor_move(*OPENING))
     turn.tutor.text = (await ask(prompting.replying(conversation), TutorMessage)).text
-    if solved:
-        conversation.ending, conversation.resolution = Ending.ENDING_SOLVED, _resolution(conversation)
-    elif len(conversation.turns) >= min(conversation.run.max_turns, POLICY["talk"]["most_turns"]):
-        conversation.ending, conversation.resolution = Ending.ENDING_TURN_LIMIT, Resolution.RESOLUTION_UNSOLVED
-    else:
-        return emit(TutorReplied(conversation=conversation))
-    return emit(ConversationFinished(conversation=conversation))
+    resolution = _resolution(conversation) if solved else None
+    return after_reply(conversation, resolution, most_turns=POLICY["talk"]["most_turns"])
 
 
 def tutor_move(move: str, intent: str) -> TutorReply:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from soliloquy.recipes.codegen import output, written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
+from soliloquy.recipes.lessons import lessons_of
 from soliloquy.recipes.mathdial.answers import EVALUATIONS, MoveChoice
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels
 from soliloquy.recipes.mathdial.moves import FAREWELL, intent_name, move_name
@@ -18,12 +19,7 @@ _WORDS = {letter: word for word, letter in EVALUATIONS.items()}
 def lessons(conversation: Conversation) -> list[Lesson]:
     """Returns the samples in order; skips programs that failed, and keeps those that repaired them."""
     _check(conversation)
-    return [
-        Lesson(turn=turn.number, prompt=prompt, answer=answer)
-        for turn, prompts in tutor_prompts(conversation)
-        for prompt, answer in zip(prompts, _answers(turn), strict=True)
-        if answer
-    ]
+    return lessons_of(tutor_prompts(conversation), _answers)
 
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:

@@ -14,7 +14,7 @@ from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import INTENTS, MEANINGS, belief_name, intent_name, move_name
-from soliloquy.recipes.templates import Templates, fill, one_line
+from soliloquy.recipes.templates import Templates, fill, transcript, transcript_lines
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
@@ -58,7 +58,7 @@ def describing(problem: Problem, confusion: Confusion) -> Prompt:
 
 def student(conversation: Conversation, belief: Belief) -> Prompt:
     """Returns the prompt for the student's next message."""
-    return _student(conversation, _history(conversation.turns), belief, first=len(conversation.turns) == 1)
+    return _student(conversation, transcript(conversation.turns), belief, first=len(conversation.turns) == 1)
 
 
 def deciding(conversation: Conversation) -> Prompt:
@@ -79,7 +79,7 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
     lines: list[str] = []
     for turn in conversation.turns:
         answers = turn.HasField("student")
-        said = list(_transcript_lines(turn))
+        said = list(transcript_lines(turn))
         told = _known(conversation, "\n".join([*lines, said[0]] if answers else lines))
         lines += said
         reply = _replying(conversation, turn, told | grounds)
@@ -108,7 +108,7 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
         if turn.HasField("student") and not conversation.person:
             before = conversation.turns[: turn.number - 1]
             belief = StudentLabels.FromString(turn.student.labels).belief
-            asked = _student(conversation, _history(before), belief, first=len(before) == 1)
+            asked = _student(conversation, transcript(before), belief, first=len(before) == 1)
             given.append((turn.number, asked))
         given += [(turn.number, prompt) for prompt in prompts]
     return given
@@ -208,27 +208,12 @@ def _grounds(conversation: Conversation) -> dict[str, str]:
 
 
 def _transcript_slots(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
-    *before, last = turns
-    lines = [line for turn in before for line in _transcript_lines(turn)]
-    if last.HasField("student"):
-        lines.append(next(_transcript_lines(last)))
-    return _known(conversation, "\n".join(lines))
+    return _known(conversation, transcript(turns, for_reply=True))
 
 
 def _known(conversation: Conversation, said: str) -> dict[str, str]:
     problem = conversation.problem
     return {"question": problem.question, "solution": problem.solution, "conversation": said}
-
-
-def _history(turns: Sequence[Turn]) -> str:
-    return "\n".join(line for turn in turns for line in _transcript_lines(turn))
-
-
-def _transcript_lines(turn: Turn) -> Iterator[str]:
-    if turn.HasField("student"):
-        yield f"Student: {one_line(turn.student.text)}"
-    if turn.HasField("tutor"):
-        yield f"Tutor: {one_line(turn.tutor.text)}"
 
 
 def _wrong(conversation: Conversation) -> str:

@@ -1,10 +1,10 @@
 """The rules that a finished conversation must satisfy. A fault names the rule, the turn and the evidence."""
 
-from collections.abc import Callable
+from functools import partial
 
-from soliloquy.recipes import manners
-from soliloquy.recipes.agreement import contradictions, letter_of
-from soliloquy.recipes.manners import Findings
+from soliloquy.recipes.agreement import contradictions, letter_of, verdict_is_true
+from soliloquy.recipes.codegen import has_run
+from soliloquy.recipes.manners import Findings, Rule, faults_of, rules_of_manners
 from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer, holds_answer, is_right, slips
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
@@ -12,7 +12,6 @@ from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
-from soliloquy.v1.sandbox_pb2 import Status
 
 _ENDED = (Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT)
 
@@ -27,9 +26,8 @@ def judged(conversation: Conversation) -> CheckedConversation:
 
 
 def checked(conversation: Conversation) -> CheckedConversation:
-    return CheckedConversation(
-        turns=[_checked_turn(turn, conversation) for turn in conversation.turns], faults=_broken(conversation)
-    )
+    turns = [_checked_turn(turn, conversation) for turn in conversation.turns]
+    return CheckedConversation(turns=turns, faults=faults_of(conversation, _RULES, POLICY["rules"]))
 
 
 def consistent(conversation: Conversation) -> bool | None:
@@ -49,14 +47,6 @@ def calculates(conversation: Conversation) -> bool:
     return not list(_arithmetic(conversation))
 
 
-def _broken(conversation: Conversation) -> list[str]:
-    return [
-        f"{name.replace('_', ' ')}: turn {turn}: {evidence}"
-        for name in POLICY["rules"]
-        for turn, evidence in _RULES[name](conversation)
-    ]
-
-
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     student, problem = turn.student, conversation.problem
     value = claimed_answer(student.text, problem)
@@ -66,7 +56,7 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     return CheckedTurn(
         meant_wrong=meant,
         right=right,
-        verdict_true=None if right is None or letter_of(turn) not in ("a", "b") else (letter_of(turn) == "b") == right,
+        verdict_true=verdict_is_true(turn, right),
         codes={"evaluation": letter_of(turn), "move": move_name(turn.tutor), "intent": intent_name(turn.tutor)},
         message=student.text,
         reply=turn.tutor.text,
@@ -75,10 +65,6 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
 
 def _labels(turn: Turn) -> StudentLabels:
     return StudentLabels.FromString(turn.student.labels)
-
-
-def _of_manners(rule: Callable[[Conversation, manners.Policy], Findings]) -> Callable[[Conversation], Findings]:
-    return lambda conversation: rule(conversation, POLICY["talk"])
 
 
 def _moves(conversation: Conversation) -> Findings:
@@ -98,11 +84,9 @@ def _opening(conversation: Conversation) -> Findings:
 def _blind(conversation: Conversation) -> Findings:
     """The tutor evaluates an answer that is a number only after a program ran."""
     for turn in conversation.turns:
-        attempts = turn.calculation.attempts
-        ran = attempts and attempts[-1].execution.status == Status.STATUS_OK
         if (
             letter_of(turn) in ("a", "b")
-            and not ran
+            and not has_run(turn.calculation)
             and claimed_answer(turn.student.text, conversation.problem) is not None
         ):
             yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
@@ -151,17 +135,13 @@ def _check_told_answers(conversation: Conversation) -> Findings:
             yield turn.number, f"a {move_name(turn.tutor)} move tells the final answer"
 
 
-_RULES: dict[str, Callable[[Conversation], Findings]] = {
-    "length": _of_manners(manners.check_length),
-    "empty": _of_manners(manners.check_words),
-    "speaks_for": _of_manners(manners.check_speaker),
+_RULES: dict[str, Rule] = rules_of_manners(POLICY["talk"]) | {
     "moves": _moves,
     "opening": _opening,
-    "contradiction": lambda conversation: contradictions(conversation, POLICY["agreeing"]),
+    "contradiction": partial(contradictions, agreeing=POLICY["agreeing"]),
     "blind": _blind,
     "solved": _solved,
     "belief": _belief,
     "arithmetic": _arithmetic,
     "told": _check_told_answers,
-    "repeated": _of_manners(manners.check_repetition),
 }

@@ -5,11 +5,12 @@ from soliloquy.recipes.mathdial import prompting
 from soliloquy.recipes.mathdial.beliefs import belief_after, draw_reasons_wanted, reasons_given
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
+from soliloquy.recipes.outcomes import finish
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.conversation_pb2 import Ending, Intent, StudentReply
-from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, StudentReplied, TutorReplied
+from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
 
 _MEANT = {Belief.BELIEF_HELD: Intent.INTENT_WRONG, Belief.BELIEF_GIVEN_UP: Intent.INTENT_RIGHT}
 
@@ -39,9 +40,8 @@ def begin(event: ConversationStarted | TutorReplied) -> Outcome:
     enrichment = conversation.problem.enrichment
     conversation.turns.add(number=1)
     if not confusion_of(enrichment).solution:
-        conversation.ending = Ending.ENDING_UNFIT
-        conversation.ending_reason = enrichment.plain_because or "nobody sampled solutions of its problem"
-        return emit(ConversationFinished(conversation=conversation))
+        why = enrichment.plain_because or "nobody sampled solutions of its problem"
+        return finish(conversation, Ending.ENDING_UNFIT, why)
     choice = draw(conversation.run.seed, conversation.id, "student")
     persona = choice.choice(sorted(prompting.profiles()))
     pronoun, name = choice.choice(prompting.names())

@@ -2,10 +2,10 @@
 
 from soliloquy.recipes.answers import Decision
 from soliloquy.recipes.mathdial import prompting
+from soliloquy.recipes.outcomes import calculate
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.conversation_pb2 import Calculation
-from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentReplied
+from soliloquy.v1.events_pb2 import ReplyNeeded, StudentReplied
 
 
 async def decide(event: StudentReplied, ask: Ask) -> Outcome:
@@ -16,5 +16,4 @@ async def decide(event: StudentReplied, ask: Ask) -> Outcome:
     decision = await ask(prompting.deciding(conversation), Decision)
     if decision.description is None or decision.use_python == "n":
         return emit(ReplyNeeded(conversation=conversation))
-    conversation.turns[-1].calculation.CopyFrom(Calculation(description=decision.description))
-    return emit(CalculationNeeded(conversation=conversation))
+    return calculate(conversation, decision.description)

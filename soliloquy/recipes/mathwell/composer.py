@@ -2,26 +2,26 @@
 
 import math
 
+from soliloquy.recipes import outcomes
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathwell.judging import judge
 from soliloquy.runtime.ask import Ask
-from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.events import Outcome
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
-from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded
+from soliloquy.v1.events_pb2 import ReplyNeeded
 from soliloquy.v1.sandbox_pb2 import Value
 
 
 async def finish(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """Judges a problem only if its answer is a number."""
     conversation = event.conversation
-    conversation.ending = Ending.ENDING_WRITTEN
     value = returned_value(conversation)
     number = number_of(value) if value else None
     if number is not None:
         conversation.problem.answer.value = number
         classifiers = conversation.run.classifiers
         await judge(conversation.problem, ask, judges.named(classifiers) if classifiers else None)
-    return emit(ConversationFinished(conversation=conversation))
+    return outcomes.finish(conversation, Ending.ENDING_WRITTEN)
 
 
 def returned_value(conversation: Conversation) -> Value | None:

@@ -4,6 +4,7 @@ from soliloquy.recipes.mathwell import prompting
 from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.recipes.mathwell.commissions import authorship_of, commission_refusal, describe, labelled
 from soliloquy.recipes.mathwell.labels_pb2 import Authorship, ProblemLabels
+from soliloquy.recipes.outcomes import calculate, finish
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Ending, Enrichment, Problem
@@ -11,7 +12,6 @@ from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,
     CodeWritten,
-    ConversationFinished,
     ConversationStarted,
     StudentReplied,
     TutorReplied,
@@ -39,8 +39,7 @@ async def begin(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     else:
         why = commission_refusal(labels.authorship.commission)
     if why:
-        conversation.ending, conversation.ending_reason = Ending.ENDING_UNFIT, why
-        return emit(ConversationFinished(conversation=conversation))
+        return finish(conversation, Ending.ENDING_UNFIT, why)
     for field in _WRITTEN:
         problem.ClearField(field)
     problem.labels = labelled(Authorship(commission=labels.authorship.commission))
@@ -49,18 +48,14 @@ async def begin(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
 
 async def commission(event: StudentReplied, ask: Ask) -> Outcome:
     """Describes the commission for readers of the record; a problem is always written together with a program."""
-    conversation = event.conversation
-    wanted = authorship_of(conversation.problem).commission
-    conversation.turns[-1].calculation.description = describe(wanted)
-    return emit(CalculationNeeded(conversation=conversation))
+    return calculate(event.conversation, describe(authorship_of(event.conversation.problem).commission))
 
 
 async def write(event: CalculationNeeded | CodeFailed, ask: Ask) -> Outcome:
     """Writes a problem; one whose function fails ends there and, as in the paper, is replaced, not repaired."""
     conversation = event.conversation
     if isinstance(event, CodeFailed):
-        conversation.ending = Ending.ENDING_WRITTEN
-        return emit(ConversationFinished(conversation=conversation))
+        return finish(conversation, Ending.ENDING_WRITTEN)
     problem = conversation.problem
     written = await ask(prompting.writing(problem), WrittenProblem)
     problem.question, problem.solution = written.question, written.code

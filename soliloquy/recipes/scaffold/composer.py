@@ -4,6 +4,7 @@ from functools import partial
 
 from soliloquy.recipes.codes import EVALUATIONS as LETTERS
 from soliloquy.recipes.judges import Judges
+from soliloquy.recipes.outcomes import after_reply
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, send_back
@@ -27,9 +28,9 @@ from soliloquy.recipes.scaffold.states import (
 )
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask
-from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Resolution, Turn
-from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
+from soliloquy.runtime.events import Outcome
+from soliloquy.v1.conversation_pb2 import Conversation, Judge, RejectedTry, Resolution, Turn
+from soliloquy.v1.events_pb2 import ReplyNeeded
 
 
 async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
@@ -52,13 +53,8 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     turn.tutor.evaluation = LETTERS[EVALUATIONS[tutored.state if state != END else NAMES[shown]]]
     solved = solved_after(conversation, turn, state)
     store_solved(turn, solved)
-    if all(solved):
-        conversation.ending, conversation.resolution = Ending.ENDING_SOLVED, _resolution(shown)
-    elif len(conversation.turns) >= min(conversation.run.max_turns, POLICY["talk"]["most_turns"]):
-        conversation.ending, conversation.resolution = Ending.ENDING_TURN_LIMIT, Resolution.RESOLUTION_UNSOLVED
-    else:
-        return emit(TutorReplied(conversation=conversation))
-    return emit(ConversationFinished(conversation=conversation))
+    resolution = _resolution(shown) if all(solved) else None
+    return after_reply(conversation, resolution, most_turns=POLICY["talk"]["most_turns"])
 
 
 def _check(tutored: Tutored, conversation: Conversation) -> None:

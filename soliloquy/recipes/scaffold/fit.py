@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.scaffold.expected_answers import (
     expects_formula,
     expects_number,
@@ -14,7 +15,7 @@ from soliloquy.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, START, 
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
-from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
+from soliloquy.v1.events_pb2 import StudentRejected
 
 
 class AnswerCheck(NamedTuple):
@@ -56,12 +57,11 @@ def send_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
     student.text = ""
     if len(student.rejected) < POLICY["talk"]["tries"]:
         return emit(StudentRejected(conversation=conversation))
-    conversation.ending = Ending.ENDING_REJECTED
-    conversation.ending_reason = (
+    why = (
         f"rejected: {len(student.rejected)} messages of turn {turn.number} do not show "
         f"{NAMES[drawn_state(turn)]!r}, the last because {rejected.because}"
     )
-    return emit(ConversationFinished(conversation=conversation))
+    return finish(conversation, Ending.ENDING_REJECTED, why)
 
 
 def _answer_misfit(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:

@@ -1,5 +1,6 @@
 """Turns a conversation into training examples: one for the plan, and one per turn."""
 
+from soliloquy.recipes.lessons import chat
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.answers import plan_lines, tutored_text
@@ -19,11 +20,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Writes the conversation as one chat of the student's messages and the tutor's three parts."""
-    told = [TrainingMessage("system", chat_preamble(conversation), turn=0)]
-    for turn in conversation.turns:
-        told.append(TrainingMessage("user", turn.student.text, turn=turn.number))
-        told.append(TrainingMessage("assistant", _answer(turn), turn=turn.number, learned=True))
-    return told
+    return chat(conversation, chat_preamble(conversation), _answer)
 
 
 def _answer(turn: Turn) -> str:

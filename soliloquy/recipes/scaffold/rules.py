@@ -1,10 +1,11 @@
 """Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from soliloquy.recipes import agreement, manners
-from soliloquy.recipes.agreement import letter_of
-from soliloquy.recipes.manners import Findings
+from soliloquy.recipes import agreement
+from soliloquy.recipes.agreement import letter_of, verdict_is_true
+from soliloquy.recipes.codegen import has_run
+from soliloquy.recipes.manners import Findings, Rule, faults_of, rules_of_manners
 from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_expected, gives_number
 from soliloquy.recipes.scaffold.fit import check_answer, find_misfit
 from soliloquy.recipes.scaffold.memory import (
@@ -31,7 +32,6 @@ from soliloquy.recipes.scaffold.states import (
 )
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
-from soliloquy.v1.sandbox_pb2 import Status
 
 
 def review(conversation: Conversation) -> CheckedConversation:
@@ -57,19 +57,18 @@ def consistent(conversation: Conversation) -> bool | None:
 def _faults(conversation: Conversation) -> list[str]:
     if not questions(conversation):
         return ["plan: the problem has none"]
-    broken = [(name, at) for name in POLICY["rules"] if name in _RULES for at in _RULES[name](conversation)]
-    broken += [(name, (turn.number, evidence)) for turn, name, evidence in _reply_faults(conversation)]
-    return [f"{name.replace('_', ' ')}: turn {turn}: {evidence}" for name, (turn, evidence) in broken]
+    found = faults_of(conversation, _RULES, [name for name in POLICY["rules"] if name in _RULES])
+    replies = _reply_faults(conversation)
+    return found + [f"{name.replace('_', ' ')}: turn {turn.number}: {evidence}" for turn, name, evidence in replies]
 
 
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     state = drawn_state(turn)
     is_right = gives_expected(turn.student.text, current_question(conversation, turn)) if state in ANSWERING else None
-    judged_right = {"b": True, "a": False}.get(letter_of(turn))
     return CheckedTurn(
         meant_wrong=state == INCORRECT if state in (CORRECT, INCORRECT) else None,
         right=is_right,
-        verdict_true=None if is_right is None or judged_right is None else judged_right == is_right,
+        verdict_true=verdict_is_true(turn, is_right),
         codes={"state": NAMES.get(found_state(turn), ""), "evaluation": letter_of(turn)},
         message=turn.student.text,
         reply=turn.tutor.text,
@@ -83,10 +82,6 @@ def _reply_faults(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]
         for name, evidence in reply_faults(turn.tutor.text, turn.tutor.thoughts, state, conversation, turn):
             if name in POLICY["rules"]:
                 yield turn, name, evidence
-
-
-def _with_limits(rule: Callable[[Conversation, manners.Policy], Findings]) -> Callable[[Conversation], Findings]:
-    return lambda conversation: rule(conversation, POLICY["talk"])
 
 
 def _endless(conversation: Conversation) -> Findings:
@@ -116,10 +111,8 @@ def _contradiction(conversation: Conversation) -> Findings:
 
 def _blind(conversation: Conversation) -> Findings:
     for turn in conversation.turns:
-        attempts = turn.calculation.attempts
-        ran = attempts and attempts[-1].execution.status == Status.STATUS_OK
         answers = drawn_state(turn) in ANSWERING and expects_number(current_question(conversation, turn))
-        if answers and not ran and gives_number(turn.student.text):
+        if answers and not has_run(turn.calculation) and gives_number(turn.student.text):
             yield turn.number, "a number is judged although no program ran"
 
 
@@ -137,14 +130,10 @@ def _progress(conversation: Conversation) -> Findings:
         yield last.number, f"ends with {solved(last)}"
 
 
-_RULES: dict[str, Callable[[Conversation], Findings]] = {
-    "length": _with_limits(manners.check_length),
+_RULES: dict[str, Rule] = rules_of_manners(POLICY["talk"]) | {
     "endless": _endless,
-    "empty": _with_limits(manners.check_words),
-    "speaks_for": _with_limits(manners.check_speaker),
     "state": _state,
     "contradiction": _contradiction,
     "blind": _blind,
     "progress": _progress,
-    "repeated": _with_limits(manners.check_repetition),
 }

@@ -1,6 +1,7 @@
 """Plays the student: hands in the problem, then shows the drawn state in each turn, again after a rejection."""
 
 from soliloquy.recipes.answers import StudentMessage
+from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
 from soliloquy.recipes.scaffold.labels_pb2 import StudentLabels, TutorLabels
@@ -16,13 +17,7 @@ from soliloquy.recipes.scaffold.states import CONFUSION, CORRECT, INCORRECT, STA
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, StudentReply, Turn
-from soliloquy.v1.events_pb2 import (
-    ConversationFinished,
-    ConversationStarted,
-    StudentRejected,
-    StudentReplied,
-    TutorReplied,
-)
+from soliloquy.v1.events_pb2 import ConversationStarted, StudentRejected, StudentReplied, TutorReplied
 
 
 async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
@@ -74,12 +69,11 @@ def open_conversation(event: ConversationStarted | TutorReplied) -> Outcome:
     enrichment = conversation.problem.enrichment
     if not questions(conversation):
         conversation.turns.add(number=1)
-        conversation.ending = Ending.ENDING_UNFIT
-        conversation.ending_reason = enrichment.plain_because or "no plan: nobody was asked for one"
         if conversation.attempt:
             # The first attempt at the problem already records the planner's calls.
             del enrichment.calls[:]
-        return emit(ConversationFinished(conversation=conversation))
+        why = enrichment.plain_because or "no plan: nobody was asked for one"
+        return finish(conversation, Ending.ENDING_UNFIT, why)
     text = conversation.problem.question
     turn = next_turn(conversation)
     labels = StudentLabels(learner_state=START).SerializeToString()

@@ -1,5 +1,6 @@
 """The tutor's first step: sends back what does not fit by rule, and asks for the calculation that checks a number."""
 
+from soliloquy.recipes.outcomes import calculate
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import CalculationRequest
 from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_number
@@ -8,8 +9,7 @@ from soliloquy.recipes.scaffold.memory import current_question
 from soliloquy.recipes.scaffold.states import ANSWERING, drawn_state
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.conversation_pb2 import Calculation
-from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentReplied
+from soliloquy.v1.events_pb2 import ReplyNeeded, StudentReplied
 
 
 async def check(event: StudentReplied, ask: Ask) -> Outcome:
@@ -19,8 +19,7 @@ async def check(event: StudentReplied, ask: Ask) -> Outcome:
     answers = drawn_state(turn) in ANSWERING and expects_number(current_question(conversation, turn))
     if answers and gives_number(turn.student.text):
         described = await ask(prompting.describing(conversation, turn), CalculationRequest)
-        turn.calculation.CopyFrom(Calculation(description=described.description))
-        return emit(CalculationNeeded(conversation=conversation))
+        return calculate(conversation, described.description)
     if rejected := find_misfit(conversation, turn):
         return send_back(conversation, rejected)
     return emit(ReplyNeeded(conversation=conversation))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from soliloquy.recipes.codegen import output, written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
+from soliloquy.recipes.lessons import lessons_of
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.soliloquy.codes import STATE_LETTERS
@@ -18,12 +19,7 @@ _SYSTEM = Path(__file__).with_name("dialogue.txt")
 
 def lessons(conversation: Conversation) -> list[Lesson]:
     """Lists the examples in prompt order; skips programs that failed, but keeps the ones that fixed them."""
-    return [
-        Lesson(turn=turn.number, prompt=prompt, answer=answer)
-        for turn, prompts in tutor_prompts(conversation)
-        for prompt, answer in zip(prompts, _answers(turn), strict=True)
-        if answer
-    ]
+    return lessons_of(tutor_prompts(conversation), _answers)
 
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:

@@ -1,18 +1,18 @@
 """Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from soliloquy.recipes import manners
 from soliloquy.recipes.agreement import contradictions, letter_of
-from soliloquy.recipes.manners import Findings
+from soliloquy.recipes.codegen import has_run
+from soliloquy.recipes.manners import Findings, Rule, faults_of, messages, rules_of_manners
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Turn
-from soliloquy.v1.sandbox_pb2 import Status
 
 POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
 
@@ -33,11 +33,8 @@ def check(conversation: Conversation) -> CheckedConversation:
 
 
 def _faults(conversation: Conversation, truths: Sequence[TurnTruth]) -> list[str]:
-    return [
-        f"{name.replace('_', ' ')}: turn {turn}: {evidence}"
-        for name in POLICY["rules"]
-        for turn, evidence in _RULES[name](conversation, truths)
-    ]
+    own = {name: partial(rule, truths=truths) for name, rule in _RULES.items()}
+    return faults_of(conversation, _MANNERS | own, POLICY["rules"])
 
 
 def _checked_turn(truth: TurnTruth) -> CheckedTurn:
@@ -80,8 +77,8 @@ def _verdict_is_true(truth: TurnTruth) -> bool | None:
 def _blind(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for truth in truths:
         turn = truth.turn
-        attempts, numeric = turn.calculation.attempts, truth.claim.quantity is not None
-        if numeric and attempts and attempts[-1].execution.status != Status.STATUS_OK and letter_of(turn) in "abc":
+        failed = bool(turn.calculation.attempts) and not has_run(turn.calculation)
+        if failed and truth.claim.quantity is not None and letter_of(turn) in "abc":
             yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
 
 
@@ -130,30 +127,21 @@ def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fi
 def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     finished = False
     for turn in conversation.turns:
-        if finished and all(_has_cue("farewell", text) for _, text in manners.messages(turn)):
+        if finished and all(_has_cue("farewell", text) for _, text in messages(turn)):
             yield turn.number, "goodbyes after the end"
         finished = finished or STATE_LETTERS.get(_labels(turn).state) == "t"
 
 
-Rule = Callable[[Conversation, Sequence[TurnTruth]], Findings]
-
-
-def _with_limits(rule: Callable[[Conversation, manners.Policy], Findings]) -> Rule:
-    return lambda conversation, truths: rule(conversation, POLICY)
-
-
-_RULES: dict[str, Rule] = {
-    "length": _with_limits(manners.check_length),
-    "empty": _with_limits(manners.check_words),
-    "speaks_for": _with_limits(manners.check_speaker),
-    "contradiction": lambda conversation, _: contradictions(conversation, POLICY["agreeing"]),
+_MANNERS: dict[str, Rule] = rules_of_manners(POLICY) | {
+    "contradiction": partial(contradictions, agreeing=POLICY["agreeing"])
+}
+_RULES = {
     "verdict": _verdict,
     "blind": _blind,
     "steps": _steps,
     "three_wrong": _three_wrong,
     "unasked": _unasked,
     "early_answer": _early_answer,
-    "repeated": _with_limits(manners.check_repetition),
     "farewell": _farewell,
 }
 
