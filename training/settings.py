@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from soliloquy.recipes.recipe import ReplyContext
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import digest
 
 _MAX_CHARACTERS = 300
@@ -16,7 +17,7 @@ _MAX_CHARACTERS = 300
 Model = TypeVar("Model", bound=BaseModel)
 
 
-class CannotTrain(Exception):
+class CannotTrain(Failure):
     """The training cannot start or continue; the message is the line to print."""
 
 

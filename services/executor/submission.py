@@ -6,6 +6,7 @@ from typing import Self, TypeVar
 from services.executor.policy import LIMITS
 from services.executor.settings import SandboxSettings
 from soliloquy.runtime.code import identifier, names, unfenced
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
 
 _LEAST_WALL_SECONDS = 0.001
@@ -13,7 +14,7 @@ _LEAST_WALL_SECONDS = 0.001
 Number = TypeVar("Number", int, float)
 
 
-class LimitExceeded(ValueError):
+class LimitExceeded(Failure):
     """The job asks for more than the service allows, or for too little to run anything."""
 
 

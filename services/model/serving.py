@@ -14,6 +14,7 @@ from typing import Any
 from services.model.backend import ModelBackend
 from services.model.settings import ServingSettings
 from services.model.shared_metrics import shared_metrics_folder
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import CannotListen, listening
 
 _log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ _NAME = "model"
 _OBJECT_STORE_BYTES = 200 * 1024 * 1024
 
 
-class CannotStart(Exception):
+class CannotStart(Failure):
     """The service does not start; the message is the line to print."""
 
 

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.evaluate.retraining import RECIPE, retraining_evaluation
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.service_options import option
@@ -36,14 +35,12 @@ CACHE = click.option(
 
 
 @contextmanager
-def reporting_adapter_errors() -> Iterator[None]:
-    from training.adapters.activation import NotActivated
-    from training.adapters.registry import ConcurrentActivation, UnknownVersion
-    from training.adapters.serving import ServiceError
-    from training.adapters.version import InvalidAdapter
-
-    with reporting(InvalidAdapter, UnknownVersion, ConcurrentActivation, NotActivated, ServiceError, OSError):
+def reporting_file_errors() -> Iterator[None]:
+    """Turns an OSError of an adapter, a registry or a cache into a Failure."""
+    try:
         yield
+    except OSError as error:
+        raise Failure(str(error)) from error
 
 
 @click.group()
@@ -85,7 +82,7 @@ def push(*, folder: Path, name: str, base: Path | None, registry: str) -> None:
     """Add an adapter to the registry, from its own folder or from that of its training."""
     from training.adapters.version import read_version
 
-    with reporting_adapter_errors():
+    with reporting_file_errors():
         version, files = read_version(folder, name, base=base_digest(base) if base else "")
         pushed = _opened(registry).push(version, files)
     click.echo(version.id if pushed else f"{version.id} is already in the registry")
@@ -139,7 +136,7 @@ def rollback(*, name: str, cache: Path | None, model_address: str, registry: str
 
 
 def _report(activating: Coroutine[Any, Any, "Active"]) -> None:
-    with reporting_adapter_errors():
+    with reporting_file_errors():
         active = asyncio.run(activating)
     click.echo(f"active: {active.version}")
 
@@ -147,5 +144,5 @@ def _report(activating: Coroutine[Any, Any, "Active"]) -> None:
 def _opened(registry: str) -> "Registry":
     from training.adapters.registry import Registry
 
-    with reporting(OSError):
+    with reporting_file_errors():
         return Registry(registry)

@@ -6,10 +6,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.tables import facts
-from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
@@ -31,9 +30,8 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     """
     report = TruthReport()
     try:
-        with reporting(NoDataset):
-            for conversation in Dataset(folder).conversations(rejected=rejected):
-                report.add(conversation.id, find(conversation.run.recipe).check(conversation))
+        for conversation in Dataset(folder).conversations(rejected=rejected):
+            report.add(conversation.id, find(conversation.run.recipe).check(conversation))
     except UnknownRecipe as unknown:
         raise Failure(f"conversation {conversation.id} cannot be checked: {unknown}") from unknown
     if as_json:

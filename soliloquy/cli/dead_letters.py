@@ -9,17 +9,15 @@ from typing import TypeVar
 import click
 from google.protobuf.text_format import MessageToString
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.runs.installation import LOG
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import origin
-from soliloquy.runtime.transports.embedded import LogUnavailable
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
+from soliloquy.runtime.transports.port import Delivery, Transport
 
 T = TypeVar("T")
 
@@ -99,8 +97,7 @@ def _at(place: KafkaSettings | Path, use: Callable[[Transport], Awaitable[T]]) -
         async with open_transport(place if isinstance(place, KafkaSettings) else _log(place)) as transport:
             return await use(transport)
 
-    with reporting(LogUnavailable, KafkaUnavailable, Unanswered, dead_letters.NoSuchLetter):
-        return asyncio.run(run())
+    return asyncio.run(run())
 
 
 def _log(folder: Path) -> Path:

@@ -1,19 +1,10 @@
-"""Reports exceptions of the library as one line."""
+"""Reports errors of files as one line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
-
-
-@contextmanager
-def reporting(*errors: type[Exception]) -> Iterator[None]:
-    """Turns these exceptions into a Failure with the same message."""
-    try:
-        yield
-    except errors as error:
-        raise Failure(str(error)) from error
 
 
 @contextmanager

@@ -7,11 +7,11 @@ import click
 from click.core import ParameterSource
 
 from soliloquy.cli.options import AS_JSON
-from soliloquy.dataset.exports.exporting import CannotExport, ExportCounts
+from soliloquy.dataset.exports.exporting import ExportCounts
 from soliloquy.dataset.exports.exporting import export as export_dataset
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
 from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
-from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset
 from soliloquy.runtime.failure import Failure
 
 
@@ -81,8 +81,6 @@ def export(
         counts = export_dataset(Dataset(folder), name, out, choice=choice, shares=shares, rejected=rejected)
     except InvalidSplits as bad:
         raise click.UsageError(f"--splits: {bad}") from bad
-    except (CannotExport, NoDataset) as cannot:
-        raise Failure(str(cannot)) from cannot
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     if as_json:

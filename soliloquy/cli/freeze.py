@@ -7,12 +7,10 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FOLDER
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.runtime.transports.port import Unanswered
 
 
 @click.command()
@@ -37,13 +35,11 @@ def freeze(*, kafka: KafkaSettings | None, data: str | None, out: Path, offsets:
     if offsets and kafka is None:
         raise click.UsageError("--offsets requires --kafka")
     from training.freeze import freeze_dataset
-    from training.settings import CannotTrain
 
-    with reporting(CannotTrain, KafkaUnavailable, Unanswered):
-        if kafka is not None:
-            manifest = asyncio.run(_of_topic(kafka, offsets, out))
-        elif data is not None:
-            manifest = freeze_dataset(data, out)
+    if kafka is not None:
+        manifest = asyncio.run(_of_topic(kafka, offsets, out))
+    elif data is not None:
+        manifest = freeze_dataset(data, out)
     if as_json:
         click.echo(json.dumps(manifest))
     else:

@@ -11,7 +11,6 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
@@ -22,13 +21,11 @@ from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.cli.tables import facts
 from soliloquy.dataset.storage import Storage
-from soliloquy.problems.sources import BadProblemFile, UnknownProblems
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import DEFAULT, find
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset, listed
 from soliloquy.runs.plan import Plan, problems_of
-from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -100,9 +97,8 @@ def generate(
         raise click.UsageError(f"--classifiers requires a recipe that writes problems: {recipe} does not")
     if kafka is None:
         _check_sandbox()
-    with reporting(BadProblemFile, UnknownProblems, BrokenPrompt):
-        source = problems_of(problems, recipe)
-        plan = Plan.of(recipe, source, problems=problems, **settings)
+    source = problems_of(problems, recipe)
+    plan = Plan.of(recipe, source, problems=problems, **settings)
     started = time.monotonic()
     show = display(plan.conversations, quiet=quiet or as_json)
     result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)
@@ -123,8 +119,7 @@ def exit_status(result: GenerationResult) -> int:
 def _check_sandbox() -> None:
     from services.executor.gvisor import runsc
 
-    with reporting(runsc.SandboxUnavailable):
-        asyncio.run(runsc.find())
+    asyncio.run(runsc.find())
 
 
 def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> None:

@@ -11,10 +11,9 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.service_options import Command, gathered, option
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.kafka import KafkaSettings
 
 _PREFIX = "SOLILOQUY_KAFKA_"
 PASSWORD_FILE = f"{_PREFIX}PASSWORD_FILE"
@@ -89,9 +88,8 @@ def _settings(bootstrap: str, prefix: str) -> KafkaSettings:
     # Commands without a Kafka never load its client.
     from soliloquy.runtime.transports.kafka.connection import client_options
 
-    with reporting(KafkaUnavailable):
-        # It reads the certificates.
-        client_options(settings)
+    # It reads the certificates.
+    client_options(settings)
     return settings
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from soliloquy.recipes.packages import BadRecipe, UnknownRecipe
 from soliloquy.runtime.failure import Failure
 
 
@@ -26,9 +25,6 @@ class LazyGroup(click.Group):
         except Failure as failure:
             click.echo(f"soliloquy: {failure}", err=True)
             ctx.exit(failure.exit_code)
-        except (BadRecipe, UnknownRecipe) as bad:
-            click.echo(f"soliloquy: {bad}", err=True)
-            ctx.exit(Failure.exit_code)
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self._modules)

@@ -10,13 +10,10 @@ import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import EXISTING_FILE, NOISE, SEED
 from soliloquy.cli.service_options import PROBLEMS, option
 from soliloquy.cli.units import DURATION
-from soliloquy.problems.sources import BadProblemFile, UnknownProblems
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.listening import CannotListen
 
 if TYPE_CHECKING:
     from services.model.fake.server import FakeServer
@@ -90,9 +87,8 @@ def fake(
         retry_after=retry_after,
         key=key_file.read_text("utf-8").strip() if key_file else "",
     )
-    with reporting(CannotListen, BadProblemFile, UnknownProblems):
-        model = scripted_model(ModelSettings(problems=problems, noise=noise))
-        uvloop.run(_serve(FakeServer(model, settings), address))
+    model = scripted_model(ModelSettings(problems=problems, noise=noise))
+    uvloop.run(_serve(FakeServer(model, settings), address))
 
 
 async def _serve(server: "FakeServer", address: str) -> None:

@@ -8,12 +8,10 @@ import click
 from click.core import ParameterSource
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import EXISTING_FILE, NEW_FOLDER
 from soliloquy.cli.service_options import SCRIPTED, Command, gathered, option
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.model.settings import (
-    BadModelSettings,
     Models,
     checked_endpoint,
     read_models,
@@ -84,13 +82,12 @@ def _models(
             raise click.UsageError(f"{_flag(name)} requires --model {' or '.join(wanted)}")
     if place and place not in given:
         raise click.UsageError(f"--model {model} requires {_flag(place)}")
-    with reporting(BadModelSettings):
-        models = read_models(model_settings) if model_settings else shipped_models()
-        if model is not None and models.endpoints != shipped_models().endpoints:
-            raise click.UsageError(f"--model cannot be used with the endpoints in {model_settings}: remove one of them")
-        if model is not None:
-            entries = {_ENTRIES[name]: value for name, value in given.items()}
-            models = models.only_at(checked_endpoint({"engine": model, **entries}, f"--model {model}"))
+    models = read_models(model_settings) if model_settings else shipped_models()
+    if model is not None and models.endpoints != shipped_models().endpoints:
+        raise click.UsageError(f"--model cannot be used with the endpoints in {model_settings}: remove one of them")
+    if model is not None:
+        entries = {_ENTRIES[name]: value for name, value in given.items()}
+        models = models.only_at(checked_endpoint({"engine": model, **entries}, f"--model {model}"))
     _refuse_useless_options(models)
     return models
 

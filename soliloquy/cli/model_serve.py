@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 import click
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import count_option
 from soliloquy.cli.service_options import GRACE, SCRIPTED, with_options
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.listening import CannotListen, listening
-from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
+from soliloquy.runtime.listening import listening
+from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
 from soliloquy.v1.model_pb2 import Adapter
 
 if TYPE_CHECKING:
@@ -144,13 +143,13 @@ def serve(
 
 def run(build: "Callable[[], ModelBackend]", settings: "ServingSettings") -> None:
     """Serves until SIGINT or SIGTERM, and replaces the replicas on SIGHUP."""
-    from services.model.serving import CannotStart, deploy, serving
+    from services.model.serving import deploy, serving
 
     signals: SimpleQueue[int] = SimpleQueue()
     own_output = sys.stdout
     # Ray reports on standard output which of its processes died.
     redirected = contextlib.redirect_stdout(sys.stderr)
-    with reporting(CannotStart, CannotListen), redirected, serving(build, settings):
+    with redirected, serving(build, settings):
         # Set after the start, since Ray sets handlers of its own.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, _: signals.put(number))
@@ -183,7 +182,6 @@ def backend(engine: str, weights: Path | None, scripted: ModelSettings) -> "Mode
 
 
 def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> None:
-    from services.model.engines.engine import EngineRefused
     from services.model.engines.weights import check_base, read_adapter
 
     if engine == _SCRIPTED:
@@ -195,19 +193,17 @@ def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> No
             raise Failure(f"{library} is not installed: {remedy}")
     if weights is None:
         raise Failure(f"--engine {engine} requires --model")
-    with reporting(EngineRefused):
-        check_base(weights)
-        for name, path in adapters.items():
-            read_adapter(Adapter(name=name, path=path))
+    check_base(weights)
+    for name, path in adapters.items():
+        read_adapter(Adapter(name=name, path=path))
 
 
 def _check_traces(traces: TraceSettings) -> None:
     """Fails at once; Ray would take a minute to report the same error in a replica."""
-    with reporting(CannotTrace):
-        recorded_traces(traces)
+    recorded_traces(traces)
 
 
 def _bindable(address: str) -> tuple[str, int]:
     """Returns the host and a free port on it."""
-    with reporting(CannotListen), listening(address) as listener:
+    with listening(address) as listener:
         return address.rpartition(":")[0], listener.getsockname()[1]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import EXISTING_FOLDER, NEW_FILE
 from soliloquy.dataset.card import CARD, card
-from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.report.writing import REPORT, write_report
 
 
@@ -20,7 +20,7 @@ def report(folder: Path, *, out: Path | None) -> None:
     The page needs no network. Also writes a dataset card if DIR has none.
     """
     page = out or folder / REPORT
-    with reporting(NoDataset), writing_to(page):
+    with writing_to(page):
         counted = write_report(Dataset(folder), page)
         if not (folder / CARD).exists():
             (folder / CARD).write_text(card(counted), "utf-8")

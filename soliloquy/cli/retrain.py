@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 from rich.console import Console
 
-from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_adapter_errors
-from soliloquy.cli.errors import reporting
+from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_file_errors
 from soliloquy.cli.evaluate.retraining import RECIPE, RetrainingEvaluation, retraining_evaluation
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import Tutor, at_most
@@ -23,8 +22,7 @@ from soliloquy.cli.options import AS_JSON, EXISTING_FILE, QUIET, count_option
 from soliloquy.cli.training_view import serving_metrics, train_observed
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings import shipped_models
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.port import Unanswered
+from soliloquy.runtime.transports.kafka import KafkaSettings
 
 if TYPE_CHECKING:
     from training.continuous.policy import EvaluationPolicy
@@ -102,13 +100,13 @@ def retrain(
     from training.continuous.policy import SHIPPED, read_policy
     from training.continuous.retraining import Retraining, Served
     from training.continuous.sources import DatasetSource, Source, TopicSource
-    from training.settings import CannotTrain, read_settings
+    from training.settings import read_settings
 
     evaluation = retraining_evaluation(recipe)
     source: Source = TopicSource(kafka=kafka) if kafka else DatasetSource(data=str(data))
     display = _RoundDisplay(every, quiet=quiet or as_json)
     try:
-        with reporting(CannotTrain, KafkaUnavailable, Unanswered), reporting_adapter_errors():
+        with reporting_file_errors():
             chosen = read_policy(
                 policy or SHIPPED,
                 metrics=evaluation.metrics,

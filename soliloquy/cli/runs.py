@@ -2,8 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -13,17 +12,12 @@ from google.protobuf.message import Message
 from rich.console import Console
 from rich.text import Text
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import AS_JSON, SEED, count_option
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.runs_options import gateway_options
 from soliloquy.cli.tables import ending, facts, short
 from soliloquy.client import (
-    InvalidRequest,
-    NotFound,
-    PermissionDenied,
     Runs,
-    ServiceUnavailable,
     is_over,
     state_of,
 )
@@ -65,7 +59,7 @@ def runs() -> None:
 @click.pass_context
 def start(context: click.Context, /, *, runs: Runs, watch_run: bool, as_json: bool, **request: Any) -> None:
     """Start a run, and print its id."""
-    with _opened(runs):
+    with runs:
         status = runs.start(**request)
         if watch_run:
             context.exit(_watch(runs, status, as_json=as_json))
@@ -78,7 +72,7 @@ def start(context: click.Context, /, *, runs: Runs, watch_run: bool, as_json: bo
 @gateway_options
 def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
     """List the runs, latest first."""
-    with _opened(runs):
+    with runs:
         found = False
         for status in runs.list(state or ""):
             found = True
@@ -98,7 +92,7 @@ def watch(context: click.Context, /, *, runs: Runs, run: str, as_json: bool) -> 
     The exit status is 0 if the run has all its conversations, 1 if it ended with fewer, and 130 after Ctrl-C, which
     stops watching but not the run.
     """
-    with _opened(runs):
+    with runs:
         context.exit(_watch(runs, runs.get(run), as_json=as_json))
 
 
@@ -109,7 +103,7 @@ def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) ->
     @AS_JSON
     @gateway_options
     def control(*, runs: Runs, run: str, as_json: bool) -> None:
-        with _opened(runs):
+        with runs:
             status = call(runs, run)
         if as_json:
             click.echo(_json(status))
@@ -139,19 +133,12 @@ def conversations(*, runs: Runs, run: str, conversation: str | None, limit: int,
     """List a run's finished conversations, latest first, or show one with the tutor's hidden soliloquies."""
     if follow and conversation:
         raise click.UsageError("--follow shows every conversation as it finishes: remove the id")
-    with _opened(runs):
+    with runs:
         if conversation:
             _show(runs.conversation(run, conversation), as_json=as_json)
             return
         for finished in runs.tail(run) if follow else islice(runs.conversations(run), limit):
             click.echo(_json(finished) if as_json else _line(finished))
-
-
-@contextmanager
-def _opened(runs: Runs) -> Iterator[None]:
-    """Turns what a gateway refuses, and its absence, into a Failure."""
-    with reporting(PermissionDenied, InvalidRequest, ServiceUnavailable, NotFound), runs:
-        yield
 
 
 def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:

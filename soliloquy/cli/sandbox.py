@@ -11,16 +11,14 @@ import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.service_options import GRACE, sandbox_options
 from soliloquy.cli.units import DURATION, SIZE
-from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
+from soliloquy.client import Sandbox
 from soliloquy.runtime.code import names
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.listening import CannotListen
-from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
+from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
 from soliloquy.runtime.values import lane_name, plain, shown, status_name
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, Limits
 
@@ -69,8 +67,6 @@ def run(
     FILE may be - for standard input. The exit status is 0 if the job succeeded, 1 if it failed, and 2 if it could not
     be run.
     """
-    from services.executor.gvisor.runsc import SandboxUnavailable
-    from services.executor.submission import LimitExceeded
 
     job = Job(
         id=file.name,
@@ -78,8 +74,7 @@ def run(
         result_variables=variables,
         limits=Limits(wall_seconds=wall, memory_bytes=memory),
     )
-    with reporting(SandboxUnavailable, LimitExceeded, ServiceUnavailable, JobRefused):
-        done = uvloop.run(_submit(job, address) if address else _run_here(job))
+    done = uvloop.run(_submit(job, address) if address else _run_here(job))
     click.echo(json.dumps(outcome_json(done)) if as_json else "\n".join(outcome_lines(done)))
     context.exit(0 if done.status == STATUS_OK else JOB_FAILED)
 
@@ -90,10 +85,8 @@ def selftest() -> None:
 
     Boots a sandbox of each kind, which must prove from inside that it is contained.
     """
-    from services.executor.gvisor.runsc import SandboxUnavailable
 
-    with reporting(SandboxUnavailable):
-        uvloop.run(_boot_each_kind())
+    uvloop.run(_boot_each_kind())
 
 
 @sandbox.command()
@@ -116,9 +109,8 @@ def serve(*, listen: str, sandbox: "SandboxSettings", grace: float, traces: Trac
     The service has neither encryption nor authentication: anyone who can reach the port can run code in the sandbox. To
     serve other machines, put it behind something that authenticates, such as a service mesh's mTLS.
     """
-    from services.executor.gvisor.runsc import SandboxUnavailable
 
-    with reporting(SandboxUnavailable, CannotListen, CannotTrace), recorded_traces(traces):
+    with recorded_traces(traces):
         uvloop.run(_serve(listen, sandbox, grace))
 
 

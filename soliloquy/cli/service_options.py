@@ -9,12 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import NEW_FOLDER
 from soliloquy.cli.units import DURATION, SIZE
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.problems.bank.bank import bank_names
-from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.recipe import load_judges
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -55,8 +53,7 @@ def gathered(
 
 
 def _checked(_: click.Context, __: click.Parameter, classifiers: Path | None) -> Path | None:
-    with reporting(BadClassifiers):
-        load_judges(classifiers)
+    load_judges(classifiers)
     return classifiers
 
 

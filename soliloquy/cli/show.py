@@ -5,9 +5,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.view import show_conversation, show_index, show_prompts
-from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.recipe import DEFAULT, find
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -24,12 +23,11 @@ def show(folder: str, *, conversation_id: str | None, as_list: bool, prompts: bo
     Without --id, shows the first conversation.
     """
     console = Console(soft_wrap=False, highlight=False)
-    with reporting(NoDataset):
-        dataset = Dataset(folder)
-        if as_list:
-            show_index(dataset, console)
-            return
-        conversation = dataset.find(conversation_id) if conversation_id else next(iter(dataset), None)
+    dataset = Dataset(folder)
+    if as_list:
+        show_index(dataset, console)
+        return
+    conversation = dataset.find(conversation_id) if conversation_id else next(iter(dataset), None)
     if conversation is None:
         raise Failure(f"{folder} holds no accepted conversations yet")
     if not prompts:

@@ -8,7 +8,6 @@ from contextlib import aclosing
 
 import click
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import ending, short
@@ -16,9 +15,8 @@ from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import TOPIC_OF
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.runtime.transports.port import Unanswered
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
 
@@ -37,13 +35,12 @@ def tail(*, folder: str | None, kafka: KafkaSettings | None, follow: bool, after
         raise click.UsageError("tail requires either the DIR of a dataset or --kafka HOST:PORT")
     place = None
     try:
-        with reporting(NoDataset, KafkaUnavailable, Unanswered):
-            if kafka is not None:
-                asyncio.run(_print_events(kafka, after, follow=follow, as_json=as_json))
-                return
-            assert folder is not None
-            for place, conversation in _in_shards(folder, after, follow=follow):
-                click.echo(_json(place, conversation) if as_json else _line(conversation))
+        if kafka is not None:
+            asyncio.run(_print_events(kafka, after, follow=follow, as_json=as_json))
+            return
+        assert folder is not None
+        for place, conversation in _in_shards(folder, after, follow=follow):
+            click.echo(_json(place, conversation) if as_json else _line(conversation))
     finally:
         if folder is not None and place is not None and not as_json:
             click.echo(f"to continue from here: --after {place}", err=True)

@@ -1,18 +1,17 @@
 """`soliloquy topics`: compares the topics of a Kafka with topics.toml, and changes them."""
 
 import json
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 import uvloop
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.service_options import with_options
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, layout
-from soliloquy.runtime.transports.kafka.layout import Change, LayoutRefused
+from soliloquy.runtime.transports.kafka import KafkaSettings, layout
+from soliloquy.runtime.transports.kafka.layout import Change
 
 CHANGES = 1
 
@@ -47,7 +46,7 @@ def plan(
 
     The exit status is 0 if there is nothing to do, 1 if there are changes, and 2 if they cannot be made.
     """
-    changes = _run(layout.plan(kafka, replication=replication, grow=grow))
+    changes = uvloop.run(layout.plan(kafka, replication=replication, grow=grow))
     _print(changes, as_json=as_json, summary=f"{_counted(changes)} to make: soliloquy topics apply does it")
     context.exit(CHANGES if changes else 0)
 
@@ -60,13 +59,8 @@ def apply(*, kafka: KafkaSettings, replication: int | None, grow: bool, as_json:
 
     Partitions are never removed. The exit status is 0 if all topics match, and 2 if they cannot.
     """
-    changes = _run(layout.apply(kafka, replication=replication, grow=grow))
+    changes = uvloop.run(layout.apply(kafka, replication=replication, grow=grow))
     _print(changes, as_json=as_json, summary=f"{_counted(changes)} made")
-
-
-def _run(work: Coroutine[Any, Any, list[Change]]) -> list[Change]:
-    with reporting(KafkaUnavailable, LayoutRefused):
-        return uvloop.run(work)
 
 
 def _print(changes: Sequence[Change], *, as_json: bool, summary: str) -> None:

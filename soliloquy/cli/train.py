@@ -7,7 +7,6 @@ from typing import Any
 import click
 from rich.console import Console
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET
@@ -54,14 +53,13 @@ def train(
     if not name or "/" in name or name.startswith("."):
         raise click.UsageError(f"invalid --name {name!r}: use letters, digits and dashes")
     from training.folder import Job
-    from training.settings import CannotTrain, read_settings
+    from training.settings import read_settings
 
     try:
-        with reporting(CannotTrain):
-            settings = read_settings(launch.file)
-            job = Job(settings=settings, base=base, data=data, folder=out.resolve() / name, adapter=adapter)
-            with serving_metrics(metrics):
-                train_observed(launch, job, quiet=quiet or as_json)
+        settings = read_settings(launch.file)
+        job = Job(settings=settings, base=base, data=data, folder=out.resolve() / name, adapter=adapter)
+        with serving_metrics(metrics):
+            train_observed(launch, job, quiet=quiet or as_json)
     except KeyboardInterrupt:
         click.echo("soliloquy: stopped: run the same command to resume from the newest checkpoint", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None

@@ -8,7 +8,6 @@ import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS, free_address
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_assignment, take_gateway_options
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
@@ -28,7 +27,6 @@ from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.installation import LOG, assignments, keep_up
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import worker_spec
-from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 if TYPE_CHECKING:
@@ -72,9 +70,8 @@ def up(
     They communicate over Kafka or, without one, over a log in the folder of --data. SIGTERM or an interrupt ends them
     once unfinished work is done and committed. SIGHUP replaces them one at a time, while the others continue.
     """
-    with reporting(BrokenPrompt):
-        for recipe in known_recipes():
-            find(recipe).fingerprints()
+    for recipe in known_recipes():
+        find(recipe).fingerprints()
     names = process_names(scales, on_kafka=kafka is not None, console=console)
     gateway_options = take_gateway_options(options)
     console = console_address(console, on_kafka=kafka is not None)

@@ -4,11 +4,10 @@ import json
 
 import click
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.places import PLACE
 from soliloquy.dataset.manifest import MANIFEST
-from soliloquy.dataset.storage import Storage, StorageUnavailable
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 
 FAULTY = 1
@@ -23,12 +22,11 @@ def verify(context: click.Context, /, place: Storage, *, as_json: bool) -> None:
 
     Prints a line for each difference from its manifest. The exit status is 0 if there are none and 1 if there are some.
     """
-    with reporting(StorageUnavailable):
-        found = []
-        for line in findings(place):
-            found.append(line)
-            if not as_json:
-                click.echo(line)
+    found = []
+    for line in findings(place):
+        found.append(line)
+        if not as_json:
+            click.echo(line)
     if as_json:
         click.echo(json.dumps({"dataset": str(place), "findings": found}))
     elif not found:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import grpc
 
+from soliloquy.runtime.failure import Failure
+
 _PAUSE_SECONDS = 0.05
 _PAUSE_CAP_SECONDS = 2.0
 _TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
@@ -27,23 +29,23 @@ _GATEWAY_OPTIONS = (
 )
 
 
-class JobRefused(ValueError):
+class JobRefused(Failure, ValueError):
     """The service will never run this job as it is; the message names the limit."""
 
 
-class ServiceUnavailable(Exception):
+class ServiceUnavailable(Failure):
     """No answer came in time; the message is the last error of the service or of the network."""
 
 
-class NotFound(LookupError):
+class NotFound(Failure, LookupError):
     """The gateway has no such run, conversation or dead letter."""
 
 
-class PermissionDenied(PermissionError):
+class PermissionDenied(Failure, PermissionError):
     """The token or the certificate does not permit the request."""
 
 
-class InvalidRequest(ValueError):
+class InvalidRequest(Failure, ValueError):
     """The gateway cannot do what was requested; the message says what to change."""
 
 

@@ -20,6 +20,7 @@ from soliloquy.dataset.rows import REASONS, RECIPE, TIMINGS, completed, messages
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
@@ -34,7 +35,7 @@ _LIST = re.compile(r"\.list\.(element|item)\b")
 Filter = Sequence[tuple[str, str, Any]]
 
 
-class NoDataset(Exception):
+class NoDataset(Failure):
     """There is no readable dataset; the message says why and what to do."""
 
 

@@ -11,13 +11,15 @@ from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
+from soliloquy.runtime.failure import Failure
+
 if TYPE_CHECKING:
     from pyarrow import fs
 
 T = TypeVar("T")
 
 
-class StorageUnavailable(OSError):
+class StorageUnavailable(Failure, OSError):
     """The storage failed; the message names it and its error."""
 
 

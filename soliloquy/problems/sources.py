@@ -6,12 +6,13 @@ from typing import Protocol
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.book import ProblemBook
 from soliloquy.problems.files.problem_file import BadProblemFile, ProblemFile, read_problems
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
 
 __all__ = ["BadProblemFile", "ProblemSource", "UnknownProblems", "problem_source"]
 
 
-class UnknownProblems(ValueError):
+class UnknownProblems(Failure):
     """The name is neither a bank nor a file."""
 
 

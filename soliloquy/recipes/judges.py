@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Opinion, Problem
 
 
-class BadClassifiers(ValueError):
+class BadClassifiers(Failure):
     """The file holds no classifiers, or ones learned from other features."""
 
 

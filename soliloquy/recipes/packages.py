@@ -8,14 +8,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused
 
 
-class UnknownRecipe(Refused):
+class UnknownRecipe(Failure, Refused):
     """There is no recipe of this name."""
 
 
-class BadRecipe(Refused):
+class BadRecipe(Failure, Refused):
     """A recipe cannot be used; the message names its package, the field, and what to do."""
 
 

@@ -13,7 +13,6 @@ from soliloquy.runs.chat import chat_routes
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan, problems_of
 from soliloquy.runtime.ask import BrokenPrompt
-from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.runs_pb2 import Run, RunRequest
@@ -93,9 +92,6 @@ async def served(
     assignment: GatewayAssignment, model: ModelSettings, transport: Transport
 ) -> AsyncIterator[ServedGateway]:
     """Serves the gateway while the context is entered; raises Failure if it is set up wrongly."""
-    from services.gateway.access.certificates import BadCertificates
-    from services.gateway.access.loopback import OpenToOthers
-    from services.gateway.access.tokens import BadTokens
     from services.gateway.app import access, answering
     from services.gateway.chat.chats import ChatSettings
     from services.gateway.service import Gateway
@@ -103,13 +99,10 @@ async def served(
     settings = assignment.settings
     plans = Plans(models=settings.models, noise=model.noise, files=assignment.problem_files)
     async with AsyncExitStack() as opened:
-        try:
-            callers = access(settings)
-            gateway = Gateway(transport, plans, settings)
-            await opened.enter_async_context(gateway.at_work())
-            chat = chat_routes(model, assignment.sandbox, transport, ChatSettings())
-            more = await opened.enter_async_context(chat) if assignment.sandbox else ()
-            addresses = await opened.enter_async_context(answering(gateway, settings, callers, more))
-        except (BadTokens, OpenToOthers, BadCertificates) as error:
-            raise Failure(str(error)) from error
+        callers = access(settings)
+        gateway = Gateway(transport, plans, settings)
+        await opened.enter_async_context(gateway.at_work())
+        chat = chat_routes(model, assignment.sandbox, transport, ChatSettings())
+        more = await opened.enter_async_context(chat) if assignment.sandbox else ()
+        addresses = await opened.enter_async_context(answering(gateway, settings, callers, more))
         yield ServedGateway(gateway=gateway, addresses=addresses)

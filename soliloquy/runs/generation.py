@@ -16,13 +16,9 @@ from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import Show
 from soliloquy.runtime.driver import Quota, shortfall
-from soliloquy.runtime.events import EventTooLarge
-from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.retry import CannotServe
-from soliloquy.runtime.traces.opening import CannotTrace, TraceSettings, recorded_traces
-from soliloquy.runtime.transports.embedded import LogUnavailable
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.port import Unanswered
+from soliloquy.runtime.failure import Failure, first_error
+from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
+from soliloquy.runtime.transports.kafka import KafkaSettings
 
 # Shows progress while its context is entered; takes the number of conversations that earlier calls left.
 Display = Callable[[int], AbstractContextManager[Show]]
@@ -92,7 +88,7 @@ def generate_dataset(
                     )
                 else:
                     counts = counts_so_far(journal, plan.conversations)
-        except (ExceptionGroup, LogUnavailable, KafkaUnavailable, CannotTrace, Unanswered, OSError) as error:
+        except (ExceptionGroup, OSError) as error:
             raise _failure(error, folder.place) from error
         if driver.settled:
             if not driver.dead_letters:
@@ -146,15 +142,13 @@ def _finished(plan: Plan, counts: dict[str, Any]) -> GenerationResult:
 
 def _failure(error: BaseException, out: Storage) -> BaseException:
     """Turns an error that a person can fix into one line; others stay as they are."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    match error:
-        case LogUnavailable() | KafkaUnavailable() | CannotTrace() | EventTooLarge() | Unanswered() | CannotServe():
-            return Failure(str(error))
+    match error := first_error(error):
         case DamagedFrames():
             return Failure(f"{error}: remove it to restart the run from the beginning")
         case StorageUnavailable():
             return Failure(f"{error}; the same command goes on from here")
+        case Failure():
+            return error
         case OSError():
             return Failure(f"{out} cannot be written ({error}): free some space and run the command again")
         case _:

@@ -13,7 +13,7 @@ from soliloquy.runs.folder import WORKING
 from soliloquy.runs.supervision import ProcessSpec, Supervisor
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import shapes
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.kafka import KafkaSettings
 
 # In the folder of the datasets, where `soliloquy dlq` looks for it too.
 LOG = f"{WORKING}/log.sqlite"
@@ -59,14 +59,11 @@ def assignments(
 
 async def keep_up(specs: Sequence[ProcessSpec], kafka: KafkaSettings | None, where: str) -> None:
     """Restarts processes that exit, until SIGINT or SIGTERM; replaces them one at a time on SIGHUP."""
-    try:
-        if kafka:
-            # It loads Kafka's client.
-            from soliloquy.runtime.transports.kafka.layout import check
+    if kafka:
+        # It loads Kafka's client.
+        from soliloquy.runtime.transports.kafka.layout import check
 
-            await check(kafka, [shape.topic for shape in shapes()])
-    except KafkaUnavailable as error:
-        raise Failure(str(error)) from error
+        await check(kafka, [shape.topic for shape in shapes()])
     stopped, hung_up = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number, event in ((signal.SIGINT, stopped), (signal.SIGTERM, stopped), (signal.SIGHUP, hung_up)):

@@ -18,21 +18,16 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
-from soliloquy.problems.sources import BadProblemFile, UnknownProblems
 from soliloquy.runs.assembly import Assembly, assembled
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
 from soliloquy.runs.supervision import READY
-from soliloquy.runtime.failure import Broken, Failure
+from soliloquy.runtime.failure import Broken, Failure, first_error
 from soliloquy.runtime.handling import Service
-from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.logs import JSON, set_up
 from soliloquy.runtime.metrics import SERVICE_READY
-from soliloquy.runtime.model.settings import BadModelSettings
-from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.topics import RETRY, shapes
-from soliloquy.runtime.traces.opening import CannotTrace, recorded_traces
-from soliloquy.runtime.transports.embedded import LogUnavailable
+from soliloquy.runtime.traces.opening import recorded_traces
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered
@@ -49,18 +44,6 @@ LASTING_SECONDS = 5.0
 PAUSE_SECONDS = 1.0
 # Added to the grace period for closing connections.
 CLOSE_SECONDS = 1.0
-
-# A restart does not help against these.
-_HOPELESS = (
-    KafkaUnavailable,
-    LogUnavailable,
-    CannotListen,
-    CannotTrace,
-    BadProblemFile,
-    UnknownProblems,
-    BadModelSettings,
-    CannotServe,
-)
 
 
 async def work(assignment: Assignment, stopped: asyncio.Event, tell: Callable[[str], None]) -> None:
@@ -79,7 +62,8 @@ async def work(assignment: Assignment, stopped: asyncio.Event, tell: Callable[[s
             await asyncio.wait([serving], timeout=assignment.grace + CLOSE_SECONDS if worker.at_work else 0.0)
             serving.cancel()
     except ExceptionGroup as faults:
-        raise _failure(faults) from faults
+        error = first_error(faults)
+        raise (Broken(str(error)) if isinstance(error, _transient()) else error) from faults
 
 
 class Worker:
@@ -208,17 +192,6 @@ def _transient() -> tuple[type[Exception], type[Exception]]:
     from aiokafka.errors import KafkaError
 
     return Unanswered, KafkaError
-
-
-def _failure(error: Exception) -> Exception:
-    """Returns the first error, as one line if a person can fix it."""
-    from services.executor.gvisor.runsc import SandboxUnavailable
-
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, _transient()):
-        return Broken(str(error))
-    return Failure(str(error)) if isinstance(error, (SandboxUnavailable, *_HOPELESS)) else error
 
 
 async def _main() -> None:

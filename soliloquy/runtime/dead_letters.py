@@ -3,10 +3,11 @@
 from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.port import Delivery, Transport
 
 
-class NoSuchLetter(Exception):
+class NoSuchLetter(Failure):
     """No dead letter has this id."""
 
 

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from google.protobuf.message import DecodeError, Message
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS, Topic, origin
 from soliloquy.runtime.traces.spans import traceparent_of
@@ -69,7 +70,7 @@ class Undecodable(Exception):
     """The payload is not a message of the event's topic."""
 
 
-class EventTooLarge(Exception):
+class EventTooLarge(Failure):
     """The event exceeds the size limit of a topic."""
 
 

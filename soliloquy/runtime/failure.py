@@ -11,3 +11,10 @@ class Broken(Failure):
     """The work broke off; trying again may help."""
 
     exit_code = 1
+
+
+def first_error(error: BaseException) -> BaseException:
+    """Returns the first of the errors that tasks ended with."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -4,8 +4,10 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from soliloquy.runtime.failure import Failure
 
-class CannotListen(Exception):
+
+class CannotListen(Failure):
     """The address is in use or does not belong to this machine."""
 
 

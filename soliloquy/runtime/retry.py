@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from soliloquy.runtime.events import Event
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import draw
 from soliloquy.runtime.topics import DLQ, RETRY, origin
 
@@ -17,7 +18,7 @@ class Refused(Exception):
     """Retrying would never help: the event goes to the dead letters."""
 
 
-class CannotServe(Exception):
+class CannotServe(Failure):
     """No event can be handled until a person fixes something: the service stops and its events stay in place."""
 
 

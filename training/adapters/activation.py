@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.model_pb2 import Adapter
 from training.adapters.canary import Canary
 from training.adapters.registry import Active, Registry, activation_of
@@ -15,7 +16,7 @@ from training.adapters.version import Version
 _CANARY_NAME = "{name}.canary"
 
 
-class NotActivated(Exception):
+class NotActivated(Failure):
     """The adapter in service is unchanged; the message says why."""
 
 

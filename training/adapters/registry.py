@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.dataset.storage import Storage
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import digest_of
 from training.adapters.version import Version
 
@@ -15,11 +16,11 @@ _ACTIVE = "active.json"
 _VERSIONS, _FILES = "versions", "files"
 
 
-class UnknownVersion(Exception):
+class UnknownVersion(Failure):
     """The registry has no such version, or several."""
 
 
-class ConcurrentActivation(Exception):
+class ConcurrentActivation(Failure):
     """Another activation happened in the meantime."""
 
 

@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 import grpc
 from google.protobuf.message import Message
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.model_pb2 import (
     Adapter,
     Completion,
@@ -31,7 +32,7 @@ _TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 T = TypeVar("T")
 
 
-class ServiceError(Exception):
+class ServiceError(Failure):
     """The model service refused a request; the message is its own."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CARD, card_entry, digest_of, named_base
 
 PICTURE = "loss.png"
@@ -17,7 +18,7 @@ _DIGITS = 12
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
-class InvalidAdapter(Exception):
+class InvalidAdapter(Failure):
     """A folder holds no valid adapter; the message says why."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.conversation_pb2 import ModelCall, ParseOutcome
@@ -20,7 +21,7 @@ R = TypeVar("R")
 NO_ANSWER = (ModelRefused, ModelFailed)
 
 
-class TooFewCases(Exception):
+class TooFewCases(Failure):
     """The problems yield fewer cases than requested; the message says how many."""
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from soliloquy.runtime.failure import Failure
 from training.evaluation.report import CASES, REPORT, format_figure, format_share, is_measured, table
 
 
-class Incomparable(Exception):
+class Incomparable(Failure):
     """A folder holds no evaluation, or one of other cases."""
 
 

@@ -6,8 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soliloquy.runtime.failure import Failure
 
-class NoLocalModel(Exception):
+
+class NoLocalModel(Failure):
     """A folder holds no model that can run here; the message says why."""
 
 

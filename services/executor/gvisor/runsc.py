@@ -6,6 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Transient
 
 # Never kvm: it hangs where it does not work, and elsewhere needs a device that no job should come near.
@@ -18,7 +19,7 @@ _TIMEOUT_SECONDS = 10.0
 _NO_VERSION = "VERSION_MISSING"
 
 
-class SandboxUnavailable(Transient):
+class SandboxUnavailable(Failure, Transient):
     """No sandbox can run the job, and nothing else ever does."""
 
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soliloquy.runtime.failure import Failure
+
 if TYPE_CHECKING:
     import grpc
 
 
-class BadCertificates(ValueError):
+class BadCertificates(Failure):
     """These files cannot be used for TLS; the message names them."""
 
 

@@ -5,8 +5,10 @@ import socket
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from soliloquy.runtime.failure import Failure
 
-class OpenToOthers(Exception):
+
+class OpenToOthers(Failure):
     """An address without tokens can be reached from other machines."""
 
 

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, StringConstraints, TypeAdapter, ValidationError, with_config
 
+from soliloquy.runtime.failure import Failure
+
 Role = Literal["reader", "operator"]
 # Each role may do everything that the roles before it may.
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -37,7 +39,7 @@ def is_steering(action: str) -> bool:
     return ROLE_OF.get(action) == "operator"
 
 
-class BadTokens(ValueError):
+class BadTokens(Failure):
     """The file of tokens cannot be used; the message names the entry and the fault."""
 
 

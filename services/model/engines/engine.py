@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused, Transient
 from soliloquy.v1.model_pb2 import Finish, Sampling
 
@@ -17,7 +18,7 @@ class EngineBusy(EngineFailed):
     """The queue of waiting requests is full."""
 
 
-class EngineRefused(Refused):
+class EngineRefused(Failure, Refused):
     """The request can never run as it is; the subclasses say why."""
 
 

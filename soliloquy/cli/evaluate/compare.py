@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 
 if TYPE_CHECKING:
@@ -28,10 +28,9 @@ def compare(*, folders: tuple[Path, ...], out: Path | None, as_json: bool) -> No
 
     For example, compare a base model with the model tuned from it, or the same model on several engines.
     """
-    from training.evaluation.comparison import Incomparable, head, read, rows
+    from training.evaluation.comparison import head, read, rows
 
-    with reporting(Incomparable):
-        evaluations = read(folders)
+    evaluations = read(folders)
     if out:
         _write(out, evaluations)
     if as_json:

@@ -7,10 +7,8 @@ import uvloop
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import first_error
 from soliloquy.runtime.model.opening import ModelByRole
-from soliloquy.runtime.model.settings import BadModelSettings
-from soliloquy.runtime.retry import CannotServe
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -18,19 +16,10 @@ R = TypeVar("R")
 
 def run_evaluation(evaluation: Coroutine[Any, Any, R]) -> R:
     """Returns its result; raises Failure if it cannot be run."""
-    from services.executor.gvisor.runsc import SandboxUnavailable
-    from training.evaluation.cases import NO_ANSWER, TooFewCases
-
-    expected = (SandboxUnavailable, TooFewCases, BadModelSettings, CannotServe, *NO_ANSWER)
     try:
         return uvloop.run(evaluation)
-    except (*expected, ExceptionGroup) as error:
-        cause: BaseException = error
-        while isinstance(cause, BaseExceptionGroup):
-            cause = cause.exceptions[0]
-        if isinstance(cause, expected):
-            raise Failure(str(cause)) from error
-        raise
+    except ExceptionGroup as errors:
+        raise first_error(errors) from errors
 
 
 class CaseProgress:

@@ -7,16 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.evaluate.execution import CaseProgress
 from soliloquy.cli.evaluate.tutor import Tutor
-from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.bank.bank import Bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample
-from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownProblems, problem_source
+from soliloquy.problems.sources import ProblemSource, problem_source
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.runtime.model import StreamingModel
 from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.seeds import draw
@@ -40,9 +38,8 @@ class EvaluationSettings:
 
     def held_out(self) -> tuple[ProblemSource, Iterator[Problem]]:
         """Returns the source of the problems, and the problems that the tutor was not trained on; raises Failure."""
-        with reporting(BadProblemFile, UnknownProblems, NoDataset):
-            source = problem_source(self.tutor.problems)
-            learned = {conversation.problem.id for folder in self.trained for conversation in Dataset(folder)}
+        source = problem_source(self.tutor.problems)
+        learned = {conversation.problem.id for folder in self.trained for conversation in Dataset(folder)}
         return source, questions(source, seed=self.seed, learned=learned)
 
     def scripted(self) -> StreamingModel:
@@ -56,7 +53,7 @@ class EvaluationSettings:
         """Runs the tutor's model, and the recipe with it; without another sandbox, programs run as in the executor."""
         from training.evaluation.recipe_loop import RecipeLoop
 
-        _fingerprints(recipe)
+        find(recipe).fingerprints()
         async with self.tutor.running() as model, sandbox or _sandboxed() as execute:
             yield model, RecipeLoop(recipe=find(recipe), model=model, execute=execute)
 
@@ -99,7 +96,7 @@ class EvaluationSettings:
             "model": self.tutor.identity(),
             "adapters": adapter_digests(results),
             "cases": cases,
-            "prompts_sha256": _fingerprints(recipe) | (prompts or {}),
+            "prompts_sha256": find(recipe).fingerprints() | (prompts or {}),
             **content,
         }
 
@@ -118,11 +115,6 @@ def _of_file(source: ProblemSource, seed: int) -> Iterable[Problem]:
     places = range(source.count or 0)
     order = draw(seed, "questions").sample(places, len(places))
     return (source.problem(seed, place) for place in order)
-
-
-def _fingerprints(recipe: str) -> dict[str, str]:
-    with reporting(BrokenPrompt):
-        return find(recipe).fingerprints()
 
 
 @asynccontextmanager

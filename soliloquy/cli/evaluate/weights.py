@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soliloquy.cli.errors import reporting
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, StreamListener
 from soliloquy.runtime.model.faults import ModelFailed
@@ -28,16 +27,14 @@ class Weights:
     free: bool
 
     def check(self) -> None:
-        from services.model.engines.engine import EngineRefused
         from services.model.engines.weights import check_base, read_adapter
 
         for library in ("torch", "transformers"):
             if find_spec(library) is None:
                 raise Failure(f"{library} is not installed: pip install 'soliloquy[serve]'")
-        with reporting(EngineRefused):
-            check_base(self.folder)
-            if self.adapter:
-                read_adapter(Adapter(name=_ADAPTER, path=str(self.adapter)))
+        check_base(self.folder)
+        if self.adapter:
+            read_adapter(Adapter(name=_ADAPTER, path=str(self.adapter)))
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -74,13 +71,10 @@ class WeightsModel:
 
 @asynccontextmanager
 async def running_weights(weights: Weights) -> AsyncIterator[WeightsModel]:
-    from services.model.engines.engine import EngineRefused, EngineSettings
+    from services.model.engines.engine import EngineSettings
     from services.model.in_process import running_backend
 
-    try:
-        async with running_backend(EngineSettings(model=weights.folder)) as chat:
-            if weights.adapter:
-                await chat.load_adapter(Adapter(name=_ADAPTER, path=str(weights.adapter)))
-            yield WeightsModel(chat, weights)
-    except EngineRefused as error:
-        raise Failure(str(error)) from error
+    async with running_backend(EngineSettings(model=weights.folder)) as chat:
+        if weights.adapter:
+            await chat.load_adapter(Adapter(name=_ADAPTER, path=str(weights.adapter)))
+        yield WeightsModel(chat, weights)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, NEW_FILE, PROBLEM_FILE_OUT
-from soliloquy.problems.files.problem_file import BadProblemFile
 from soliloquy.problems.sifting import near_duplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
 
@@ -33,7 +32,7 @@ def dedupe(
 
     The first of them stays. Questions with different numbers are different unless --ignore-numbers is used.
     """
-    with reporting(BadProblemFile), writing_to(out):
+    with writing_to(out):
         counts = near_duplicates.dedupe(source, out, report, threshold=threshold, ignore_numbers=ignore_numbers)
     if as_json:
         click.echo(json.dumps(asdict(counts)))

@@ -10,10 +10,9 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.problems.bank.bank import bank_names, load_bank
-from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
+from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import kind_name, strategy_name
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
@@ -50,8 +49,7 @@ def _file_problem(name: str) -> Problem:
         raise Failure(
             f"{name!r} is not a problem: use FILE:LINE or BANK/FAMILY, with one of the banks {', '.join(bank_names())}"
         )
-    with reporting(BadProblemFile):
-        problems = read_problems(Path(path))
+    problems = read_problems(Path(path))
     for problem in problems:
         if problem.source.rpartition(":")[2] == str(int(line)):
             return problem

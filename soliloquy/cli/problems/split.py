@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, SEED
-from soliloquy.problems.files.problem_file import BadProblemFile
 from soliloquy.problems.sifting import split as sifting
 from soliloquy.problems.sifting.policy import TRAIN_SHARE
 from soliloquy.problems.sifting.split import SplitShares
@@ -65,7 +64,7 @@ def split(
         raise click.UsageError("--by-solve-rate requires --sample, and cannot be used with --stratify")
     shares = SplitShares(train=train, unseen=1.0 if unseen is None else unseen, seed=seed)
     plan = sifting.SplitPlan(shares=shares, stratify=stratify, sample=sample, by_solve_rate=by_solve_rate)
-    with reporting(BadProblemFile, sifting.CannotSplit), writing_to(out):
+    with writing_to(out):
         made: dict[str, Any] = sifting.split(source, out, plan)
     if as_json:
         click.echo(json.dumps(made))

@@ -13,9 +13,10 @@ from soliloquy.dataset.exports.files import AlreadyExists, atomic_output, open_r
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Format, Row, find, row_format
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
+from soliloquy.runtime.failure import Failure
 
 
-class CannotExport(ValueError):
+class CannotExport(Failure):
     """Nothing was written; the message says why and what to do."""
 
 

@@ -16,6 +16,7 @@ from soliloquy.problems.files.problem_from_row import BadField, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import digest
 
 
@@ -32,7 +33,7 @@ class ImportRefused(ValueError):
     """A row of the source cannot be used, and the import is strict."""
 
 
-class NothingUsable(ValueError):
+class NothingUsable(Failure):
     """No row of the source can be used."""
 
     def __init__(self, counts: ImportCounts) -> None:

@@ -14,12 +14,13 @@ from soliloquy.problems.files.problem_from_row import BadField, check_row, probl
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.lines import TextLine, lines
 from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
 
 Made = TypeVar("Made")
 
 
-class BadProblemFile(ValueError):
+class BadProblemFile(Failure):
     """A problem file is invalid; the message names the line, the field and the reason."""
 
 

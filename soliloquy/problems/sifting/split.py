@@ -10,6 +10,7 @@ from pathlib import Path
 from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.sifting.sampling import by_solve_rate, draw_sample, even_sample, short_bins
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
 
 PARTS = TRAIN, SEEN, UNSEEN = "train", "test-seen", "test-unseen"
@@ -36,7 +37,7 @@ class SplitShares:
         return (1 - self.train) * (1 - self.unseen) / others if others else 0.0
 
 
-class CannotSplit(ValueError):
+class CannotSplit(Failure):
     """The file lacks the fields or rows that the split requires."""
 
 

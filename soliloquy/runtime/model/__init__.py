@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
@@ -14,7 +15,7 @@ ChunkReceiver = Callable[[str], None]
 StreamListener = Callable[[GenerateRequest], ChunkReceiver | None]
 
 
-class ModelRefused(Refused):
+class ModelRefused(Failure, Refused):
     """The model rejects this request; retrying would not help."""
 
 

@@ -1,5 +1,6 @@
 """The ways in which a call to a model fails."""
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import CannotServe
 
 
@@ -57,7 +58,7 @@ class InvalidAnswer(RetryableFault):
     against_call = True
 
 
-class ModelFailed(Exception):
+class ModelFailed(Failure):
     """One call kept failing while others succeeded: its event is parked and retried later."""
 
 

@@ -12,13 +12,15 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from soliloquy.runtime.failure import Failure
+
 SHIPPED = Path(__file__).with_name("models.toml")
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 
 Engine = Literal["scripted", "openai", "ray"]
 
 
-class BadModelSettings(ValueError):
+class BadModelSettings(Failure):
     """The model settings are invalid; the message names the entry and the allowed values."""
 
 

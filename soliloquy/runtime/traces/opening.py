@@ -3,6 +3,8 @@
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
+from soliloquy.runtime.failure import Failure
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceSettings:
@@ -12,7 +14,7 @@ class TraceSettings:
     share: float = 1.0
 
 
-class CannotTrace(Exception):
+class CannotTrace(Failure):
     """The packages for sending traces are not installed."""
 
 

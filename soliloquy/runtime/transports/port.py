@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
 from soliloquy.runtime.events import Event
+from soliloquy.runtime.failure import Failure
 
 
-class Unanswered(Exception):
+class Unanswered(Failure):
     """The transport does not answer right now; it may later."""
 
 

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from soliloquy.runtime.failure import Failure
 
-class UnreadableSource(ValueError):
+
+class UnreadableSource(Failure):
     """A source cannot be read; the message names the file and what to do."""
 
 

@@ -10,17 +10,16 @@ from typing import Any
 
 from rich.table import Table
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.evaluate.execution import run_evaluation
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.mathdial.evaluate.baseline import next_step
 from soliloquy.recipes.mathdial.evaluate.command import MODEL, NEXT_STEP
 from soliloquy.recipes.mathdial.evaluate.dialogues import RECIPE, draw_dialogues, hold_dialogue
 from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, PAPER, WHOSE, figures, page, shares
 from soliloquy.recipes.mathdial.evaluate.judging import OWN, JudgedDialogue
-from soliloquy.recipes.mathdial.evaluate.recordings import UnsuitableDataset, judge_recorded
+from soliloquy.recipes.mathdial.evaluate.recordings import judge_recorded
 from soliloquy.recipes.mathdial.evaluate.replies import (
     RecordedHistory,
     ReplyResult,
@@ -37,7 +36,7 @@ from soliloquy.v1.events_pb2 import CodeWritten
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from training.evaluation.cases import DrawnCases
 from training.evaluation.report import is_measured
-from training.evaluation.text_models import BertScore, NoLocalModel
+from training.evaluation.text_models import BertScore
 
 _STUDENTS = ("planner", "student")
 
@@ -59,12 +58,10 @@ class MathDialEvaluation:
         replies: list[ReplyResult] = []
         likeness = None
         if self.tutored_by in (MODEL, NEXT_STEP):
-            with reporting(NoLocalModel):
-                likeness = BertScore(self.bertscore) if self.bertscore else None
+            likeness = BertScore(self.bertscore) if self.bertscore else None
             results, replies, cases = self._hold()
         else:
-            with reporting(UnsuitableDataset):
-                results, cases = judge_recorded(_conversations(self.tutored_by), self.tutored_by)
+            results, cases = judge_recorded(Dataset(self.tutored_by), self.tutored_by)
         name = "" if self.tutored_by == MODEL else Path(self.tutored_by).name
         report = self.settings.report(
             RECIPE,
@@ -105,9 +102,8 @@ class MathDialEvaluation:
         if self.references is None:
             return []
         trained = self.settings.trained
-        learned = [one for folder in trained for one in _conversations(folder)] if trained else None
-        with reporting(UnsuitableDataset):
-            return histories(_conversations(self.references), str(self.references), learned)
+        learned = [one for folder in trained for one in Dataset(folder)] if trained else None
+        return histories(Dataset(self.references), str(self.references), learned)
 
     async def _evaluate(
         self, problems: Iterator[Problem], asked: Sequence[RecordedHistory]
@@ -145,11 +141,6 @@ class _StudentsAndTutor:
 
     async def generate(self, request: GenerateRequest) -> Completion:
         return await (self.students if request.role in _STUDENTS else self.tutor).generate(request)
-
-
-def _conversations(folder: str | Path) -> Iterator[Conversation]:
-    with reporting(NoDataset):
-        yield from Dataset(folder)
 
 
 def _tables(report: Mapping[str, Any]) -> Iterator[Table]:

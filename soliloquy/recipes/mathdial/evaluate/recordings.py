@@ -6,11 +6,12 @@ from typing import Any
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer
 from soliloquy.recipes.mathdial.evaluate.dialogues import RECIPE
 from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue, judge, messages_of
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 from training.evaluation.cases import digest_of
 
 
-class UnsuitableDataset(Exception):
+class UnsuitableDataset(Failure):
     """The dialogues of a dataset cannot be evaluated; the message says why."""
 
 

@@ -6,14 +6,12 @@ from typing import Any, TypeVar
 
 import click
 
-from soliloquy.cli.errors import reporting
 from soliloquy.problems.commission_source import CommissionSource
-from soliloquy.problems.sources import BadProblemFile, UnknownProblems, problem_source
+from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.mathwell.commissions import commissioned, describe, topic_refusal
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.runs.plan import Plan
-from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.v1.conversation_pb2 import Commission
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -74,14 +72,13 @@ def commission_options(command: Command) -> Callable[..., Any]:
     ) -> Any:
         if topics and any_topic:
             raise click.UsageError("--topic cannot be used with --any-topic")
-        with reporting(BadProblemFile, UnknownProblems):
-            source = CommissionSource(
-                examples=problem_source(examples),
-                topics=("",) if any_topic else topics or RECIPE.topics,
-                grade=grade or 0,
-                operations=operations,
-                commissioned=commissioned,
-            )
+        source = CommissionSource(
+            examples=problem_source(examples),
+            topics=("",) if any_topic else topics or RECIPE.topics,
+            grade=grade or 0,
+            operations=operations,
+            commissioned=commissioned,
+        )
         about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
         return command(*arguments, source=source, about=about, problems=examples, **options)
 
@@ -92,5 +89,4 @@ def commission_options(command: Command) -> Callable[..., Any]:
 
 def writing(source: CommissionSource, **settings: Any) -> Plan:
     """Returns the plan of the run that has these commissions written; raises Failure."""
-    with reporting(BrokenPrompt):
-        return Plan.of("mathwell", source, max_turns=1, **settings)
+    return Plan.of("mathwell", source, max_turns=1, **settings)

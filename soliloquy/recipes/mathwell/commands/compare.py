@@ -7,9 +7,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import AS_JSON
-from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.mathwell.commands.measuring import MeasuringModels, measuring_options, near_duplicates
 from soliloquy.recipes.mathwell.commands.published import MEASURES, VERDICTS, beside_published
 from soliloquy.recipes.mathwell.figures.authored import count_authored
@@ -33,8 +32,7 @@ def compare(
     problems, teachers judged the published ones. The second table measures all problems whose program returns a number,
     and counts near-duplicates among the accepted ones.
     """
-    with reporting(NoDataset):
-        found = {folder: _measures_of(Dataset(folder), measuring) for folder in folders}
+    found = {folder: _measures_of(Dataset(folder), measuring) for folder in folders}
     for folder, told in found.items():
         if not told["written"]:
             raise Failure(f"{folder} holds no written word problems: use a dataset of the recipe mathwell")

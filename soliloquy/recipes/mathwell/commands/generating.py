@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pyarrow.compute as pc
 
-from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.generate import INCOMPLETE, exit_status
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
@@ -26,14 +26,14 @@ from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.statistics import kinds_of_reasons
 from soliloquy.dataset.storage import Storage
 from soliloquy.problems.commission_source import CommissionSource
-from soliloquy.problems.files.importing import NothingUsable, import_problems
+from soliloquy.problems.files.importing import import_problems
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import load_format
 from soliloquy.problems.sifting.near_duplicates import DedupeCounts, dedupe
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.recipes.mathwell.commands.commissioning import commission_options, writing
-from soliloquy.recipes.mathwell.commands.sheet import CannotPrint, write_sheet
+from soliloquy.recipes.mathwell.commands.sheet import write_sheet
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runtime.failure import Failure
@@ -93,7 +93,7 @@ def generate(
     result = generate_dataset(plan, source, RunFolder(Storage(folder), plan, None), kafka, traces, show)
     if not result.counts["accepted"]:
         raise Failure(result.shortfall or f"{folder} holds no problems")
-    with reporting(CannotPrint, NothingUsable), writing_to(out):
+    with writing_to(out):
         sifted = _write_problems(folder, out)
         if sheet:
             write_sheet(read_problems(out), about, sheet)

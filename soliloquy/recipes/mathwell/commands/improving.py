@@ -123,11 +123,8 @@ def improve(
         check_installed()
     if not quiet:
         click.echo(f"commissions: {about}", err=True)
-    from services.model.engines.engine import EngineRefused
     from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder
     from soliloquy.recipes.mathwell.commands.rounds.improvement import Improvement
-    from training.adapters.serving import ServiceError
-    from training.settings import CannotTrain
 
     try:
         school = _school(base, config, start, quiet=quiet)
@@ -139,7 +136,7 @@ def improve(
             tell=lambda number, step: None if quiet else click.echo(f"round {number}: {step}", err=True),
         )
         report = improving.run(rounds, _identity(plan, school))
-    except (CannotTrain, ServiceError, EngineRefused, OSError) as error:
+    except OSError as error:
         raise Failure(str(error)) from error
     except KeyboardInterrupt:
         click.echo("soliloquy: stopped: run the same command to resume", err=True)

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.options import EXISTING_FILE
-from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
@@ -75,19 +73,18 @@ class MeasuringModels:
 
 def _models(perplexity: Path | None, bertscore: Path | None, references: Path | None) -> MeasuringModels:
     """Loads the models of the options; raises Failure."""
-    from training.evaluation.text_models import BertScore, NoLocalModel, Perplexity
+    from training.evaluation.text_models import BertScore, Perplexity
 
     if references and not bertscore:
         raise click.UsageError("--references requires --bertscore")
     others = ProblemMeasures()
-    with reporting(NoLocalModel, UnreadableSource):
-        for problem, _ in word_problems(references) if references else ():
-            others.add(problem.question, problem.code, ())
-        return MeasuringModels(
-            perplexity=Perplexity(perplexity) if perplexity else None,
-            bertscore=BertScore(bertscore) if bertscore else None,
-            references=[one.question for one in others.sample],
-        )
+    for problem, _ in word_problems(references) if references else ():
+        others.add(problem.question, problem.code, ())
+    return MeasuringModels(
+        perplexity=Perplexity(perplexity) if perplexity else None,
+        bertscore=BertScore(bertscore) if bertscore else None,
+        references=[one.question for one in others.sample],
+    )
 
 
 def near_duplicates(questions: Iterable[str]) -> int:

@@ -9,12 +9,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
 from soliloquy.problems.files.atomic_file import atomic_file
-from soliloquy.problems.files.reading.rows import UnreadableSource
-from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.recipes.mathwell.commands.measuring import MeasuringModels, measuring_options, near_duplicates
 from soliloquy.recipes.mathwell.commands.published import MEASURES, beside_published
@@ -62,7 +60,7 @@ def score(
     kept = 0
     questions: list[str] = []
     measured = ProblemMeasures()
-    with reporting(UnreadableSource, BadClassifiers), writing_to(out or "standard output"):
+    with writing_to(out or "standard output"):
         classifiers = load(learned) if learned else None
         with atomic_file(out) if out else nullcontext() as file:
             for problem, _ in word_problems(source):

@@ -10,6 +10,7 @@ from string import Template
 from tempfile import TemporaryDirectory
 
 from soliloquy.problems.files.atomic_file import atomic_file
+from soliloquy.runtime.failure import Failure
 from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.v1.conversation_pb2 import Problem
 
@@ -19,7 +20,7 @@ _PATIENCE_SECONDS = 120
 _DIGITS = 6
 
 
-class CannotPrint(Exception):
+class CannotPrint(Failure):
     """No PDF can be made; the message says why."""
 
 

@@ -10,18 +10,18 @@ import click
 from rich.console import Console
 from rich.progress import track
 
-from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT, SEED, count_option
 from soliloquy.problems.files.atomic_file import atomic_file
-from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
+from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
 from soliloquy.problems.sifting.sampling import bin_name, bin_of
 from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import BadModelSettings, Models
+from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.conversation_pb2 import Problem
 
 
@@ -49,7 +49,7 @@ def rate(
     Writes the same rows with the share of correct answers under `extra.solve_rate`, for `problems split
     --by-solve-rate`. The model of the role student solves the problems. Problems without a numeric answer get no rate.
     """
-    with reporting(BadProblemFile, BadModelSettings), writing_to(out):
+    with writing_to(out):
         problems = read_problems(source)
         rates = asyncio.run(_rates(problems, models, model_cache, str(source), tries, seed, in_flight, quiet=as_json))
         with atomic_file(out) as file:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.errors import reporting
 from soliloquy.cli.evaluate.execution import run_evaluation
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
@@ -20,7 +19,7 @@ from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models
+from soliloquy.runtime.model.settings import Models, read_models
 
 RECIPE = "scaffold"
 # Problems to try for each suitable one.
@@ -101,5 +100,4 @@ class ScaffoldEvaluation:
 
 
 def _read(file: Path | None) -> Models | None:
-    with reporting(BadModelSettings):
-        return read_models(file) if file else None
+    return read_models(file) if file else None

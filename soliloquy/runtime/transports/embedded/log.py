@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.embedded import records
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ LONGEST_WAIT_SECONDS = 0.02
 WAL_BYTES = 64 * 1024 * 1024
 
 
-class LogUnavailable(Exception):
+class LogUnavailable(Failure):
     """The log cannot be read or written; the message says why and what to do."""
 
 

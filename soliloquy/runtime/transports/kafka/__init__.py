@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from soliloquy.runtime.failure import Failure
+
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 
-class KafkaUnavailable(Exception):
+class KafkaUnavailable(Failure):
     """Kafka cannot be used; the message says why and what to do, in one line."""
 
 

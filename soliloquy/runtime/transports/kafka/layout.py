@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import TOPICS, Shape, is_retry, origin, shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.admin import Admin, ExistingTopic, admin
@@ -17,7 +18,7 @@ PAUSE_SECONDS = 0.1
 _NAMED_AT_MOST = 3
 
 
-class LayoutRefused(Exception):
+class LayoutRefused(Failure):
     """Nothing was changed, because it is impossible or harmful on this cluster; the message says why."""
 
 
