@@ -1,22 +1,18 @@
 """The judges that a process is started with: classifiers in files that a run names by digest."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Opinion, Problem
 
+# Gives opinions of a problem without asking a model.
+Judge = Callable[[Problem], Iterable[Opinion]]
+
 
 class BadClassifiers(Failure):
     """The file holds no classifiers, or ones learned from other features."""
-
-
-class Judge(Protocol):
-    """Gives opinions of a problem without asking a model."""
-
-    def opinions(self, problem: Problem) -> Iterable[Opinion]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,12 +1,14 @@
-"""The answer to the writing prompt: a problem and the function that solves it."""
+"""The answers to the prompts: a problem with the function that solves it, and a judgement of one."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from soliloquy.recipes.answers import Text, in_code_fence
+from soliloquy.recipes.answers import Text, in_code_fence, yes_or_no
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.code import unfenced
+
+_Letter = Annotated[Literal["y", "n"], BeforeValidator(yes_or_no)]
 
 
 class WrittenProblem(Answer):
@@ -19,3 +21,12 @@ class WrittenProblem(Answer):
     @property
     def code(self) -> str:
         return unfenced(self.function)
+
+
+class Judgement(Answer):
+    solvable: _Letter = Field(alias="Solvable")
+    why_solvable: Text = Field(alias="Why Solvable")
+    accurate: _Letter = Field(alias="Accurate")
+    why_accurate: Text = Field(alias="Why Accurate")
+    appropriate: _Letter = Field(alias="Appropriate")
+    why_appropriate: Text = Field(alias="Why Appropriate")

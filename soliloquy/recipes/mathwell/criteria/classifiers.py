@@ -9,12 +9,13 @@ import numpy as np
 
 from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria.features import SIZE, Vector, vector
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Opinion, WordProblem
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem, opinion
+from soliloquy.v1.conversation_pb2 import Opinion
 
 JUDGE = "classifier"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Classifier:
     weights: Vector
     # Calibration from raw score to probability. A slope of zero means that nothing was learned.
@@ -35,14 +36,12 @@ class Classifiers:
     def opinions(self, problem: WordProblem) -> Iterator[Opinion]:
         features = vector(problem)
         for criterion, classifier in self.by_criterion.items():
-            likely = classifier.probability(features)
             if not classifier.slope:
-                yield Opinion(
-                    criterion=criterion, meets=None, judge=JUDGE, because="it could not learn to tell them apart"
-                )
+                yield opinion(criterion, meets=None, judge=JUDGE, because="it could not learn to tell them apart")
                 continue
+            likely = classifier.probability(features)
             told = f"{likely:.0%} of problems like this one are {criterion}; {classifier.share:.0%} of all are"
-            yield Opinion(criterion=criterion, meets=likely >= classifier.share, judge=JUDGE, because=told)
+            yield opinion(criterion, meets=likely >= classifier.share, judge=JUDGE, because=told)
 
 
 def save(classifiers: Classifiers, path: Path) -> None:
@@ -60,7 +59,7 @@ def load(path: Path) -> Classifiers:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             found = {
-                criterion: _classifier(arrays[f"{criterion}/weights"], *map(float, arrays[f"{criterion}/scale"]))
+                criterion: Classifier(arrays[f"{criterion}/weights"], *map(float, arrays[f"{criterion}/scale"]))
                 for criterion in Criterion
                 if f"{criterion}/weights" in arrays
             }
@@ -69,7 +68,3 @@ def load(path: Path) -> Classifiers:
     if not found or any(one.weights.shape != (SIZE,) for one in found.values()):
         raise BadClassifiers(f"{path} holds no classifiers of {SIZE} features; learn them again")
     return Classifiers(by_criterion=found)
-
-
-def _classifier(weights: Vector, slope: float, offset: float, share: float) -> Classifier:
-    return Classifier(weights=weights, slope=slope, offset=offset, share=share)

@@ -10,8 +10,9 @@ from pathlib import Path
 from soliloquy.recipes.mathwell.criteria import appropriate, goal, numbers_used, solvable, steps
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, parse_problem
 from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem, opinion
 from soliloquy.recipes.mathwell.criteria.words import WORD, singular, stems
+from soliloquy.v1.conversation_pb2 import Opinion, Ruling
 
 Rule = Callable[[ParsedProblem], Objections]
 
@@ -33,10 +34,11 @@ def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
     """Returns the opinions of the rules and of `others`. Traces the code and never runs it."""
     if len(problem.question) > MOST_CHARACTERS:
         told = f"the question has {len(problem.question)} characters; {MOST_CHARACTERS} are the limit"
-        too_long = Opinion(criterion=Criterion.APPROPRIATE, meets=False, judge="rule length", because=told)
-        return Scores(opinions=[too_long, *others], topic_named=_topic_named(problem))
-    # No rule reads the topic, so the scripted judge, which lacks it, hits the same cache entry.
-    return Scores(opinions=[*_judged(replace(problem, topic="")), *others], topic_named=_topic_named(problem))
+        own: Sequence[Opinion] = [opinion(Criterion.APPROPRIATE, meets=False, judge="rule length", because=told)]
+    else:
+        # No rule reads the topic, so the scripted judge, which lacks it, hits the same cache entry.
+        own = _judged(replace(problem, topic=""))
+    return Scores(opinions=[*own, *others], topic_named=_topic_named(problem))
 
 
 @lru_cache(256)
@@ -44,7 +46,7 @@ def _judged(problem: WordProblem) -> Sequence[Opinion]:
     read = parse_problem(problem)
     opinions: list[Opinion] = []
     for criterion in Criterion:
-        wrong = any(opinion.criterion is Criterion.ACCURATE and opinion.meets is False for opinion in opinions)
+        wrong = any(one.criterion == Criterion.ACCURATE and one.ruling == Ruling.RULING_NO for one in opinions)
         opinions += _by_rules(read, criterion, left_out=_OF_ANSWER if wrong else frozenset())
     return opinions
 
@@ -52,21 +54,17 @@ def _judged(problem: WordProblem) -> Sequence[Opinion]:
 def _by_rules(read: ParsedProblem, criterion: Criterion, *, left_out: frozenset[str]) -> Iterator[Opinion]:
     if criterion is Criterion.ACCURATE and read.result is None:
         meets = False if _NO_SOLUTION.search(read.unfollowed) else None
-        yield Opinion(criterion=criterion, meets=meets, judge="rule code", because=f"the code: {read.unfollowed}")
+        yield opinion(criterion, meets=meets, judge="rule code", because=f"the code: {read.unfollowed}")
         return
+    rules = _RULES[criterion]
     objections = [
-        Opinion(criterion=criterion, meets=False, judge=f"rule {name.replace('_', ' ')}", because=because)
-        for name, rule in _RULES[criterion].items()
+        opinion(criterion, meets=False, judge=f"rule {name.replace('_', ' ')}", because=because)
+        for name, rule in rules.items()
         if name not in left_out
         for because in rule(read)
     ]
-    yield from objections or [
-        Opinion(criterion=criterion, meets=True, judge="rules", because=_nothing_found(criterion))
-    ]
-
-
-def _nothing_found(criterion: Criterion) -> str:
-    return f"none of {len(_RULES[criterion])} rules objects"
+    unopposed = f"none of {len(rules)} rules objects"
+    yield from objections or [opinion(criterion, meets=True, judge="rules", because=unopposed)]
 
 
 def _topic_named(problem: WordProblem) -> bool | None:

@@ -1,12 +1,12 @@
 """Word problems, the criteria, and the opinions of judges."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
 from soliloquy.recipes.mathwell.commissions import authorship_of
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import Opinion, Problem, Ruling
 
 
 class Criterion(StrEnum):
@@ -42,17 +42,10 @@ class WordProblem:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Opinion:
-    """The opinion of one judge on one criterion."""
-
-    criterion: Criterion
-    # None if the judge cannot tell.
-    meets: bool | None
-    # "rule conflict", "classifier", "model".
-    judge: str
-    # One sentence.
-    because: str
+def opinion(criterion: Criterion, *, meets: bool | None, judge: str, because: str) -> Opinion:
+    """Returns the opinion of a judge such as "rule conflict" or "model"; `meets` is None if the judge cannot tell."""
+    ruling = {True: Ruling.RULING_YES, False: Ruling.RULING_NO, None: Ruling.RULING_UNDECIDED}[meets]
+    return Opinion(criterion=criterion, ruling=ruling, judge=judge, because=because)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,15 +54,12 @@ class Scores:
     # Whether the question names its topic; None if none was requested.
     topic_named: bool | None
 
-    def of(self, criterion: Criterion) -> Iterator[Opinion]:
-        return (opinion for opinion in self.opinions if opinion.criterion == criterion)
-
     def meets(self, criterion: Criterion) -> bool | None:
         """Returns False if any judge objects, None if no judge can tell."""
-        said = {opinion.meets for opinion in self.of(criterion)}
-        if False in said:
+        rulings = {one.ruling for one in self.opinions if one.criterion == criterion}
+        if Ruling.RULING_NO in rulings:
             return False
-        return True if True in said else None
+        return True if Ruling.RULING_YES in rulings else None
 
     @property
     def meets_all(self) -> bool:
@@ -79,5 +69,6 @@ class Scores:
     @property
     def objections(self) -> list[str]:
         """The objections to the problem, as "criterion: judge: reason"."""
-        found = [f"{one.criterion}: {one.judge}: {one.because}" for one in self.opinions if one.meets is False]
+        against = (one for one in self.opinions if one.ruling == Ruling.RULING_NO)
+        found = [f"{one.criterion}: {one.judge}: {one.because}" for one in against]
         return found + [f"{one}: nobody can tell" for one in Criterion if self.meets(one) is None]

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
+from soliloquy.recipes.mathwell.answers import Judgement
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
@@ -19,5 +19,5 @@ def judge(reading: ParsedPrompt, rng: Random) -> str:
     said: dict[str, str] = {}
     for criterion in Criterion:
         said[criterion.value] = "y" if scores.meets(criterion) else "n"
-        said[f"why_{criterion.value}"] = next(scores.of(criterion)).because
+        said[f"why_{criterion.value}"] = next(one.because for one in scores.opinions if one.criterion == criterion)
     return Judgement.written(**said)

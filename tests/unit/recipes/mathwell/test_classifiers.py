@@ -12,6 +12,7 @@ from soliloquy.recipes.mathwell.criteria.classifiers import Classifiers
 from soliloquy.recipes.mathwell.criteria.features import SIZE
 from soliloquy.recipes.mathwell.criteria.learning import Quality, TooFewLabels, learn_classifiers
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
+from soliloquy.v1.conversation_pb2 import Ruling
 from tests.unit.recipes.mathwell.labelled import labelled
 
 
@@ -24,8 +25,9 @@ def balanced_accuracy(trained: Classifiers, criterion: Criterion) -> float:
     said = {True: [0, 0], False: [0, 0]}
     for problem, labels in labelled("held_out"):
         for opinion in trained.opinions(problem):
-            if opinion.criterion is criterion and criterion in labels:
-                said[labels[criterion]][opinion.meets is labels[criterion]] += 1
+            if opinion.criterion == criterion and criterion in labels:
+                ruling = Ruling.RULING_YES if labels[criterion] else Ruling.RULING_NO
+                said[labels[criterion]][opinion.ruling == ruling] += 1
     return sum(right / (wrong + right) for wrong, right in said.values()) / 2
 
 
@@ -42,10 +44,10 @@ def test_a_classifier_that_tells_nothing_apart_has_no_opinion(
     trained: tuple[Classifiers, dict[Criterion, Quality]],
 ) -> None:
     problem = labelled("held_out")[0].problem
-    by_criterion = {opinion.criterion: opinion for opinion in trained[0].opinions(problem)}
+    by_criterion = {Criterion(opinion.criterion): opinion for opinion in trained[0].opinions(problem)}
     assert trained[0].by_criterion[Criterion.ACCURATE].slope == 0
-    assert by_criterion[Criterion.ACCURATE].meets is None
-    assert by_criterion[Criterion.SOLVABLE].meets is False
+    assert by_criterion[Criterion.ACCURATE].ruling == Ruling.RULING_UNDECIDED
+    assert by_criterion[Criterion.SOLVABLE].ruling == Ruling.RULING_NO
     assert "% of problems like this one are solvable" in by_criterion[Criterion.SOLVABLE].because
 
 

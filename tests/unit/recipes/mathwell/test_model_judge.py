@@ -1,9 +1,9 @@
 """A model is asked for its opinion through the model's boundary, and its objections count."""
 
-from soliloquy.recipes.mathwell.criteria import model_judge
-from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
+from soliloquy.recipes.mathwell.answers import Judgement
 from soliloquy.recipes.mathwell.criteria.scoring import score
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores
+from soliloquy.recipes.mathwell.judging import model_opinions
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.model import Model
 from tests.unit.recipes.mathwell.labelled import labelled
@@ -16,10 +16,10 @@ def asking(model: Model) -> Ask:
 
 async def test_the_scripted_judge_says_what_the_rules_say() -> None:
     for problem, _ in labelled("held_out")[::8]:
-        opinions = await model_judge.opinions(problem, asking(ENGINE))
+        opinions = await model_opinions(problem, asking(ENGINE))
         assert [one.criterion for one in opinions] == list(Criterion)
-        for one in opinions:
-            assert one.meets is score(problem).meets(one.criterion)
+        said = Scores(opinions=opinions, topic_named=None)
+        assert all(said.meets(one) is score(problem).meets(one) for one in Criterion)
 
 
 async def test_a_models_no_keeps_a_problem_out_with_its_reason() -> None:
@@ -33,7 +33,7 @@ async def test_a_models_no_keeps_a_problem_out_with_its_reason() -> None:
         appropriate="n",
         why_appropriate="No zoo has so many.",
     )
-    opinions = await model_judge.opinions(problem, asking(model))
+    opinions = await model_opinions(problem, asking(model))
     assert score(problem, opinions).objections == ["appropriate: model: No zoo has so many."]
     (request,) = model.asked
     assert problem.question in request.messages[-1].text

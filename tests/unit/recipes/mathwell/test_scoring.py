@@ -12,8 +12,9 @@ import pytest
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.mathwell.criteria import scoring
 from soliloquy.recipes.mathwell.criteria.scoring import score
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem, opinion
 from soliloquy.recipes.programs import steps_program
+from soliloquy.v1.conversation_pb2 import Ruling
 from tests.unit.recipes.mathwell.labelled import labelled
 
 # The paper's classifiers: 0.62, 0.54, 0.63.
@@ -30,7 +31,8 @@ def scored(
 
 
 def judges(scores: Scores, criterion: Criterion) -> list[str]:
-    return [opinion.judge for opinion in scores.of(criterion) if opinion.meets is False]
+    against = [one for one in scores.opinions if one.ruling == Ruling.RULING_NO]
+    return [one.judge for one in against if one.criterion == criterion]
 
 
 @pytest.mark.parametrize("criterion", Criterion)
@@ -75,9 +77,9 @@ def test_problems_of_the_bank_are_solvable_and_their_functions_right() -> None:
 
 def test_every_verdict_is_explained() -> None:
     for one in labelled("made_with"):
-        for opinion in score(one.problem).opinions:
-            assert opinion.judge.startswith("rule")
-            assert 10 < len(opinion.because) < 200
+        for said in score(one.problem).opinions:
+            assert said.judge.startswith("rule")
+            assert 10 < len(said.because) < 200
 
 
 def test_problems_are_scored_faster_than_they_are_written() -> None:
@@ -92,9 +94,9 @@ def test_problems_are_scored_faster_than_they_are_written() -> None:
 def test_one_no_is_enough_for_a_no_and_doubt_is_no_yes() -> None:
     problem = labelled("made_with")[0].problem
     assert score(problem).meets_all
-    doubt = Opinion(criterion=Criterion.ACCURATE, meets=None, judge="model", because="cannot tell")
+    doubt = opinion(Criterion.ACCURATE, meets=None, judge="model", because="cannot tell")
     assert score(problem, [doubt]).meets_all
-    objection = Opinion(criterion=Criterion.ACCURATE, meets=False, judge="model", because="the sum is wrong")
+    objection = opinion(Criterion.ACCURATE, meets=False, judge="model", because="the sum is wrong")
     scores = score(problem, [doubt, objection])
     assert scores.meets(Criterion.ACCURATE) is False
     assert scores.objections == ["accurate: model: the sum is wrong"]
@@ -117,9 +119,9 @@ def test_one_no_is_enough_for_a_no_and_doubt_is_no_yes() -> None:
 )
 def test_code_that_is_no_arithmetic_is_never_run_and_never_accurate(code: str, because: str) -> None:
     problem = WordProblem(question="Ann has 2 pens and 3 pencils. How many are that in all?", code=code, answer=None)
-    (opinion,) = score(problem).of(Criterion.ACCURATE)
-    assert opinion.meets is not True
-    assert because in opinion.because
+    (found,) = (one for one in score(problem).opinions if one.criterion == Criterion.ACCURATE)
+    assert found.ruling != Ruling.RULING_YES
+    assert because in found.because
     assert not score(problem).meets_all
 
 

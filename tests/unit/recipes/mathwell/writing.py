@@ -9,9 +9,8 @@ from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.recipes.judges import Judges
-from soliloquy.recipes.mathwell.answers import WrittenProblem
+from soliloquy.recipes.mathwell.answers import Judgement, WrittenProblem
 from soliloquy.recipes.mathwell.commissions import commissioned as in_labels
-from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model import Model
