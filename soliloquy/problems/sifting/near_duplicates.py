@@ -3,7 +3,7 @@
 import json
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -67,6 +67,13 @@ class NearDuplicates:
             return 0.0
         common = len(hashes.intersection(others))
         return common / (len(hashes) + len(others) - common)
+
+
+def repeats(questions: Iterable[str]) -> Iterator[bool]:
+    """Yields whether each question is nearly the same as an earlier one."""
+    index, left = NearDuplicates(DUPLICATES.same, ignore_numbers=False), iter(questions)
+    while batch := list(islice(left, _BATCH)):
+        yield from (match is not None for match in index.sift(batch))
 
 
 def banding(threshold: float) -> tuple[int, int]:

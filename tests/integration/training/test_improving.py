@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -70,10 +70,6 @@ def _as_another(conversation: Conversation) -> Conversation:
     return another
 
 
-def repeats(questions: Sequence[str]) -> list[bool]:
-    return [question in questions[:place] for place, question in enumerate(questions)]
-
-
 @pytest.fixture
 def improving(base: Path, tmp_path: Path) -> Callable[..., Any]:
     from soliloquy.recipes.mathwell.commands.rounds.improvement import Improvement, WriterTraining
@@ -85,7 +81,6 @@ def improving(base: Path, tmp_path: Path) -> Callable[..., Any]:
             rounds=ImprovementFolder(tmp_path / name),
             school=WriterTraining(base=base, settings=settings, train=train, start=start),
             write=writer,
-            repeats=repeats,
             tell=lambda number, step: None,
         )
 

@@ -1,11 +1,11 @@
 """Options for commissioned word problems, and the run that has them written."""
 
-import functools
-from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import click
 
+from soliloquy.cli.service_options import gathered
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.mathwell.commissions import commissioned, describe, topic_refusal
@@ -13,8 +13,6 @@ from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATI
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.runs.plan import Plan
 from soliloquy.v1.conversation_pb2 import Commission
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _topics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
@@ -57,36 +55,34 @@ _OPTIONS = (
 )
 
 
-def commission_options(command: Command) -> Callable[..., Any]:
-    """Passes the commissions as `source`, their `problems` and a description `about` them to the command."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commissions:
+    source: CommissionSource
+    # A description for people.
+    about: str
+    # The bank or file of the example problems.
+    examples: str
 
-    @functools.wraps(command)
-    def with_commissions(
-        *arguments: Any,
-        topics: tuple[str, ...],
-        any_topic: bool,
-        grade: int | None,
-        operations: tuple[str, ...],
-        examples: str,
-        **options: Any,
-    ) -> Any:
-        if topics and any_topic:
-            raise click.UsageError("--topic cannot be used with --any-topic")
-        source = CommissionSource(
-            examples=problem_source(examples),
-            topics=("",) if any_topic else topics or RECIPE.topics,
-            grade=grade or 0,
-            operations=operations,
-            commissioned=commissioned,
-        )
-        about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
-        return command(*arguments, source=source, about=about, problems=examples, **options)
-
-    for each in reversed(_OPTIONS):
-        each(with_commissions)
-    return with_commissions
+    def plan(self, **settings: Any) -> Plan:
+        """Returns the plan of the run that has these commissions written; raises Failure."""
+        return Plan.of("mathwell", self.source, problems=self.examples, max_turns=1, **settings)
 
 
-def writing(source: CommissionSource, **settings: Any) -> Plan:
-    """Returns the plan of the run that has these commissions written; raises Failure."""
-    return Plan.of("mathwell", source, max_turns=1, **settings)
+def _commissions(
+    topics: tuple[str, ...], any_topic: bool, grade: int | None, operations: tuple[str, ...], examples: str
+) -> Commissions:
+    if topics and any_topic:
+        raise click.UsageError("--topic cannot be used with --any-topic")
+    source = CommissionSource(
+        examples=problem_source(examples),
+        topics=("",) if any_topic else topics or RECIPE.topics,
+        grade=grade or 0,
+        operations=operations,
+        commissioned=commissioned,
+    )
+    about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
+    return Commissions(source=source, about=about, examples=examples)
+
+
+# Hands a command its `commissions`.
+commission_options = gathered("commissions", _commissions, _OPTIONS)

@@ -9,8 +9,14 @@ from rich.console import Console
 
 from soliloquy.cli.options import AS_JSON
 from soliloquy.dataset.reading import Dataset
-from soliloquy.recipes.mathwell.commands.measuring import MeasuringModels, measuring_options, near_duplicates
-from soliloquy.recipes.mathwell.commands.published import MEASURES, VERDICTS, beside_published
+from soliloquy.problems.sifting.near_duplicates import repeats
+from soliloquy.recipes.mathwell.commands.measuring import (
+    MEASURES,
+    VERDICTS,
+    MeasuringModels,
+    beside_published,
+    measuring_options,
+)
 from soliloquy.recipes.mathwell.figures.authored import count_authored
 from soliloquy.runtime.failure import Failure
 
@@ -49,7 +55,7 @@ def _measures_of(dataset: Dataset, measuring: MeasuringModels) -> dict[str, Any]
     return {
         **counted.as_json(),
         **measuring.measures(counted.measured.sample),
-        "near_duplicates": near_duplicates(_questions(dataset)),
+        "near_duplicates": sum(repeats(_questions(dataset))),
     }
 
 

@@ -25,14 +25,13 @@ from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.statistics import kinds_of_reasons
 from soliloquy.dataset.storage import Storage
-from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.files.importing import import_problems
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import load_format
 from soliloquy.problems.sifting.near_duplicates import DedupeCounts, dedupe
 from soliloquy.problems.sifting.policy import DUPLICATES
-from soliloquy.recipes.mathwell.commands.commissioning import commission_options, writing
+from soliloquy.recipes.mathwell.commands.commissioning import Commissions, commission_options
 from soliloquy.recipes.mathwell.commands.sheet import write_sheet
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
@@ -67,8 +66,7 @@ def generate(
     /,
     *,
     count: int,
-    source: CommissionSource,
-    about: str,
+    commissions: Commissions,
     out: Path,
     sheet: Path | None,
     dataset: Path | None,
@@ -86,17 +84,17 @@ def generate(
     """
     if sheet and sheet.suffix not in (".html", ".pdf"):
         raise click.UsageError(f"invalid --sheet {sheet}: use a file with the suffix .html or .pdf")
-    plan = writing(source, conversations=count, **settings)
+    plan = commissions.plan(conversations=count, **settings)
     started = time.monotonic()
     folder = dataset or out.with_suffix("")
     show = display(plan.conversations, quiet=quiet or as_json)
-    result = generate_dataset(plan, source, RunFolder(Storage(folder), plan, None), kafka, traces, show)
+    result = generate_dataset(plan, commissions.source, RunFolder(Storage(folder), plan, None), kafka, traces, show)
     if not result.counts["accepted"]:
         raise Failure(result.shortfall or f"{folder} holds no problems")
     with writing_to(out):
         sifted = _write_problems(folder, out)
         if sheet:
-            write_sheet(read_problems(out), about, sheet)
+            write_sheet(read_problems(out), commissions.about, sheet)
     report = _report(result, sifted.kept, _reasons(folder), started)
     if as_json:
         click.echo(json.dumps(report))

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,10 +24,8 @@ from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
-from soliloquy.problems.commission_source import CommissionSource
-from soliloquy.problems.sifting.near_duplicates import NearDuplicates
-from soliloquy.problems.sifting.policy import DUPLICATES
-from soliloquy.recipes.mathwell.commands.commissioning import commission_options, writing
+from soliloquy.problems.sources import ProblemSource
+from soliloquy.recipes.mathwell.commands.commissioning import Commissions, commission_options
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import generate_dataset
 from soliloquy.runs.plan import Plan
@@ -94,8 +92,7 @@ _COLUMNS = {
 def improve(
     *,
     rounds: int,
-    source: CommissionSource,
-    about: str,
+    commissions: Commissions,
     base: Path | None,
     config: str | None,
     start: str | None,
@@ -118,11 +115,11 @@ def improve(
     if start and base is None:
         raise click.UsageError("--start requires --base")
     quiet = quiet or as_json
-    plan = writing(source, conversations=per_round, max_attempts=1, **settings)
+    plan = commissions.plan(conversations=per_round, max_attempts=1, **settings)
     if base:
         check_installed()
     if not quiet:
-        click.echo(f"commissions: {about}", err=True)
+        click.echo(f"commissions: {commissions.about}", err=True)
     from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder
     from soliloquy.recipes.mathwell.commands.rounds.improvement import Improvement
 
@@ -131,8 +128,7 @@ def improve(
         improving = Improvement(
             rounds=ImprovementFolder(out),
             school=school,
-            write=_RoundWriter(plan=plan, source=source, base=base, traces=traces, quiet=quiet).write,
-            repeats=_repeats,
+            write=_RoundWriter(plan=plan, source=commissions.source, base=base, traces=traces, quiet=quiet).write,
             tell=lambda number, step: None if quiet else click.echo(f"round {number}: {step}", err=True),
         )
         report = improving.run(rounds, _identity(plan, school))
@@ -171,16 +167,12 @@ def _identity(plan: Plan, school: "WriterTraining | None") -> dict[str, Any]:
     return {**plan.identity(), "base": base_digest(school.base), "training": school.settings.digest, "start": start}
 
 
-def _repeats(questions: Sequence[str]) -> list[bool]:
-    return [match is not None for match in NearDuplicates(DUPLICATES.same, ignore_numbers=False).sift(questions)]
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _RoundWriter:
     """Has the problems of a round written; each round has commissions of its own."""
 
     plan: Plan
-    source: CommissionSource
+    source: ProblemSource
     base: Path | None
     traces: TraceSettings
     quiet: bool

@@ -1,49 +1,57 @@
-"""Measures word problems: how alike they are, and how language models rate them."""
+"""Measures word problems, some with language models, and prints the figures beside those of the MATHWELL paper."""
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.table import Table
 
-from soliloquy.cli.options import EXISTING_FILE
-from soliloquy.problems.sifting.near_duplicates import NearDuplicates
-from soliloquy.problems.sifting.policy import DUPLICATES
+from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
+from soliloquy.cli.service_options import gathered
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
+from soliloquy.recipes.mathwell.figures import PUBLISHED
 from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures, SampledProblem
 
 if TYPE_CHECKING:
     from training.evaluation.text_models import BertScore, Perplexity
 
-_AT_ONCE = 1_000
-_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-
-
 _OPTIONS = (
+    click.option(
+        "--perplexity", metavar="DIR", type=EXISTING_FOLDER, help="A language model that measures their perplexity."
+    ),
+    click.option(
+        "--bertscore", metavar="DIR", type=EXISTING_FOLDER, help="An encoder that measures how alike the problems are."
+    ),
     click.option(
         "--references", metavar="FILE", type=EXISTING_FILE, help="Word problems to compare with by BERTScore."
     ),
-    click.option(
-        "--bertscore", metavar="DIR", type=_FOLDER, help="An encoder that measures how alike the problems are."
-    ),
-    click.option("--perplexity", metavar="DIR", type=_FOLDER, help="A language model that measures their perplexity."),
 )
-
-
-def measuring_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Passes the models of these options to the command as `measuring`."""
-
-    @functools.wraps(command)
-    def measured(
-        *arguments: Any, perplexity: Path | None, bertscore: Path | None, references: Path | None, **options: Any
-    ) -> Any:
-        return command(*arguments, measuring=_models(perplexity, bertscore, references), **options)
-
-    return functools.reduce(lambda made, option: option(made), _OPTIONS, measured)
+# Short heads, so that the table fits a terminal.
+VERDICTS = {
+    "written": "written",
+    "ran": "ran",
+    "solvable": "solv.",
+    "accurate": "acc.",
+    "appropriate": "app.",
+    "all": "all",
+    "named": "topic",
+    "ran and all": "ran+all",
+}
+MEASURES = {
+    "reading_grade": "grade",
+    "dale_chall": "NDC",
+    "tokens": "tokens",
+    "distinct_operations": "ops",
+    "near_duplicates": "near",
+    "self_similarity": "alike",
+    "perplexity": "PPL",
+    "bertscore": "BF1",
+    "bertscore_references": "ref.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +95,25 @@ def _models(perplexity: Path | None, bertscore: Path | None, references: Path | 
     )
 
 
-def near_duplicates(questions: Iterable[str]) -> int:
-    """Counts the questions that are nearly the same as an earlier one."""
-    index = NearDuplicates(DUPLICATES.same, ignore_numbers=False)
-    left, found = iter(questions), 0
-    while batch := list(islice(left, _AT_ONCE)):
-        found += sum(match is not None for match in index.sift(batch))
-    return found
+# Hands a command the models of these options as `measuring`.
+measuring_options = gathered("measuring", _models, _OPTIONS)
+
+
+def beside_published(found: Mapping[str, Mapping[str, Any]], heads: Mapping[str, str]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("", overflow="fold")
+    for head in heads.values():
+        table.add_column(head, justify="right", no_wrap=True)
+    for name, told in found.items():
+        table.add_row(name, *(_shown(told[figure]) for figure in heads))
+    table.add_section()
+    for model, row in PUBLISHED.items():
+        table.add_row(f"{model} (paper)", *(_shown(row.get(figure)) for figure in heads), style="dim")
+    return table
+
+
+def _shown(figure: Any) -> str:
+    return "" if figure is None else str(figure)
 
 
 def _mean(scores: Sequence[float]) -> float | None:

@@ -13,9 +13,9 @@ from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
 from soliloquy.problems.files.atomic_file import atomic_file
+from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
-from soliloquy.recipes.mathwell.commands.measuring import MeasuringModels, measuring_options, near_duplicates
-from soliloquy.recipes.mathwell.commands.published import MEASURES, beside_published
+from soliloquy.recipes.mathwell.commands.measuring import MEASURES, MeasuringModels, beside_published, measuring_options
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
 from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures
@@ -75,7 +75,7 @@ def score(
     measures = {
         **measured.as_json(),
         **measuring.measures(measured.sample),
-        "near_duplicates": near_duplicates(questions),
+        "near_duplicates": sum(repeats(questions)),
     }
     if as_json:
         found = {one.value: {told: counts[one, meets] for meets, told in _TOLD.items()} for one in Criterion}

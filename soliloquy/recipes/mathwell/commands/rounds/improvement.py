@@ -11,6 +11,7 @@ from typing import Any
 
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
+from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder, RoundResult, best, figures
 from training.folder import Job, TrainingFolder
 from training.freeze import freeze
@@ -41,8 +42,6 @@ class Improvement:
     school: WriterTraining | None
     # Writes a round's problems into a folder, with the base or an adapter on top of it.
     write: Callable[[int, Path | None, Path], None]
-    # Marks the questions that nearly repeat an earlier one.
-    repeats: Callable[[Sequence[str]], Sequence[bool]]
     # Receives the progress of a round.
     tell: Callable[[int, str], None]
 
@@ -134,9 +133,8 @@ class Improvement:
             (place, one.id, one.problem.question) for place, data in enumerate(datasets) for one in conversations(data)
         ]
         fresh: list[set[str]] = [set() for _ in datasets]
-        for (place, id, _), repeated in zip(
-            questions, self.repeats([question for *_, question in questions]), strict=True
-        ):
-            if not repeated:
+        repeated = repeats(question for *_, question in questions)
+        for (place, id, _), is_repeated in zip(questions, repeated, strict=True):
+            if not is_repeated:
                 fresh[place].add(id)
         return fresh
