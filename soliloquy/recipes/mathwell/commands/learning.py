@@ -1,7 +1,6 @@
 """`soliloquy problems learn-criteria`."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -45,11 +44,11 @@ def learn_criteria(*, source: Path, out: Path, seed: int, as_json: bool) -> None
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     if as_json:
-        click.echo(json.dumps({criterion.value: asdict(found) for criterion, found in tested.items()}))
+        click.echo(json.dumps(tested))
         return
     made = table("test", "rows", "yes", "acc.", "bal.", "prec.", "recall", "F1", "AUC", "Brier")
     for criterion, found in tested.items():
-        rows, *figures = asdict(found).values()
+        rows, *figures = found.values()
         made.add_row(criterion.value, str(rows), *(f"{figure:.3f}" for figure in figures))
     Console().print(made)
     click.echo(f"classifiers in {out}")

@@ -1,7 +1,6 @@
 """Learns the classifiers from labelled problems and evaluates them on held-out ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,22 +27,8 @@ class TooFewLabels(ValueError):
     """A label has too few rows; the message names criterion and counts."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Quality:
-    """Metrics on held-out problems."""
-
-    rows: int
-    share: float
-    accuracy: float
-    balanced_accuracy: float
-    precision: float
-    recall: float
-    f1: float
-    roc_auc: float
-    # The mean squared difference between probability and label.
-    brier: float
-
-
+# Metrics on held-out problems, by name.
+Quality = Mapping[str, float]
 Labelled = tuple[WordProblem, Mapping[Criterion, bool]]
 
 
@@ -117,17 +102,18 @@ def _tested(classifier: Classifier, features: Vector, labels: npt.NDArray[np.boo
     right = int((said & labels).sum())
     yes, no = max(int(labels.sum()), 1), max(int((~labels).sum()), 1)
     precision, recall = right / max(int(said.sum()), 1), right / yes
-    return Quality(
-        rows=len(labels),
-        share=float(labels.mean()),
-        accuracy=float((said == labels).mean()),
-        balanced_accuracy=(recall + int((~said & ~labels).sum()) / no) / 2,
-        precision=precision,
-        recall=recall,
-        f1=2 * precision * recall / max(precision + recall, 1e-9),
-        roc_auc=_roc_auc(chances, labels),
-        brier=float(((chances - labels) ** 2).mean()),
-    )
+    return {
+        "rows": len(labels),
+        "share": float(labels.mean()),
+        "accuracy": float((said == labels).mean()),
+        "balanced_accuracy": (recall + int((~said & ~labels).sum()) / no) / 2,
+        "precision": precision,
+        "recall": recall,
+        "f1": 2 * precision * recall / max(precision + recall, 1e-9),
+        "roc_auc": _roc_auc(chances, labels),
+        # The mean squared difference between probability and label.
+        "brier": float(((chances - labels) ** 2).mean()),
+    }
 
 
 def _roc_auc(chances: Array, labels: npt.NDArray[np.bool_]) -> float:

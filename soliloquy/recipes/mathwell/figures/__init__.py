@@ -6,7 +6,8 @@ from pathlib import Path
 
 from soliloquy.dataset.figures import Figures, Plot
 from soliloquy.dataset.statistics import Statistics
-from soliloquy.recipes.mathwell.figures.authored import CRITERIA, AuthoredProblems, measures
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
+from soliloquy.recipes.mathwell.figures.authored import AuthoredProblems, measures
 
 # The figures that the paper published, by model.
 PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
@@ -48,7 +49,7 @@ def _plots(accepted: Statistics, rejected: Statistics) -> Iterator[Plot]:
     written = _written(accepted, rejected)
     met = {
         "returned a number": written.ran,
-        **{criterion: written.meets[criterion] for criterion in CRITERIA},
+        **{criterion.value: written.meets[criterion] for criterion in Criterion},
         "all three": written.meets_all,
     }
     if written.written:

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below
 from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures
 
-CRITERIA = ("solvable", "accurate", "appropriate")
 _COLUMNS = [
     *(f"problem.{name}" for name in ("question", "solution", "answer", "labels")),
     "turns.calculation.attempts.execution.status",
@@ -59,13 +59,13 @@ class AuthoredProblems:
 
     def _judge(self, opinions: Iterable[Mapping[str, str]]) -> None:
         """A criterion is met if at least one judge says yes and none says no."""
-        rulings_by: dict[str, set[str]] = {criterion: set() for criterion in CRITERIA}
+        rulings_by: dict[str, set[str]] = {criterion: set() for criterion in Criterion}
         for opinion in opinions:
             rulings_by[opinion["criterion"]].add(opinion["ruling"])
         met = {name for name, rulings in rulings_by.items() if "RULING_NO" not in rulings and "RULING_YES" in rulings}
         if "solvable" in met:
             self.meets.update(met)
-        self.meets_all += len(met) == len(CRITERIA)
+        self.meets_all += len(met) == len(Criterion)
 
     def shares(self) -> dict[str, float | None]:
         """Returns percentages as the paper has them; None for a share of nothing."""
@@ -81,11 +81,7 @@ class AuthoredProblems:
         }
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "written": self.written,
-            **self.shares(),
-            **self.measured.as_json(),
-        }
+        return {"written": self.written, **self.shares(), **self.measured.as_json()}
 
 
 def count_authored(dataset: Dataset) -> AuthoredProblems:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from heapq import nsmallest
 from itertools import combinations
 from statistics import fmean
@@ -30,17 +30,16 @@ class ProblemMeasures:
 
     problems: int = 0
     reading_grades: float = 0.0
-    # None if the list of familiar words is not installed.
-    dale_chall: float | None = 0.0
+    dale_chall: float = 0.0
     tokens: int = 0
     operations: Counter[str] = field(default_factory=Counter)
     _sampled: list[SampledProblem] = field(default_factory=list)
 
     def add(self, question: str, code: str, operations: Iterable[str]) -> None:
-        familiar = dale_chall(question)
         self.problems += 1
         self.reading_grades += flesch_kincaid(question)
-        self.dale_chall = _sum(self.dale_chall, familiar)
+        # None without the list of familiar words.
+        self.dale_chall += dale_chall(question) or 0.0
         self.tokens += tokens(question)
         self.operations.update(operations)
         self._sampled.append(SampledProblem(seed("sample", question), question, code))
@@ -48,14 +47,7 @@ class ProblemMeasures:
             self._sampled = self.sample
 
     def __add__(self, other: "ProblemMeasures") -> "ProblemMeasures":
-        return ProblemMeasures(
-            problems=self.problems + other.problems,
-            reading_grades=self.reading_grades + other.reading_grades,
-            dale_chall=_sum(self.dale_chall, other.dale_chall),
-            tokens=self.tokens + other.tokens,
-            operations=self.operations + other.operations,
-            _sampled=self._sampled + other._sampled,
-        )
+        return ProblemMeasures(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
 
     @property
     def sample(self) -> list[SampledProblem]:
@@ -65,25 +57,20 @@ class ProblemMeasures:
         """Returns the means; None for a measure without problems, or without what it is measured with."""
         return {
             "reading_grade": self._mean(self.reading_grades),
-            "dale_chall": self._mean(self.dale_chall),
+            "dale_chall": None if dale_chall("") is None else self._mean(self.dale_chall),
             "tokens": self._mean(self.tokens),
             "self_similarity": self._self_similarity(),
-            "operations": {name: self._share(count) for name, count in sorted(self.operations.items())},
+            "operations": {
+                name: round(100 * count / self.problems, 1) for name, count in sorted(self.operations.items())
+            },
             "distinct_operations": self._mean(self.operations.total()),
         }
 
-    def _mean(self, total: float | None) -> float | None:
-        return None if total is None or not self.problems else round(total / self.problems, 2)
-
-    def _share(self, count: int) -> float:
-        return round(100 * count / self.problems, 1)
+    def _mean(self, total: float) -> float | None:
+        return round(total / self.problems, 2) if self.problems else None
 
     def _self_similarity(self) -> float | None:
         """Returns the mean share of words, in per cent, that two questions of the sample have in common."""
         pairs = combinations((one.question for one in self.sample), 2)
         shared = [shared_words(one, other) for one, other in pairs]
         return round(100 * fmean(shared), 1) if shared else None
-
-
-def _sum(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other

@@ -17,26 +17,22 @@ Executable of what was asked for; the criteria as in the paper's table: solvable
 of what is solvable, all three of what ran. Kept is what met all that was asked, of what was asked for, without what
 says nearly the same as a problem kept before; by that share, with its 95 % interval, writers are compared. Alike are
 the words that two questions of what ran have in common, in the mean; operations are how many a problem takes."""
-_HEAD = (
-    "round",
-    "writer",
-    "learned from",
-    "loss",
-    "held out",
-    "asked",
-    "executable %",
-    "solvable %",
-    "accurate %",
-    "appropriate %",
-    "all %",
-    "kept %",
-    "near-duplicates",
-    "alike %",
-    "operations",
-    "reading grade",
-    "New Dale-Chall",
-    "",
-)
+# The columns of the table that show a figure of the round, with its name.
+_FIGURES = {
+    "asked": "asked",
+    "executable %": "executable",
+    "solvable %": "solvable",
+    "accurate %": "accurate",
+    "appropriate %": "appropriate",
+    "all %": "all",
+    "kept %": "kept",
+    "near-duplicates": "near_duplicates",
+    "alike %": "self_similarity",
+    "operations": "distinct_operations",
+    "reading grade": "reading_grade",
+    "New Dale-Chall": "dale_chall",
+}
+_HEAD = ("round", "writer", "learned from", "loss", "held out", *_FIGURES, "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,17 +72,11 @@ class RoundResult:
         loss = f"{self.loss['first']:.3f} to {self.loss['last']:.3f}" if self.loss else ""
         held_out = "" if self.held_out is None else f"{self.held_out:.3f}"
         trained = (self.adapter_digest[:12] or "as it was", f"{self.learned:,}" if self.learned else "", loss, held_out)
-        return [str(self.round), *trained, *self._written(), self.remark]
-
-    def _written(self) -> Sequence[str]:
-        if self.figures is None:
-            return [""] * len(_HEAD[5:-1])
         low, high = self.interval
-        shares = (_cell(self.figures[name]) for name in ("executable", "solvable", "accurate", "appropriate", "all"))
         kept = f"{100 * self.share:.1f} ({100 * low:.0f} to {100 * high:.0f})"
-        measures = ("near_duplicates", "self_similarity", "distinct_operations", "reading_grade", "dale_chall")
-        rest = (_cell(self.figures[name]) for name in measures)
-        return [str(self.figures["asked"]), *shares, kept, *rest]
+        found = {**self.figures, "kept": kept} if self.figures else {}
+        written = ("" if (figure := found.get(name)) is None else str(figure) for name in _FIGURES.values())
+        return [str(self.round), *trained, *written, self.remark]
 
 
 def best(outcomes: Sequence[RoundResult]) -> RoundResult:
@@ -107,10 +97,6 @@ def figures(written: Dataset, *, fresh: int) -> dict[str, Any]:
         "near_duplicates": kept - fresh,
         **authored.as_json(),
     }
-
-
-def _cell(figure: Any) -> str:
-    return "" if figure is None else str(figure)
 
 
 class ImprovementFolder(RoundsFolder[RoundResult]):
