@@ -62,11 +62,10 @@ def test_a_sample_shared_by_processes_is_that_of_one(tmp_path: Path) -> None:
     assert problems("sample", "arithmetic", "--count", "2500").encode() == b"".join(lines[:2500])
 
 
-def test_a_sample_may_be_of_some_topics_and_difficulties_only() -> None:
-    options = ["--topic", "optics", "--topic", "heat", "--difficulty", "3"]
+def test_a_sample_may_be_of_some_topics_only() -> None:
+    options = ["--topic", "optics", "--topic", "heat"]
     rows = [json.loads(line) for line in problems("sample", "physics", "--count", "40", *options).splitlines()]
     assert {row["topic"] for row in rows} == {"optics", "heat"}
-    assert {row["extra"]["difficulty"] for row in rows} == {3}
 
 
 def test_a_dataset_is_grown_from_a_sample(tmp_path: Path) -> None:
@@ -78,7 +77,7 @@ def test_a_dataset_is_grown_from_a_sample(tmp_path: Path) -> None:
 def test_sound_families_and_files_pass_the_check(tmp_path: Path) -> None:
     problems("sample", "physics", "--count", "20", "--out", tmp_path / "problems.jsonl")
     assert "no faults" in problems("check", tmp_path / "problems.jsonl")
-    assert "no faults" in problems("check", FAMILIES / "physics" / "magnetism", "--draws", "5")
+    assert "no faults" in problems("check", FAMILIES / "physics" / "magnetism")
 
 
 def test_each_fault_of_a_family_is_a_line_of_the_check(tmp_path: Path) -> None:

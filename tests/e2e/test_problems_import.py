@@ -78,7 +78,6 @@ def test_an_import_without_a_usable_row_fails(tmp_path: Path) -> None:
         (["import", "none.csv", "--as", "excel", "--out", "o"], "'excel' is not one of"),
         (["import", "none.csv", "--as", "csv", "--out", "o", "--columns", "colour=x"], "'colour=x': use OURS=THEIRS"),
         (["dedupe", "none.jsonl", "--out", "o"], "none.jsonl: cannot be read: No such file"),
-        (["dedupe", "none.jsonl", "--out", "o", "--threshold", "0"], "--threshold"),
         (["split", "none.jsonl", "--out", "o"], "none.jsonl: cannot be read: No such file"),
         (["split", "none.jsonl", "--out", "o", "--by-solve-rate"], "--by-solve-rate requires --sample"),
     ],

@@ -10,15 +10,14 @@ from soliloquy.problems.files.problem_file import BadProblemFile, check_problems
 from soliloquy.runtime.failure import Failure
 
 FAULTY = 1
+# Problems to draw from each family.
+_DRAWS = 200
 
 
 @click.command()
 @click.argument("source", metavar="BANK|FILE|FOLDER")
-@click.option(
-    "--draws", default=200, show_default=True, type=click.IntRange(min=1), help="Problems to draw from each family."
-)
 @click.pass_context
-def check(context: click.Context, /, *, source: str, draws: int) -> None:
+def check(context: click.Context, /, *, source: str) -> None:
     """Check the families of a bank or folder, or the problems of a file.
 
     A family is a TOML file, in a folder named for its topic. Checks its laws, units, numbers, mistakes and texts with
@@ -32,7 +31,7 @@ def check(context: click.Context, /, *, source: str, draws: int) -> None:
     families = _families(path)
     if not families and path.is_dir():
         raise Failure(f"{source} holds no families: they are TOML files, in a folder for each topic")
-    found = [*_family_faults(families, path, draws)] if families else [*_file_faults(path)]
+    found = [*_family_faults(families, path)] if families else [*_file_faults(path)]
     for fault in found:
         click.echo(fault)
     if found:
@@ -46,13 +45,13 @@ def _families(path: Path) -> Sequence[Path]:
     return [path] if path.suffix == ".toml" else []
 
 
-def _family_faults(families: Sequence[Path], path: Path, draws: int) -> Iterator[str]:
+def _family_faults(families: Sequence[Path], path: Path) -> Iterator[str]:
     # Loads libraries for units and algebra, which takes seconds.
     from soliloquy.problems.bank.checks import faults
 
     for family in families:
         name = family.relative_to(path) if path.is_dir() else family
-        yield from (f"{name}: {fault}" for fault in faults(family, draws=draws))
+        yield from (f"{name}: {fault}" for fault in faults(family, draws=_DRAWS))
 
 
 def _file_faults(path: Path) -> Iterator[str]:

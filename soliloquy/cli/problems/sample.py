@@ -19,17 +19,8 @@ from soliloquy.runtime.failure import Failure
 @click.option("--count", required=True, type=click.IntRange(min=1), help="Number of problems.")
 @SEED
 @click.option("--topic", "topics", multiple=True, help="Only problems of this topic; may be repeated.")
-@click.option(
-    "--difficulty",
-    "difficulties",
-    multiple=True,
-    type=click.IntRange(1, 3),
-    help="Only problems of this difficulty; may be repeated.",
-)
 @click.option("--out", type=NEW_FILE, help="The problem file to write.  [default: standard output]")
-def sample(
-    *, bank: str, count: int, seed: int, topics: tuple[str, ...], difficulties: tuple[int, ...], out: Path | None
-) -> None:
+def sample(*, bank: str, count: int, seed: int, topics: tuple[str, ...], out: Path | None) -> None:
     """Draw problems from a bank into a problem file.
 
     The problems are spread evenly over the topics and their families, and none is drawn twice. The same options draw
@@ -41,7 +32,7 @@ def sample(
     for topic in topics:
         if topic not in known:
             raise Failure(f"{bank} has no topic {topic!r}: its topics are {', '.join(sorted(known))}")
-    wanted = SampleRequest(bank=bank, seed=seed, topics=topics, difficulties=difficulties)
+    wanted = SampleRequest(bank=bank, seed=seed, topics=topics)
     drawn = _counted(sample_lines(wanted, count), wanted, count)
     if out is None:
         sys.stdout.buffer.writelines(drawn)

@@ -19,13 +19,6 @@ INCOMPLETE = 1
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=NEW_FOLDER, help="The folder for the parts.")
 @click.option(
-    "--train",
-    default=TRAIN_SHARE,
-    show_default=True,
-    type=click.FloatRange(min=0, max=1),
-    help="The share of the rows for training.",
-)
-@click.option(
     "--unseen",
     type=click.FloatRange(min=0, max=1),
     help="The share of the test whose problems do not occur in train, if problems have several rows.",
@@ -46,7 +39,6 @@ def split(
     *,
     source: Path,
     out: Path,
-    train: float,
     unseen: float | None,
     seed: int,
     stratify: str | None,
@@ -54,7 +46,7 @@ def split(
     by_solve_rate: bool,
     as_json: bool,
 ) -> None:
-    """Split a problem file into train and test.
+    """Split a problem file into train and test, four rows to one.
 
     The hash of its id decides where a problem goes, so that adding problems moves no others. No problem of the test
     occurs in train. With --unseen, for files with several dialogues about a problem, the rest of the test is further
@@ -62,7 +54,7 @@ def split(
     """
     if by_solve_rate and (sample is None or stratify):
         raise click.UsageError("--by-solve-rate requires --sample, and cannot be used with --stratify")
-    shares = SplitShares(train=train, unseen=1.0 if unseen is None else unseen, seed=seed)
+    shares = SplitShares(train=TRAIN_SHARE, unseen=1.0 if unseen is None else unseen, seed=seed)
     plan = sifting.SplitPlan(shares=shares, stratify=stratify, sample=sample, by_solve_rate=by_solve_rate)
     with writing_to(out):
         made: dict[str, Any] = sifting.split(source, out, plan)

@@ -23,7 +23,6 @@ class SampleRequest:
     seed: int
     # Empty for all of them.
     topics: Collection[str] = ()
-    difficulties: Collection[int] = ()
 
 
 def sample(wanted: SampleRequest) -> Iterator[Pick]:
@@ -50,7 +49,6 @@ def _of_topic(bank: Bank, names: Sequence[str], wanted: SampleRequest) -> Iterat
     return _in_turn(
         zip(repeat(family.name), _order(family.count, seed(wanted.seed, family.name)), strict=False)
         for family in map(bank.family, names)
-        if not wanted.difficulties or family.file.difficulty in wanted.difficulties
     )
 
 

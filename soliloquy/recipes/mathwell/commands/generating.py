@@ -16,7 +16,7 @@ from soliloquy.cli.generate import INCOMPLETE, exit_status
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, LATENCY, NEW_FILE, NEW_FOLDER, NOISE, QUIET, SEED, count_option
+from soliloquy.cli.options import AS_JSON, LATENCY, NEW_FILE, NOISE, QUIET, SEED, count_option
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.dataset.columns import value_counts
@@ -30,7 +30,6 @@ from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import load_format
 from soliloquy.problems.sifting.near_duplicates import DedupeCounts, dedupe
-from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.recipes.mathwell.commands.commissioning import Commissions, commission_options
 from soliloquy.recipes.mathwell.commands.sheet import write_sheet
 from soliloquy.runs.folder import RunFolder
@@ -39,8 +38,6 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
-_FOLDER = "The dataset of all written and judged problems.  [default: --out without its suffix]"
-
 
 @click.command()
 @click.option("--n", "count", required=True, type=click.IntRange(min=1), help="Number of problems.")
@@ -48,7 +45,6 @@ _FOLDER = "The dataset of all written and judged problems.  [default: --out with
 @SEED
 @click.option("--out", required=True, type=NEW_FILE, help="The problem file to write.")
 @click.option("--sheet", metavar="FILE", type=NEW_FILE, help="Also write a printable sheet: .html or .pdf.")
-@click.option("--dataset", metavar="DIR", type=NEW_FOLDER, help=_FOLDER)
 @count_option("--workers", 1, "Worker processes.")
 @count_option("--in-flight", 64, "Problems to write at once.")
 @LATENCY
@@ -69,7 +65,6 @@ def generate(
     commissions: Commissions,
     out: Path,
     sheet: Path | None,
-    dataset: Path | None,
     as_json: bool,
     quiet: bool,
     kafka: KafkaSettings | None,
@@ -78,15 +73,15 @@ def generate(
 ) -> None:
     """Have a model write word problems, each with a program that solves it.
 
-    The programs run in the sandbox. Problems that are solvable, accurate and appropriate go to OUT, the others stay in
-    the dataset with the reasons. Use `soliloquy generate --problems OUT` to grow conversations about them. Run the same
-    command again to resume an interrupted run.
+    The programs run in the sandbox. Problems that are solvable, accurate and appropriate go to OUT. The folder OUT
+    without its suffix is a dataset of all problems, with the reasons why some were rejected. Use `soliloquy generate
+    --problems OUT` to grow conversations about them. Run the same command again to resume an interrupted run.
     """
     if sheet and sheet.suffix not in (".html", ".pdf"):
         raise click.UsageError(f"invalid --sheet {sheet}: use a file with the suffix .html or .pdf")
     plan = commissions.plan(conversations=count, **settings)
     started = time.monotonic()
-    folder = dataset or out.with_suffix("")
+    folder = out.with_suffix("")
     show = display(plan.conversations, quiet=quiet or as_json)
     result = generate_dataset(plan, commissions.source, RunFolder(Storage(folder), plan, None), kafka, traces, show)
     if not result.counts["accepted"]:
@@ -112,7 +107,7 @@ def _write_problems(folder: Path, out: Path) -> DedupeCounts:
         export(Dataset(str(folder)), "sgsm", rows, choice=ExportOptions())
         # Imported the same way as any other file, so that `generate --problems` can read the result.
         import_problems(rows, problems, load_format("sgsm"), strict=False, keep_repeats=False, report=_print_refusal)
-        return dedupe(problems, out, None, threshold=DUPLICATES.same, ignore_numbers=False)
+        return dedupe(problems, out)
 
 
 def _print_refusal(refusal: RefusedRow) -> None:
