@@ -4,15 +4,14 @@ import json
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON
 from soliloquy.dataset.exports.exporting import ExportCounts
 from soliloquy.dataset.exports.exporting import export as export_dataset
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
 from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
 from soliloquy.dataset.reading import Dataset
-from soliloquy.runtime.failure import Failure
 
 
 class CommandOfFormats(click.Command):
@@ -38,7 +37,6 @@ def _description(name: str) -> str:
     type=click.Path(path_type=Path),
     help="The file to write, or a folder for --splits and for hf.",
 )
-@click.option("--hidden/--no-hidden", default=True, help="Include the tutor's hidden states, or only what is said.")
 @click.option(
     "--splits", metavar="NAME=SHARE,..", help="Write several files, e.g. train=0.9,test=0.1, split by problem."
 )
@@ -51,15 +49,11 @@ def _description(name: str) -> str:
 )
 @click.option("--rejected", is_flag=True, help="Export the rejected conversations instead.")
 @AS_JSON
-@click.pass_context
 def export(
-    context: click.Context,
-    /,
     *,
     folder: str,
     name: str,
     out: Path,
-    hidden: bool,
     splits: str | None,
     leave_out: tuple[str, ...],
     rejected: bool,
@@ -68,21 +62,17 @@ def export(
     """Write a dataset in another format.
 
     All conversations about a problem go to the same split. The parts for --leave-out are prompts (the system message),
-    solutions, thoughts (of the tutor, with its codes), labels (drawn for the student) and raw (the models' answers).
+    solutions, thoughts (of the tutor, with its codes), labels (drawn for the student), raw (the models' answers) and
+    hidden (all but the problem and what is said).
     """
-    choice = ExportOptions(hidden=hidden, leave_out=frozenset(leave_out))
     form = find(name)
-    if not form.holds_hidden:
-        if hidden and context.get_parameter_source("hidden") is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--hidden cannot be used with {name}, which has no field for hidden states")
-        choice = ExportOptions(hidden=False, leave_out=frozenset(leave_out))
+    choice = ExportOptions(leave_out=frozenset(leave_out if form.holds_hidden else (*leave_out, "hidden")))
     try:
         shares = Splits.read(splits) if splits else None
-        counts = export_dataset(Dataset(folder), name, out, choice=choice, shares=shares, rejected=rejected)
     except InvalidSplits as bad:
         raise click.UsageError(f"--splits: {bad}") from bad
-    except OSError as error:
-        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
+    with writing_to(out):
+        counts = export_dataset(Dataset(folder), name, out, choice=choice, shares=shares, rejected=rejected)
     if as_json:
         click.echo(json.dumps({"written": counts.written, "left_out": counts.left_out, "empty": list(form.empty)}))
         return

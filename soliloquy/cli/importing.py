@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.export import CommandOfFormats
 from soliloquy.dataset.exports.format import NAMES
 from soliloquy.dataset.exports.importing import CannotImport, import_rows
@@ -29,11 +30,10 @@ def import_(*, source: Path, name: str, out: Path) -> None:
     if not source.exists():
         raise Failure(f"{source}: no such file or folder")
     try:
-        count = import_rows(source, name, out, _rows(source))
+        with writing_to(out):
+            count = import_rows(source, name, out, _rows(source))
     except (CannotImport, UnreadableSource) as cannot:
         raise Failure(f"{cannot}; nothing was written") from cannot
-    except OSError as error:
-        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     click.echo(f"{count} conversations in {out}")
 
 

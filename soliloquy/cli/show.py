@@ -5,7 +5,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from soliloquy.cli.view import show_conversation, show_index, show_prompts
+from soliloquy.cli.view import show_conversation, show_prompts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.recipe import DEFAULT, find
 from soliloquy.runtime.failure import Failure
@@ -14,20 +14,16 @@ from soliloquy.v1.conversation_pb2 import Conversation
 
 @click.command()
 @click.argument("folder", metavar="DIR|URL")
-@click.option("--id", "conversation_id", help="The conversation to show, by its id or a prefix of it.")
-@click.option("--list", "as_list", is_flag=True, help="List all conversations instead.")
+@click.argument("wanted", metavar="[ID]", required=False)
 @click.option("--prompts", is_flag=True, help="Show the prompts of each turn, from the current templates.")
-def show(folder: str, *, conversation_id: str | None, as_list: bool, prompts: bool) -> None:
+def show(folder: str, *, wanted: str | None, prompts: bool) -> None:
     """Show a conversation with the tutor's hidden soliloquies.
 
-    Without --id, shows the first conversation.
+    ID may be a prefix of an id, as `soliloquy tail` lists them; without one, shows the first conversation.
     """
     console = Console(soft_wrap=False, highlight=False)
     dataset = Dataset(folder)
-    if as_list:
-        show_index(dataset, console)
-        return
-    conversation = dataset.find(conversation_id) if conversation_id else next(iter(dataset), None)
+    conversation = dataset.find(wanted) if wanted else next(iter(dataset), None)
     if conversation is None:
         raise Failure(f"{folder} holds no accepted conversations yet")
     if not prompts:

@@ -1,32 +1,17 @@
 """A conversation in the terminal, with the tutor's hidden soliloquies."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.syntax import Syntax
-from rich.table import Table
 from rich.text import Text
 
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.statistics import LETTERS
 from soliloquy.dataset.view import conversation_view
 from soliloquy.v1.conversation_pb2 import Conversation
-
-
-def show_index(conversations: Iterable[Conversation], console: Console) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
-    table.add_column("id", width=8)
-    table.add_column("turns", justify="right", width=5)
-    table.add_column("python", justify="right", width=6)
-    table.add_column("topic", width=16)
-    table.add_column("question", ratio=1, no_wrap=True, overflow="ellipsis")
-    for one in conversations:
-        python = sum(turn.HasField("calculation") for turn in one.turns)
-        table.add_row(one.id[:8], str(len(one.turns)), str(python), one.problem.topic, one.problem.question)
-    console.print(table)
 
 
 def show_conversation(conversation: Conversation, console: Console) -> None:

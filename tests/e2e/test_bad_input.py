@@ -171,13 +171,13 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(reference: Path, tmp_p
         subprocess.run(["umount", disk], check=True)
 
 
-@pytest.mark.parametrize("arguments", [["show"], ["show", "--list"], ["dlq", "list"]])
+@pytest.mark.parametrize("arguments", [["show"], ["dlq", "list"]])
 def test_an_empty_folder_has_nothing_to_show(tmp_path: Path, arguments: list[str]) -> None:
     assert str(tmp_path) in refused([SOLILOQUY, *arguments, str(tmp_path)])
 
 
 def test_an_unknown_conversation_is_named(small: subprocess.CompletedProcess[str]) -> None:
-    assert "'zzz'" in refused([SOLILOQUY, "show", str(folder_of(small)), "--id", "zzz"])
+    assert "'zzz'" in refused([SOLILOQUY, "show", str(folder_of(small)), "zzz"])
 
 
 def test_the_report_is_one_json_object(small: subprocess.CompletedProcess[str]) -> None:

@@ -171,10 +171,10 @@ def test_problems_of_ones_own_are_tutored(tmp_path: Path) -> None:
 
 def test_a_conversation_is_shown_with_its_soliloquies(reference: Path) -> None:
     soliloquy = command(reference)[0]
-    listed = said([soliloquy, "show", str(reference), "--list"])
+    listed = said([soliloquy, "tail", str(reference)])
     first = records(reference)[0]
     assert first["id"][:8] in listed.stdout
-    shown = said([soliloquy, "show", str(reference), "--id", first["id"][:8]])
+    shown = said([soliloquy, "show", str(reference), first["id"][:8]])
     assert "soliloquy" in shown.stdout
     assert "is_correct = True" in shown.stdout
     prompts = said([soliloquy, "show", str(reference), "--prompts"])

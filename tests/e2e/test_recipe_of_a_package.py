@@ -161,7 +161,7 @@ def test_without_its_package_a_dataset_is_read_in_the_fields_that_every_recipe_h
     shown = said({}, "show", grown)
     assert "recipe debugging: not installed, so its labels are not shown" in shown
     assert "is_right = True" in shown
-    said({}, "show", grown, "--list")
+    said({}, "tail", grown)
     said({}, "report", grown, "--out", tmp_path / "report.html")
     said({}, "export", grown, "--format", "openai", "--out", tmp_path / "rows.jsonl")
     for missing in (["check", grown], ["show", grown, "--prompts"], ["export", grown, "--format", "debugging"]):

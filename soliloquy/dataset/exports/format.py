@@ -16,6 +16,7 @@ from soliloquy.recipes.packages import known_recipes, part
 
 # The parts that an export can leave out, with their descriptions.
 PARTS = {
+    "hidden": "all but what is said: programs, thoughts, labels and raw",
     "prompts": "the system message with the problem",
     "solutions": "the expert's solution",
     "thoughts": "what the tutor thinks of the student's message, and the codes: replies are plain text then",
@@ -30,8 +31,11 @@ Row = dict[str, Any]
 class ExportOptions:
     """Selects the parts of each conversation to export."""
 
-    hidden: bool = True
     leave_out: frozenset[str] = frozenset()
+
+    @property
+    def hidden(self) -> bool:
+        return "hidden" not in self.leave_out
 
     @property
     def prompts(self) -> bool:

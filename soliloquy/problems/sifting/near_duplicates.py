@@ -4,7 +4,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, tee
 from pathlib import Path
 
 from rensa import RMinHash, RMinHashLSH
@@ -104,14 +104,13 @@ class DedupeCounts:
 
 def dedupe(source: Path, target: Path) -> DedupeCounts:
     """Keeps the first of similar problems."""
-    counts, index = DedupeCounts(), NearDuplicates()
-    lines = problem_lines(source)
+    counts = DedupeCounts()
+    lines, others = tee(problem_lines(source))
     with atomic_file(target) as file:
-        while batch := list(islice(lines, _BATCH)):
-            for line, repeats in zip(batch, index.sift([line.question for line in batch]), strict=True):
-                counts.read += 1
-                counts.dropped += repeats
-                if not repeats:
-                    counts.kept += 1
-                    file.write(line.text.encode())
+        for line, repeated in zip(lines, repeats(other.question for other in others), strict=False):
+            counts.read += 1
+            counts.dropped += repeated
+            if not repeated:
+                counts.kept += 1
+                file.write(line.text.encode())
     return counts

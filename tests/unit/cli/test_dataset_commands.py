@@ -60,7 +60,7 @@ def test_what_is_imported_is_a_dataset_that_is_shown(folder: Path, tmp_path: Pat
         shown = soliloquy("show", back)
         assert shown.exit_code == 0, shown.stderr
         assert "A cart rolls 6 m in 2 s" in shown.stdout
-        assert soliloquy("show", back, "--list").exit_code == 0
+        assert soliloquy("tail", back).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,6 @@ def test_what_cannot_be_done_is_one_line(folder: Path, tmp_path: Path) -> None:
     assert "'yaml' is not one of" in refused("export", folder, "--format", "yaml", "--out", out)
     assert "holds no conversations" in refused("export", tmp_path, *openai)
     assert "--splits: invalid split 'train'" in refused("export", folder, *openai, "--splits", "train")
-    assert "--hidden cannot be used with mathdial" in refused(
-        "export", folder, "--format", "mathdial", "--out", tmp_path / "x.csv", "--hidden"
-    )
     assert "no such file" in refused("import", tmp_path / "none.jsonl", *openai)
     assert "unknown suffix" in refused("import", _file(tmp_path / "x.doc"), *openai)
     out.write_text("mine", "utf-8")
@@ -148,8 +145,8 @@ def test_tail_wants_one_source(folder: Path) -> None:
 
 
 def test_show_finds_a_conversation_and_says_where_there_is_none(folder: Path, tmp_path: Path) -> None:
-    assert "s by t, so 3 m/s" in soliloquy("show", folder, "--id", "c2").stdout
-    assert "3 conversations have an id" in refused("show", folder, "--id", "c")
+    assert "s by t, so 3 m/s" in soliloquy("show", folder, "c2").stdout
+    assert "3 conversations have an id" in refused("show", folder, "c")
     assert "holds no conversations" in refused("show", tmp_path)
     imported = small(5)
     imported.persona = ""

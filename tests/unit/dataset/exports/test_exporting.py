@@ -51,7 +51,7 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("choice", [ExportOptions(), ExportOptions(hidden=False, leave_out=frozenset({"solutions"}))])
+@pytest.mark.parametrize("choice", [ExportOptions(), ExportOptions(leave_out=frozenset({"hidden", "solutions"}))])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_that_is_imported_and_exported_is_the_same(
     folder: Path, tmp_path: Path, name: str, choice: ExportOptions
@@ -71,7 +71,8 @@ def test_a_file_that_is_imported_and_exported_is_the_same(
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "soliloquies"])
 def test_a_file_of_any_recipe_is_the_same_again(tmp_path: Path, name: str, recipe: str, hidden: bool) -> None:
     first, second = (tmp_path / f"{which}{SUFFIXES.get(name, '.json')}" for which in ("first", "second"))
-    folder, choice = dataset(tmp_path / "dataset", [labelled(small(1), recipe)]), ExportOptions(hidden=hidden)
+    folder = dataset(tmp_path / "dataset", [labelled(small(1), recipe)])
+    choice = ExportOptions(leave_out=frozenset(() if hidden else {"hidden"}))
     export(Dataset(folder), name, first, choice=choice)
     export(Dataset(imported(first, name, tmp_path / "imported")), name, second, choice=choice)
     assert contents(first) == contents(second)
@@ -79,7 +80,7 @@ def test_a_file_of_any_recipe_is_the_same_again(tmp_path: Path, name: str, recip
 
 def test_the_origin_says_what_stays_unset(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "said.jsonl"
-    export(Dataset(folder), "openai", out, choice=ExportOptions(hidden=False))
+    export(Dataset(folder), "openai", out, choice=ExportOptions(leave_out=frozenset({"hidden"})))
     manifest = json.loads((imported(out, "openai", tmp_path / "back") / "manifest.json").read_bytes())
     assert {"persona", "ending", "turns.calculation", "problem.id"} <= {*manifest["run"]["imported"]["unset"]}
     assert not {"turns.student.text", "problem.question"} & {*manifest["run"]["imported"]["unset"]}

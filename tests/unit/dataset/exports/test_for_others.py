@@ -50,7 +50,8 @@ def keeps_openais_rules(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("hidden", [True, False])
 def test_openai_rows_keep_the_rules_of_fine_tuning(folder: Path, tmp_path: Path, hidden: bool) -> None:
-    export(Dataset(folder), "openai", tmp_path / "chat.jsonl", choice=ExportOptions(hidden=hidden))
+    left_out = frozenset(() if hidden else {"hidden"})
+    export(Dataset(folder), "openai", tmp_path / "chat.jsonl", choice=ExportOptions(leave_out=left_out))
     rows = [json.loads(line) for line in (tmp_path / "chat.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) == 41
     for row in rows:
@@ -92,7 +93,8 @@ def test_hugging_faces_datasets_reads_the_files_too(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     import datasets
 
-    export(Dataset(folder), name, tmp_path / file, choice=ExportOptions(hidden=name != "mathdial"))
+    left_out = frozenset({"hidden"} if name == "mathdial" else ())
+    export(Dataset(folder), name, tmp_path / file, choice=ExportOptions(leave_out=left_out))
     kind = "csv" if file.endswith(".csv") else "json"
     loaded = datasets.load_dataset(kind, data_files=str(tmp_path / file), cache_dir=str(tmp_path / "cache"))
     assert len(loaded["train"]) == 41
@@ -101,7 +103,7 @@ def test_hugging_faces_datasets_reads_the_files_too(
 @pytest.mark.parametrize(
     ("choice", "gone"),
     [
-        (ExportOptions(hidden=False), {"calculation", "thoughts", "intent", "calls", "steps"}),
+        (ExportOptions(leave_out=frozenset({"hidden"})), {"calculation", "thoughts", "intent", "calls", "steps"}),
         (ExportOptions(leave_out=frozenset({"raw"})), {"calls"}),
         (ExportOptions(leave_out=frozenset({"labels", "thoughts"})), {"intent", "strategy", "thoughts", "evaluation"}),
         (ExportOptions(leave_out=frozenset({"solutions"})), {"solution", "steps", "enrichment"}),

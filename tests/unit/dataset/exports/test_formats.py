@@ -14,7 +14,7 @@ from soliloquy.recipes.soliloquy.formats import fastchat, soliloquies
 from tests.unit.dataset.small import small, told
 
 BARE = ExportOptions(leave_out=frozenset({"prompts"}))
-SPOKEN = ExportOptions(hidden=False, leave_out=frozenset({"prompts"}))
+SPOKEN = ExportOptions(leave_out=frozenset({"hidden", "prompts"}))
 
 DESCRIPTION = "s / t with s = 6, t = 2; the student's 12"
 FAILED = "error: line 1: NameError: name 's' is not defined"
@@ -124,7 +124,7 @@ def test_fastchat_has_nobody_but_human_and_gpt() -> None:
 
 
 def test_fastchat_begins_with_the_prompt() -> None:
-    row = fastchat.row(told(small()), ExportOptions(hidden=False))
+    row = fastchat.row(told(small()), ExportOptions(leave_out=frozenset({"hidden"})))
     assert row is not None
     first = row["conversations"][0]
     assert first["from"] == "human"

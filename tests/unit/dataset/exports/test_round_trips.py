@@ -24,9 +24,7 @@ ROW_FORMATS = [name for name in NAMES if name != "hf"]
 TEXTS = st.text(max_size=30) | st.sampled_from(
     ["|EOM|", "x|EOM|Teacher: (focus)y", "Bob: hi", '{"Python":1}', "```", "\r\n", "v = 1", "</question>", "error: x"]
 )
-CHOICES = st.builds(
-    ExportOptions, hidden=st.booleans(), leave_out=st.frozensets(st.sampled_from(sorted(PARTS)), max_size=2)
-)
+CHOICES = st.builds(ExportOptions, leave_out=st.frozensets(st.sampled_from(sorted(PARTS)), max_size=2))
 
 
 def values(depth: int = 1) -> st.SearchStrategy[Value]:

@@ -148,7 +148,7 @@ def test_a_conversation_of_ours_says_who_the_student_is_in_a_sentence_and_is_kno
     grown = small(labels=labels, resolution=Resolution.RESOLUTION_REVEALED)
     grown.run.recipe, grown.persona = "mathdial", "ideas"
     grown.problem.enrichment.labels = labelled(Confusion(description="Divides by the distance."))
-    row = mathdial.row(told(grown), ExportOptions(hidden=False))
+    row = mathdial.row(told(grown), ExportOptions(leave_out=frozenset({"hidden"})))
     assert row["student_profile"].startswith("Mia is a sixth-grade student. Mia knows rules")
     assert row["self-correctness"] == "Yes, but I had to reveal the answer"
     assert row["teacher_described_confusion"] == "Divides by the distance."
