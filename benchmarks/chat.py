@@ -20,7 +20,6 @@ from benchmarks import machine
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, status_line, table, three_digits
 from benchmarks.figures import judged, merged, quantile
 from benchmarks.sandbox_load import patient_settings
-from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
 from services.executor.server import SandboxServer
 from services.gateway.access.access import Access
@@ -69,12 +68,9 @@ def chat(*, chats: int, rounds: int, as_json: bool) -> None:
     The wait is from a message, sent over HTTP, to the first word of the reply. The time that the model itself takes
     is subtracted; the scripted model streams its answers word by word.
     """
-    try:
-        with status_line() as tell:
-            facts = machine.facts()
-            measured = [uvloop.run(_round(chats, tell)) for _ in range(rounds)]
-    except SandboxUnavailable as error:
-        raise Failure(str(error)) from error
+    with status_line() as tell:
+        facts = machine.facts()
+        measured = [uvloop.run(_round(chats, tell)) for _ in range(rounds)]
     figures = {"machine": facts, "rounds": rounds, **merged(measured)}
     show(figures | {"targets": judged(figures, _TARGETS)}, tables, as_json=as_json)
 

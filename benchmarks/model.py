@@ -9,10 +9,8 @@ import click
 from rich.console import RenderableType
 
 from benchmarks.command import AS_JSON, check_installed, rounds_option, show, spread, status_line, table
-from services.model.serving import CannotStart
 from services.model.settings import ServingSettings
-from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.listening import CannotListen, listening
+from soliloquy.runtime.listening import listening
 
 
 @click.command()
@@ -28,13 +26,10 @@ def model(*, rounds: int, as_json: bool) -> None:
     check_installed("ray", "torch", "transformers", "llguidance")
     from benchmarks.model_service import measure
 
-    try:
-        # Ray reports on standard output which of its processes died.
-        with status_line() as tell, contextlib.redirect_stdout(sys.stderr):
-            settings = ServingSettings(grpc_port=_free_port(), http_port=_free_port())
-            figures = measure(settings, rounds=rounds, tell=tell)
-    except (CannotStart, CannotListen) as error:
-        raise Failure(str(error)) from error
+    # Ray reports on standard output which of its processes died.
+    with status_line() as tell, contextlib.redirect_stdout(sys.stderr):
+        settings = ServingSettings(grpc_port=_free_port(), http_port=_free_port())
+        figures = measure(settings, rounds=rounds, tell=tell)
     show(figures, tables, as_json=as_json)
 
 

@@ -17,8 +17,7 @@ from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.processes import CONSOLE_OF_UP, PORTS, SCALE, metrics_addresses, process_names
 from soliloquy.cli.service_options import with_options
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.layout import LayoutRefused
+from soliloquy.runtime.transports.kafka import KafkaSettings
 
 SCRAPES = 30
 _TARGETS = Path(__file__).with_suffix(".toml")
@@ -51,16 +50,13 @@ def observe(
 
     For scrapes, start `soliloquy up --http-from PORT` under load first and name the same PORT here.
     """
-    try:
-        with status_line() as tell:
-            figures: dict[str, Any] = {"machine": machine.facts(), "rounds": pairs}
-            if http_from:
-                names = process_names(scales, on_kafka=kafka is not None, console=console)
-                figures["scrapes"] = _scrapes(metrics_addresses(names, http_from), tell)
-            costs = uvloop.run(counting.measure(kafka, pairs=pairs, tell=tell))
-            figures["kafka" if kafka else "embedded"] = costs
-    except (KafkaUnavailable, LayoutRefused) as error:
-        raise Failure(str(error)) from error
+    with status_line() as tell:
+        figures: dict[str, Any] = {"machine": machine.facts(), "rounds": pairs}
+        if http_from:
+            names = process_names(scales, on_kafka=kafka is not None, console=console)
+            figures["scrapes"] = _scrapes(metrics_addresses(names, http_from), tell)
+        costs = uvloop.run(counting.measure(kafka, pairs=pairs, tell=tell))
+        figures["kafka" if kafka else "embedded"] = costs
     show(figures | {"targets": judged(figures, _TARGETS)}, tables, as_json=as_json)
 
 

@@ -20,8 +20,7 @@ from benchmarks.run_limit import UnknownCall, makespan
 from benchmarks.usage import COMMANDS, SANDBOXES, WORKERS
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.layout import LayoutRefused
+from soliloquy.runtime.transports.kafka import KafkaSettings
 
 EVEN = ((1.0, 1.0),)
 UNEVEN = ((0.8, 0.9), (2.8, 0.1))
@@ -75,7 +74,7 @@ def pipeline(
     try:
         with status_line() as tell:
             figures = measure(request, kafka, rounds=rounds, long=long, tell=tell)
-    except (UnknownCall, KafkaUnavailable, LayoutRefused) as error:
+    except UnknownCall as error:
         raise Failure(str(error)) from error
     show(figures, tables, as_json=as_json)
 

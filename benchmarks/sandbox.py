@@ -16,7 +16,6 @@ from benchmarks.processes import adopt_orphans, cpu_seconds_of_all
 from benchmarks.sandbox_jobs import Mix, WrongResult, mixes
 from benchmarks.sandbox_lifecycle import lifecycle
 from benchmarks.sandbox_load import Run, closed, in_pool, in_subprocess, paced, running_pool
-from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
 from soliloquy.runtime.failure import Failure
 
@@ -56,7 +55,7 @@ def sandbox(*, mix: str, seconds: float, as_json: bool) -> None:
     try:
         with status_line() as tell:
             figures = uvloop.run(measure(chosen, seconds=seconds, whole=mix == _ALL, tell=tell))
-    except (SandboxUnavailable, WrongResult) as error:
+    except WrongResult as error:
         raise Failure(str(error)) from error
     show(figures, tables, as_json=as_json)
 

@@ -14,9 +14,7 @@ from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, statu
 from benchmarks.figures import judged, merged
 from benchmarks.transports import Client, connected
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.layout import LayoutRefused
+from soliloquy.runtime.transports.kafka import KafkaSettings
 
 BATCHES = 40
 LASTING_BATCHES = 200
@@ -36,11 +34,8 @@ def transport(*, kafka: KafkaSettings | None, rounds: int, as_json: bool) -> Non
     The benchmark makes topics of its own and deletes them at the end. Anything else on that Kafka stays untouched,
     but disturbs the figures.
     """
-    try:
-        with status_line() as tell:
-            figures = uvloop.run(measure(kafka, rounds=rounds, tell=tell))
-    except (KafkaUnavailable, LayoutRefused) as error:
-        raise Failure(str(error)) from error
+    with status_line() as tell:
+        figures = uvloop.run(measure(kafka, rounds=rounds, tell=tell))
     show(figures, tables, as_json=as_json)
 
 

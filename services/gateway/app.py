@@ -24,7 +24,7 @@ GRACE_SECONDS = 3
 
 
 def access(settings: GatewaySettings) -> Access:
-    """Raises BadTokens, and OpenToOthers for a public address without tokens."""
+    """Raises Failure for bad tokens, and for a public address without tokens."""
     if settings.tokens is None:
         check_closed((settings.listen, settings.grpc))
     return Access(TokenFile(settings.tokens) if settings.tokens else None)
@@ -34,7 +34,7 @@ def access(settings: GatewaySettings) -> Access:
 async def answering(
     gateway: Gateway, settings: GatewaySettings, admitting: Access, more: Iterable[HttpRoute]
 ) -> AsyncIterator[list[str]]:
-    """Yields the addresses; `more` adds HTTP routes. Raises CannotListen and BadCertificates."""
+    """Yields the addresses; `more` adds HTTP routes. Raises Failure."""
     stopping = asyncio.Event()
     app = application(gateway, settings, admitting, stopping, more)
     credentials = settings.tls.for_grpc() if settings.tls else None

@@ -46,10 +46,6 @@ _NAME = "model"
 _OBJECT_STORE_BYTES = 200 * 1024 * 1024
 
 
-class CannotStart(Failure):
-    """The service does not start; the message is the line to print."""
-
-
 @contextlib.contextmanager
 def serving(build: Callable[[], ModelBackend], settings: ServingSettings) -> Iterator[None]:
     """Serves within this block; leaving it gives the requests in progress their grace period."""
@@ -57,7 +53,7 @@ def serving(build: Callable[[], ModelBackend], settings: ServingSettings) -> Ite
         with listening(f"{settings.host}:{port}"):
             pass
     if find_spec("ray") is None:
-        raise CannotStart("Ray Serve is not installed: pip install 'soliloquy[serve]'")
+        raise Failure("Ray Serve is not installed: pip install 'soliloquy[serve]'")
     _prepare()
     ray, serve, _ = _ray()
     with shared_metrics_folder():
@@ -92,7 +88,7 @@ def _start(ray: Any, serve: Any, settings: ServingSettings) -> None:
             logging_config={"log_level": "WARNING", "enable_access_log": False},
         )
     except Exception as error:  # Ray raises no specific type
-        raise CannotStart(f"Ray does not start: {error}") from error
+        raise Failure(f"Ray does not start: {error}") from error
 
 
 def _prepare() -> None:
@@ -119,7 +115,7 @@ def deploy(build: Callable[[], ModelBackend], settings: ServingSettings) -> None
         serve.run(application(build, settings), name=_NAME, route_prefix="/")
     except RuntimeError as error:
         deployments = serve.status().applications[_NAME].deployments.values()
-        raise CannotStart(reason("\n".join(deployment.message for deployment in deployments))) from error
+        raise Failure(reason("\n".join(deployment.message for deployment in deployments))) from error
 
 
 def _ray() -> tuple[Any, Any, Any]:

@@ -9,11 +9,7 @@ from soliloquy.problems.files.problem_file import BadProblemFile, ProblemFile, r
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
 
-__all__ = ["BadProblemFile", "ProblemSource", "UnknownProblems", "problem_source"]
-
-
-class UnknownProblems(Failure):
-    """The name is neither a bank nor a file."""
+__all__ = ["BadProblemFile", "ProblemSource", "problem_source"]
 
 
 class ProblemSource(Protocol):
@@ -37,7 +33,5 @@ def problem_source(spec: str) -> ProblemSource:
         return load_bank(spec)
     path = Path(spec)
     if not path.exists():
-        raise UnknownProblems(
-            f"{spec!r} is neither an existing file nor a bank; the banks are: {', '.join(bank_names())}"
-        )
+        raise Failure(f"{spec!r} is neither an existing file nor a bank; the banks are: {', '.join(bank_names())}")
     return ProblemFile(problems=read_problems(path))

@@ -3,16 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Opinion, Problem
 
 # Gives opinions of a problem without asking a model.
 Judge = Callable[[Problem], Iterable[Opinion]]
-
-
-class BadClassifiers(Failure):
-    """The file holds no classifiers, or ones learned from other features."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

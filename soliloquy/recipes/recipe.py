@@ -177,7 +177,7 @@ def _faults_of_columns(recipe: Recipe) -> Iterator[str]:
 
 
 def load_judges(classifiers: Path | None) -> Judges:
-    """Loads a file of classifiers with the recipe that has a use for it; raises BadClassifiers."""
+    """Loads a file of classifiers with the recipe that has a use for it; raises Failure."""
     if classifiers is None:
         return Judges()
     load = next(load for name in known_recipes() if has_part(name, "recipe") and (load := find(name).load_judge))

@@ -95,7 +95,7 @@ class Plan:
 def problems_of(problems: str, recipe: str) -> ProblemSource:
     """Opens a bank or a file; if the recipe writes problems, they are its examples.
 
-    Raises BadProblemFile and UnknownProblems.
+    Raises Failure.
     """
     source, wanted = problem_source(problems), find(recipe)
     if wanted.commissioned is None:

@@ -16,10 +16,6 @@ _ACTIVE = "active.json"
 _VERSIONS, _FILES = "versions", "files"
 
 
-class UnknownVersion(Failure):
-    """The registry has no such version, or several."""
-
-
 class ConcurrentActivation(Failure):
     """Another activation happened in the meantime."""
 
@@ -63,7 +59,7 @@ class Registry:
         found = [one for one in self.versions() if one.name == name and one.digest.startswith(digest)]
         if len(found) != 1:
             known = ", ".join(one.id for one in (found or self.versions())) or "none"
-            raise UnknownVersion(f"{len(found)} versions in {self} match {asked!r}: name one of {known}")
+            raise Failure(f"{len(found)} versions in {self} match {asked!r}: name one of {known}")
         return found[0]
 
     def path(self, version: Version, cache: Path | None) -> Path:
@@ -71,7 +67,7 @@ class Registry:
         if self._storage.folder is not None:
             return self._storage.folder / _files(version)
         if cache is None:
-            raise UnknownVersion(f"{self} is an object store: --cache must name a folder that all replicas read")
+            raise Failure(f"{self} is an object store: --cache must name a folder that all replicas read")
         folder = cache / version.id
         for name, digest in version.files.items():
             if not (folder / name).is_file() or digest_of([folder / name]) != digest:

@@ -32,10 +32,6 @@ _TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 T = TypeVar("T")
 
 
-class ServiceError(Failure):
-    """The model service refused a request; the message is its own."""
-
-
 class ModelService:
     def __init__(self, address: str) -> None:
         self._address = address
@@ -84,5 +80,5 @@ class ModelService:
             except grpc.aio.AioRpcError as error:
                 if error.code() not in _TRANSIENT or time.monotonic() > until:
                     said = " ".join((error.details() or "").split())
-                    raise ServiceError(f"the model service at {self._address}: {said} ({error.code().name})") from error
+                    raise Failure(f"the model service at {self._address}: {said} ({error.code().name})") from error
             await asyncio.sleep(_PAUSE_SECONDS)

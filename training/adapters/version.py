@@ -18,10 +18,6 @@ _DIGITS = 12
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
-class InvalidAdapter(Failure):
-    """A folder holds no valid adapter; the message says why."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Version:
     # The name in requests, the same for all versions.
@@ -50,10 +46,10 @@ def read_version(folder: Path, name: str, *, base: str = "") -> tuple[Version, P
     `base` is the required digest of its base; empty for any.
     """
     if not _NAME.fullmatch(name):
-        raise InvalidAdapter(f"{name!r} is not a valid adapter name: use letters, digits, dots, dashes and underscores")
+        raise Failure(f"{name!r} is not a valid adapter name: use letters, digits, dots, dashes and underscores")
     adapter = folder / "adapter" if (folder / "adapter" / ADAPTER_WEIGHTS).is_file() else folder
     if missing := [file for file in (ADAPTER_WEIGHTS, ADAPTER_CONFIG, CARD) if not (adapter / file).is_file()]:
-        raise InvalidAdapter(f"{folder} is not an adapter with a card: it lacks {', '.join(missing)}")
+        raise Failure(f"{folder} is not an adapter with a card: it lacks {', '.join(missing)}")
     files = {file: digest_of([adapter / file]) for file in (ADAPTER_WEIGHTS, ADAPTER_CONFIG, CARD)}
     if (adapter / PICTURE).is_file():
         files[PICTURE] = digest_of([adapter / PICTURE])
@@ -74,16 +70,12 @@ def _check(version: Version, adapter: Path, base: str) -> None:
     card = adapter / CARD
     for entry, value in (("base_model_digest", version.base_digest), ("data_digest", version.data_digest)):
         if not value:
-            raise InvalidAdapter(
-                f"{card} has no {entry} in its front matter: it must say what the adapter was trained on"
-            )
+            raise Failure(f"{card} has no {entry} in its front matter: it must say what the adapter was trained on")
     if base and base != version.base_digest:
-        raise InvalidAdapter(
-            f"{adapter} was trained on the base {version.base_digest[:_DIGITS]}, not on {base[:_DIGITS]}"
-        )
+        raise Failure(f"{adapter} was trained on the base {version.base_digest[:_DIGITS]}, not on {base[:_DIGITS]}")
     trained = version.metrics.get("adapter_digest", version.digest)
     if trained != version.digest:
-        raise InvalidAdapter(
+        raise Failure(
             f"the weights in {adapter} are {version.digest[:_DIGITS]}, but its training made {trained[:_DIGITS]}: "
             "one of them is from another training"
         )
@@ -96,14 +88,14 @@ def _check_weights(weights: Path, config: Mapping[str, Any]) -> None:
         with safe_open(weights, framework="numpy") as opened:
             shapes = {name: opened.get_slice(name).get_shape() for name in opened.keys()}  # noqa: SIM118 - no mapping
     except (SafetensorError, OSError) as error:
-        raise InvalidAdapter(f"{weights} cannot be read ({error}): was it copied whole?") from error
+        raise Failure(f"{weights} cannot be read ({error}): was it copied whole?") from error
     ranks = {shape[0] for name, shape in shapes.items() if "lora_A" in name}
     if ranks != {config.get("r")}:
         found = ", ".join(map(str, sorted(ranks))) or "none at all"
-        raise InvalidAdapter(f"{weights} holds matrices of rank {found}, and {ADAPTER_CONFIG} says {config.get('r')}")
+        raise Failure(f"{weights} holds matrices of rank {found}, and {ADAPTER_CONFIG} says {config.get('r')}")
     lacking = [each for each in config.get("target_modules") or () if not any(f".{each}." in name for name in shapes)]
     if lacking:
-        raise InvalidAdapter(f"{weights} has no weights for {', '.join(sorted(lacking))}, which {ADAPTER_CONFIG} names")
+        raise Failure(f"{weights} has no weights for {', '.join(sorted(lacking))}, which {ADAPTER_CONFIG} names")
 
 
 def _metrics(adapter: Path) -> Mapping[str, Any]:
@@ -116,4 +108,4 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_bytes()))
     except (ValueError, TypeError) as error:
-        raise InvalidAdapter(f"{path} is not readable ({error})") from error
+        raise Failure(f"{path} is not readable ({error})") from error

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.conversation_pb2 import ModelCall, ParseOutcome
@@ -19,10 +18,6 @@ R = TypeVar("R")
 
 # The exceptions of a model that does not answer; they fail the case and not the evaluation.
 NO_ANSWER = (ModelRefused, ModelFailed)
-
-
-class TooFewCases(Failure):
-    """The problems yield fewer cases than requested; the message says how many."""
 
 
 class CaseResult(Protocol):

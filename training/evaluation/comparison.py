@@ -10,10 +10,6 @@ from soliloquy.runtime.failure import Failure
 from training.evaluation.report import CASES, REPORT, format_figure, format_share, is_measured, table
 
 
-class Incomparable(Failure):
-    """A folder holds no evaluation, or one of other cases."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SavedEvaluation:
     folder: Path
@@ -33,11 +29,11 @@ def read(folders: Sequence[Path]) -> dict[str, SavedEvaluation]:
             continue
         protocols = [one.report["protocol"] for one in (other, first)]
         if protocols[0] != protocols[1]:
-            raise Incomparable(
+            raise Failure(
                 f"{other.folder} is an evaluation by {protocols[0]} and {first.folder} one by {protocols[1]}: "
                 "compare evaluations of one protocol"
             )
-        raise Incomparable(
+        raise Failure(
             f"{other.folder} and {first.folder} have different cases: evaluate both with the same --questions or "
             "--dialogues, --seed, --problems and --trained"
         )
@@ -88,4 +84,4 @@ def _read(folder: Path) -> SavedEvaluation:
         passed = {row["case"]: row["passed"] for row in rows}
         return SavedEvaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Incomparable(f"{folder} holds no evaluation ({error}): soliloquy evaluate --out writes one") from error
+        raise Failure(f"{folder} holds no evaluation ({error}): soliloquy evaluate --out writes one") from error

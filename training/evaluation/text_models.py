@@ -9,23 +9,19 @@ from typing import TYPE_CHECKING, Any
 from soliloquy.runtime.failure import Failure
 
 
-class NoLocalModel(Failure):
-    """A folder holds no model that can run here; the message says why."""
-
-
 def tokenizer_and_model(folder: Path, kind: str, auto: str) -> tuple[Any, Any]:
-    """Loads a model with the named class of transformers; raises NoLocalModel."""
+    """Loads a model with the named class of transformers; raises Failure."""
     if find_spec("transformers") is None or find_spec("torch") is None:
-        raise NoLocalModel("torch and transformers are not installed: pip install 'soliloquy[serve]'")
+        raise Failure("torch and transformers are not installed: pip install 'soliloquy[serve]'")
     if not (folder / "config.json").is_file():
-        raise NoLocalModel(f"{folder} holds no {kind}: it lacks config.json")
+        raise Failure(f"{folder} holds no {kind}: it lacks config.json")
     import transformers
 
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         return tokenizer, getattr(transformers, auto).from_pretrained(folder, local_files_only=True).eval()
     except (OSError, ValueError) as error:
-        raise NoLocalModel(f"{folder} holds no {kind} ({' '.join(str(error).split())})") from error
+        raise Failure(f"{folder} holds no {kind} ({' '.join(str(error).split())})") from error
 
 
 if TYPE_CHECKING:

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     import grpc
 
 
-class BadCertificates(Failure):
-    """These files cannot be used for TLS; the message names them."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerTls:
     certificate: Path
@@ -32,7 +28,7 @@ class ServerTls:
                 context.load_verify_locations(self.client_ca)
                 context.verify_mode = ssl.CERT_REQUIRED
         except (OSError, ValueError) as error:
-            raise BadCertificates(f"TLS cannot use {self._files()} ({error})") from error
+            raise Failure(f"TLS cannot use {self._files()} ({error})") from error
         return context
 
     def for_grpc(self) -> "grpc.ServerCredentials":

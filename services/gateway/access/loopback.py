@@ -8,18 +8,12 @@ from urllib.parse import urlsplit
 from soliloquy.runtime.failure import Failure
 
 
-class OpenToOthers(Failure):
-    """An address without tokens can be reached from other machines."""
-
-
 def check_closed(addresses: Iterable[str]) -> None:
-    """Raises OpenToOthers for an address that other machines can reach."""
+    """Raises Failure for an address that other machines can reach."""
     for address in addresses:
         host = address.rpartition(":")[0].strip("[]")
         if not _all_loopback(host):
-            raise OpenToOthers(
-                f"{address} can be reached from other machines: set --tokens FILE, or listen on 127.0.0.1"
-            )
+            raise Failure(f"{address} can be reached from other machines: set --tokens FILE, or listen on 127.0.0.1")
 
 
 def _all_loopback(host: str) -> bool:

@@ -39,10 +39,6 @@ def is_steering(action: str) -> bool:
     return ROLE_OF.get(action) == "operator"
 
 
-class BadTokens(Failure):
-    """The file of tokens cannot be used; the message names the entry and the fault."""
-
-
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Token:
@@ -87,7 +83,7 @@ class TokenFile:
                 try:
                     self._entries = read_tokens(self._file)
                     _log.info("%s: read %d tokens again", self._file, len(self._entries))
-                except BadTokens as error:
+                except Failure as error:
                     _log.error("%s: the previous tokens stay in force", error)
         return self._entries
 
@@ -96,22 +92,22 @@ def read_tokens(file: Path) -> list[Token]:
     try:
         table = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadTokens(f"{file} cannot be read ({error}): {_HINT}") from error
+        raise Failure(f"{file} cannot be read ({error}): {_HINT}") from error
     if unknown := sorted(table.keys() - {"token"}):
-        raise BadTokens(f"{file}: unknown entry {unknown[0]!r}: {_HINT}")
+        raise Failure(f"{file}: unknown entry {unknown[0]!r}: {_HINT}")
     entries: list[dict[str, Any]] = table.get("token") or []
     try:
         tokens = _ENTRIES.validate_python(entries)
     except ValidationError as error:
-        raise BadTokens(f"{file}: {_fault(error)}") from error
+        raise Failure(f"{file}: {_fault(error)}") from error
     if not tokens:
-        raise BadTokens(f"{file} has no [[token]], so nobody could sign in: {_HINT}")
+        raise Failure(f"{file} has no [[token]], so nobody could sign in: {_HINT}")
     names = [token.name for token in tokens]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise BadTokens(f"{file}: two tokens are named {twice!r}: use unique names")
+        raise Failure(f"{file}: two tokens are named {twice!r}: use unique names")
     digests = [token.sha256 for token in tokens if token.sha256]
     if len(set(digests)) < len(digests):
-        raise BadTokens(f"{file}: two entries have the same sha256: use unique tokens")
+        raise Failure(f"{file}: two entries have the same sha256: use unique tokens")
     return tokens
 
 

@@ -16,10 +16,6 @@ from soliloquy.dataset.reading import Dataset
 from soliloquy.runtime.failure import Failure
 
 
-class CannotExport(Failure):
-    """Nothing was written; the message says why and what to do."""
-
-
 @dataclass(kw_only=True)
 class ExportCounts:
     """The rows written to each part, and the conversations without a row in this format. Empty parts have no file."""
@@ -37,10 +33,10 @@ def export(
     shares: Splits | None = None,
     rejected: bool = False,
 ) -> ExportCounts:
-    """Writes one file, or with `shares` a folder with a file for each; raises CannotExport, NoDataset and OSError."""
+    """Writes one file, or with `shares` a folder with a file for each; raises Failure and OSError."""
     if not dataset.count(rejected=rejected):
         kind = "rejected" if rejected else "accepted"
-        raise CannotExport(f"{dataset.folder} holds no {kind} conversations to export")
+        raise Failure(f"{dataset.folder} holds no {kind} conversations to export")
     form = find(name)
     try:
         with atomic_output(out) as place:
@@ -50,9 +46,9 @@ def export(
                 paths = _paths(form, out, place, shares)
                 counts = _export_rows(dataset, name, form, paths, choice, shares, rejected=rejected)
             if not counts.written.total():
-                raise CannotExport(f"no conversation of {dataset.folder} has {form.wants}, which {name} needs")
+                raise Failure(f"no conversation of {dataset.folder} has {form.wants}, which {name} needs")
     except AlreadyExists as taken:
-        raise CannotExport(str(taken)) from taken
+        raise Failure(str(taken)) from taken
     return counts
 
 
@@ -80,7 +76,7 @@ def _paths(form: Format, out: Path, place: Path, shares: Splits | None) -> Mappi
         place.mkdir()
         return {part: place / f"{part}{form.suffixes[0]}" for part in shares.of}
     if out.suffix not in form.suffixes:
-        raise CannotExport(f"{out} has no known file type: end its name with {' or '.join(form.suffixes)}")
+        raise Failure(f"{out} has no known file type: end its name with {' or '.join(form.suffixes)}")
     return {out.name: place}
 
 
@@ -115,7 +111,7 @@ def _export_rows(
                     files[part](row)
                     counts.written[part] += 1
             except CannotConvert as unfit:
-                raise CannotExport(str(unfit)) from unfit
+                raise Failure(str(unfit)) from unfit
     for part, path in paths.items():
         if not counts.written[part]:
             path.unlink()

@@ -37,10 +37,6 @@ class SplitShares:
         return (1 - self.train) * (1 - self.unseen) / others if others else 0.0
 
 
-class CannotSplit(Failure):
-    """The file lacks the fields or rows that the split requires."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SplitPlan:
     shares: SplitShares
@@ -63,11 +59,11 @@ class _Overview:
 
 
 def split(source: Path, folder: Path, plan: SplitPlan) -> dict[str, object]:
-    """Returns the manifest; raises CannotSplit before it writes anything."""
+    """Returns the manifest; raises Failure before it writes anything."""
     overview = _overview(source, plan)
     chosen = _chosen(plan, overview)
     if plan.shares.unseen < 1 and overview.rows == len(overview.strata):
-        raise CannotSplit(f"{source}: --unseen requires several rows per problem: omit it for this file")
+        raise Failure(f"{source}: --unseen requires several rows per problem: omit it for this file")
     unseen = _held_out(plan, {problem: stratum for problem, stratum in overview.strata.items() if problem in chosen})
     names = [TRAIN, UNSEEN] if plan.shares.unseen == 1 else [*PARTS]
     rows = dict.fromkeys(names, 0)
@@ -145,7 +141,7 @@ def _chosen(plan: SplitPlan, overview: _Overview) -> set[str]:
         return set(overview.strata)
     if plan.by_solve_rate:
         if not overview.rates:
-            raise CannotSplit("--by-solve-rate requires extra.solve_rate, from 0 to 1, which no problem has")
+            raise Failure("--by-solve-rate requires extra.solve_rate, from 0 to 1, which no problem has")
         return by_solve_rate(plan.shares.seed, overview.rates, plan.sample)
     if plan.stratify is None:
         return set(draw_sample(plan.shares.seed, overview.strata, plan.sample))

@@ -19,7 +19,7 @@ from soliloquy.v1.conversation_pb2 import Example, Opinion, Problem, Ruling
 
 
 def load_judge(path: Path) -> Judge:
-    """Raises BadClassifiers."""
+    """Raises Failure."""
     # Imports numpy, which most commands do without.
     from soliloquy.recipes.mathwell.criteria.classifiers import load
 

@@ -52,7 +52,7 @@ class ModelByRole:
 async def open_models(
     models: Models, scripted: Callable[[], StreamingModel], cache_folder: Path | None
 ) -> AsyncIterator[ModelByRole]:
-    """Raises BadModelSettings for a missing key."""
+    """Raises Failure for a missing key."""
     answering: dict[str, StreamingModel] = {}
     remotes: list[RemoteModel] = []
     async with AsyncExitStack() as at_hand:

@@ -20,10 +20,6 @@ DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 Engine = Literal["scripted", "openai", "ray"]
 
 
-class BadModelSettings(Failure):
-    """The model settings are invalid; the message names the entry and the allowed values."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
     """An endpoint that serves a model."""
@@ -127,24 +123,24 @@ def read_models(file: Path) -> Models:
     try:
         table = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadModelSettings(f"{file} holds no model settings ({error})") from error
+        raise Failure(f"{file} holds no model settings ({error})") from error
     return _models(table, file, shipped_models().roles)
 
 
 def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
     engine = table.get("engine")
     if not isinstance(engine, str) or engine not in _KEYS:
-        raise BadModelSettings(f"{where}: there is no engine {engine!r}; there are: {', '.join(_KEYS)}")
+        raise Failure(f"{where}: there is no engine {engine!r}; there are: {', '.join(_KEYS)}")
     _check_names(table, _KEYS[engine], f"{where} (engine {engine})")
     if (needed := _NEEDED.get(engine)) and not table.get(needed):
-        raise BadModelSettings(f"{where}: engine {engine} needs {needed}")
+        raise Failure(f"{where}: engine {engine} needs {needed}")
     endpoint = _validated(Endpoint, table, where)
     if endpoint.base_url:
         _check_url(endpoint.base_url, where)
     if endpoint.address and re.fullmatch(r"\S+:\d{1,5}", endpoint.address) is None:
-        raise BadModelSettings(f"{where}: {endpoint.address!r} is no address: write HOST:PORT, such as 127.0.0.1:9000")
+        raise Failure(f"{where}: {endpoint.address!r} is no address: write HOST:PORT, such as 127.0.0.1:9000")
     if endpoint.key_variable and endpoint.key_file:
-        raise BadModelSettings(f"{where}: the key is in key_variable or in key_file, not in both")
+        raise Failure(f"{where}: the key is in key_variable or in key_file, not in both")
     return endpoint
 
 
@@ -167,22 +163,22 @@ def _models(table: Mapping[str, Any], file: Path, known: Mapping[str, Role]) -> 
         role = _validated(Role, {**kept, "endpoint": usual, **settings}, where)
         if role.endpoint not in endpoints:
             said = f"there is no endpoint {role.endpoint!r}" if role.endpoint else "which of several endpoints?"
-            raise BadModelSettings(f"{where}: {said}; there are: {', '.join(endpoints)}")
+            raise Failure(f"{where}: {said}; there are: {', '.join(endpoints)}")
         if role.adapter and endpoints[role.endpoint].engine == "scripted":
-            raise BadModelSettings(f"{where}: the scripted model has no weights, so no adapter {role.adapter!r} either")
+            raise Failure(f"{where}: the scripted model has no weights, so no adapter {role.adapter!r} either")
         roles[name] = role
     return Models(endpoints=endpoints, roles=roles)
 
 
 def _table(value: object, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise BadModelSettings(f"{where}: {value!r} is no table")
+        raise Failure(f"{where}: {value!r} is no table")
     return value
 
 
 def _check_names(given: Collection[str], allowed: Collection[str], where: str) -> None:
     if unknown := [name for name in given if name not in allowed]:
-        raise BadModelSettings(f"{where}: {unknown[0]!r} is not known; there are: {', '.join(sorted(allowed))}")
+        raise Failure(f"{where}: {unknown[0]!r} is not known; there are: {', '.join(sorted(allowed))}")
 
 
 S = TypeVar("S", Endpoint, Role)
@@ -194,15 +190,15 @@ def _validated(kind: type[S], table: Mapping[str, Any], where: str) -> S:
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in problem["loc"])
-        raise BadModelSettings(f"{where}.{name}: {problem['msg']}, not {problem['input']!r}") from error
+        raise Failure(f"{where}.{name}: {problem['msg']}, not {problem['input']!r}") from error
 
 
 def _check_url(url: str, where: str) -> None:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise BadModelSettings(f"{where}: {url!r} is no address of an API: write https://api.example.com/v1")
+        raise Failure(f"{where}: {url!r} is no address of an API: write https://api.example.com/v1")
     if parts.username or parts.password:
-        raise BadModelSettings(f"{where}: base_url holds a user name or a password: a key goes into key_file")
+        raise Failure(f"{where}: base_url holds a user name or a password: a key goes into key_file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +220,14 @@ def key_of(endpoint: Endpoint, where: str, environment: Mapping[str, str] = os.e
         try:
             secret = endpoint.key_file.read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise BadModelSettings(f"{where}: no key can be read from {place} ({error})") from error
+            raise Failure(f"{where}: no key can be read from {place} ({error})") from error
         if not secret:
-            raise BadModelSettings(f"{where}: there is no key in {place}")
+            raise Failure(f"{where}: there is no key in {place}")
     else:
         place = endpoint.key_variable or DEFAULT_KEY_VARIABLE
         secret = environment.get(place, "").strip()
         if endpoint.key_variable and not secret:
-            raise BadModelSettings(f"{where}: the environment has no {place}, which should hold the key")
+            raise Failure(f"{where}: the environment has no {place}, which should hold the key")
     if not (secret.isascii() and secret.isprintable()) or " " in secret:
-        raise BadModelSettings(f"{where}: what is in {place} is no key: it has blanks or line breaks in it")
+        raise Failure(f"{where}: what is in {place} is no key: it has blanks or line breaks in it")
     return Key(secret, place)

@@ -14,17 +14,11 @@ class TraceSettings:
     share: float = 1.0
 
 
-class CannotTrace(Failure):
-    """The packages for sending traces are not installed."""
-
-
 def recorded_traces(settings: TraceSettings) -> AbstractContextManager[None]:
     if not settings.url:
         return nullcontext()
     try:
         from soliloquy.runtime.traces.export import sending
     except ModuleNotFoundError as error:
-        raise CannotTrace(
-            f"{error.name} is not installed: pip install 'soliloquy[otlp]', or leave out --traces"
-        ) from error
+        raise Failure(f"{error.name} is not installed: pip install 'soliloquy[otlp]', or leave out --traces") from error
     return sending(settings)

@@ -12,6 +12,7 @@ import pytest
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.soliloquy.evaluate.retraining import canaries
 from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest, Message, Sampling
 from tests.integration.adapters.plain import plain
@@ -21,7 +22,7 @@ from tests.unit.training.adapters.folders import front_matter
 from training.adapters.activation import Activation, NotActivated
 from training.adapters.canary import Canary
 from training.adapters.registry import Active, ConcurrentActivation, Registry
-from training.adapters.serving import ModelService, ServiceError
+from training.adapters.serving import ModelService
 from training.adapters.version import Version, read_version
 
 pytestmark = needs_torch
@@ -169,5 +170,5 @@ async def test_where_the_record_cannot_be_written_the_one_before_answers_again(
 
 
 async def test_a_service_that_refuses_is_told_in_its_own_words(service: ModelService) -> None:
-    with pytest.raises(ServiceError, match=r"no adapter 'nobody' is loaded.* \(NOT_FOUND\)"):
+    with pytest.raises(Failure, match=r"no adapter 'nobody' is loaded.* \(NOT_FOUND\)"):
         await answered_by(service, "nobody")

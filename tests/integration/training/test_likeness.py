@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from training.evaluation.text_models import BertScore, NoLocalModel
+from soliloquy.runtime.failure import Failure
+from training.evaluation.text_models import BertScore
 
 TEXTS = ["how many apples are there ?", "why did you add ?", "what is next ?"]
 REFERENCES = ["how many apples are in all ?", "what is the next step ?", "what is next ?"]
@@ -52,8 +53,8 @@ def test_no_words_are_like_nothing(encoder: Path) -> None:
 
 
 def test_a_folder_without_an_encoder_is_named_with_what_it_lacks(tmp_path: Path) -> None:
-    with pytest.raises(NoLocalModel, match="it lacks config"):
+    with pytest.raises(Failure, match="it lacks config"):
         BertScore(tmp_path)
     (tmp_path / "config.json").write_text("{}", "utf-8")
-    with pytest.raises(NoLocalModel, match="holds no encoder"):
+    with pytest.raises(Failure, match="holds no encoder"):
         BertScore(tmp_path)

@@ -8,7 +8,7 @@ import pytest
 from soliloquy.cli.report import report
 from soliloquy.dataset import figures, labelling, rows
 from soliloquy.dataset.exports import replies
-from soliloquy.dataset.exports.exporting import CannotExport, export
+from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import NAMES, ExportOptions
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import versions, write_manifest
@@ -21,6 +21,7 @@ from soliloquy.dataset.verify import findings
 from soliloquy.dataset.view import conversation_view
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation, Evaluation
 from soliloquy.v1.dataset_pb2 import Collected
 from tests.datasets import RUN
@@ -137,5 +138,5 @@ def test_it_is_exported_with_what_was_said(folder: Path, tmp_path: Path, name: s
 
 
 def test_a_format_of_one_recipe_says_that_it_holds_no_other(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(CannotExport, match="conversation c0 has the recipe 'away'; this format holds only"):
+    with pytest.raises(Failure, match="conversation c0 has the recipe 'away'; this format holds only"):
         export(Dataset(folder), "soliloquies", tmp_path / "out.json", choice=ExportOptions())

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.access.tokens import CHECK_SECONDS, BadTokens, TokenFile
+from services.gateway.access.tokens import CHECK_SECONDS, TokenFile
+from soliloquy.runtime.failure import Failure
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 
 
@@ -76,7 +77,7 @@ def test_a_file_that_is_broken_meanwhile_locks_nobody_out(tmp_path: Path, caplog
 )
 def test_a_broken_file_is_refused_with_one_line_that_gives_no_secret_away(tmp_path: Path, text: str, told: str) -> None:
     file = written(tmp_path, text or "\n")
-    with pytest.raises(BadTokens) as refused:
+    with pytest.raises(Failure) as refused:
         TokenFile(file)
     assert str(refused.value).startswith(str(file))
     assert told in str(refused.value)
@@ -85,5 +86,5 @@ def test_a_broken_file_is_refused_with_one_line_that_gives_no_secret_away(tmp_pa
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadTokens, match=r"none\.toml cannot be read"):
+    with pytest.raises(Failure, match=r"none\.toml cannot be read"):
         TokenFile(tmp_path / "none.toml")

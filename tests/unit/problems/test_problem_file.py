@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soliloquy.problems.files.problem_file import BadProblemFile, ProblemFile, read_problems
-from soliloquy.problems.sources import UnknownProblems, problem_source
+from soliloquy.problems.sources import problem_source
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1 import conversation_pb2 as pb
 
 FORCE = {
@@ -275,7 +276,5 @@ def test_a_bank_is_found_by_its_name_and_gives_a_run_its_own_problems() -> None:
 
 
 def test_an_unknown_source_names_the_banks() -> None:
-    with pytest.raises(
-        UnknownProblems, match=r"'chemistry' is neither an existing file nor a bank; the banks are: .*physics"
-    ):
+    with pytest.raises(Failure, match=r"'chemistry' is neither an existing file nor a bank; the banks are: .*physics"):
         problem_source("chemistry")

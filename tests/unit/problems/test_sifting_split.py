@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soliloquy.problems.sifting.sampling import even_shares
-from soliloquy.problems.sifting.split import CannotSplit, SplitPlan, SplitShares, split
+from soliloquy.problems.sifting.split import SplitPlan, SplitShares, split
+from soliloquy.runtime.failure import Failure
 
 
 def problem(number: int, **extra: Any) -> dict[str, Any]:
@@ -90,7 +91,7 @@ def test_a_problem_with_one_dialogue_is_never_called_seen(tmp_path: Path) -> Non
 
 
 def test_a_file_with_one_row_a_problem_has_none_to_see_again(tmp_path: Path) -> None:
-    with pytest.raises(CannotSplit, match=r"--unseen requires several rows per problem"):
+    with pytest.raises(Failure, match=r"--unseen requires several rows per problem"):
         parted(tmp_path, map(problem, range(20)), unseen=0.4)
     assert not (tmp_path / "parts").exists()
 
@@ -141,7 +142,7 @@ def test_a_bin_that_is_short_is_made_up_for_by_those_beside_it_and_never_by_the_
 
 def test_solve_rates_that_are_none_are_no_rates(tmp_path: Path) -> None:
     rows = [problem(1, solve_rate="nan"), problem(2, solve_rate=None), problem(3, solve_rate=7)]
-    with pytest.raises(CannotSplit, match=r"extra\.solve_rate, from 0 to 1"):
+    with pytest.raises(Failure, match=r"extra\.solve_rate, from 0 to 1"):
         parted(tmp_path, rows, sample=2, by_solve_rate=True)
 
 

@@ -8,11 +8,12 @@ from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, reaches
 from soliloquy.recipes.mathdial.evaluate.judging import MOST, JudgedDialogue, judge
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem
 from soliloquy.v1.runs_pb2 import Run
-from training.evaluation.cases import NO_ANSWER, DrawnCases, TooFewCases, digest_of, run_bounded
+from training.evaluation.cases import NO_ANSWER, DrawnCases, digest_of, run_bounded
 from training.evaluation.recipe_loop import RecipeLoop
 
 RECIPE = "mathdial"
@@ -43,7 +44,7 @@ async def draw_dialogues(
             one.problem.enrichment.labels = enrichment.labels
             found.append(one)
     if len(found) < dialogues:
-        raise TooFewCases(
+        raise Failure(
             f"only {len(found)} of {dialogues} dialogues are possible, {passed_over} problems have no confusion: "
             "ask for fewer, or use other --problems"
         )

@@ -11,12 +11,8 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from training.evaluation.cases import digest_of
 
 
-class UnsuitableDataset(Failure):
-    """The dialogues of a dataset cannot be evaluated; the message says why."""
-
-
 def judge_recorded(conversations: Iterable[Conversation], name: str) -> tuple[list[JudgedDialogue], dict[str, Any]]:
-    """Judges each dialogue and describes the cases for the report; raises UnsuitableDataset if none can be measured."""
+    """Judges each dialogue and describes the cases for the report; raises Failure if none can be measured."""
     results: list[JudgedDialogue] = []
     unanswerable = one_sided = 0
     for conversation in require_recipe(conversations, name):
@@ -28,7 +24,7 @@ def judge_recorded(conversations: Iterable[Conversation], name: str) -> tuple[li
         else:
             results.append(judge(conversation, wanted))
     if not results:
-        raise UnsuitableDataset(
+        raise Failure(
             f"{name} has no dialogue to measure: {unanswerable} are about a problem without a numeric answer, "
             f"in {one_sided} only one side speaks"
         )
@@ -45,10 +41,10 @@ def judge_recorded(conversations: Iterable[Conversation], name: str) -> tuple[li
 
 
 def require_recipe(conversations: Iterable[Conversation], name: str) -> Iterable[Conversation]:
-    """Passes conversations of this recipe and imported ones on; raises UnsuitableDataset for any other."""
+    """Passes conversations of this recipe and imported ones on; raises Failure for any other."""
     for conversation in conversations:
         if conversation.run.recipe not in ("", RECIPE):
-            raise UnsuitableDataset(
+            raise Failure(
                 f"{name} holds conversations of the recipe {conversation.run.recipe}: use a dataset of {RECIPE}, "
                 "or imported dialogues"
             )

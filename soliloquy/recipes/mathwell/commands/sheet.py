@@ -20,12 +20,8 @@ _PATIENCE_SECONDS = 120
 _DIGITS = 6
 
 
-class CannotPrint(Failure):
-    """No PDF can be made; the message says why."""
-
-
 def write_sheet(problems: Sequence[Problem], about: str, out: Path) -> None:
-    """Writes self-contained HTML, or a PDF with a browser's help; raises CannotPrint and OSError."""
+    """Writes self-contained HTML, or a PDF with a browser's help; raises Failure and OSError."""
     page = _page(problems, about).encode()
     if out.suffix == ".html":
         with atomic_file(out) as file:
@@ -33,7 +29,7 @@ def write_sheet(problems: Sequence[Problem], about: str, out: Path) -> None:
         return
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if browser is None:
-        raise CannotPrint(f"{out}: Chromium is not installed: install it, or use an .html sheet and print it")
+        raise Failure(f"{out}: Chromium is not installed: install it, or use an .html sheet and print it")
     with TemporaryDirectory() as scratch:
         made = _printed(browser, page, Path(scratch))
         with atomic_file(out) as file:
@@ -67,8 +63,8 @@ def _printed(browser: str, page: bytes, scratch: Path) -> bytes:
     try:
         done = subprocess.run(command, capture_output=True, check=False, timeout=_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired as late:
-        raise CannotPrint(f"{browser} did not print within {_PATIENCE_SECONDS} s: use an .html sheet") from late
+        raise Failure(f"{browser} did not print within {_PATIENCE_SECONDS} s: use an .html sheet") from late
     if not target.exists():
         said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise CannotPrint(f"{browser} printed nothing ({said}): use an .html sheet")
+        raise Failure(f"{browser} printed nothing ({said}): use an .html sheet")
     return target.read_bytes()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria.features import SIZE, Vector, vector
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem, opinion
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Opinion
 
 JUDGE = "classifier"
@@ -64,7 +64,7 @@ def load(path: Path) -> Classifiers:
                 if f"{criterion}/weights" in arrays
             }
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise BadClassifiers(f"{path} holds no classifiers: {error}") from error
+        raise Failure(f"{path} holds no classifiers: {error}") from error
     if not found or any(one.weights.shape != (SIZE,) for one in found.values()):
-        raise BadClassifiers(f"{path} holds no classifiers of {SIZE} features; learn them again")
+        raise Failure(f"{path} holds no classifiers of {SIZE} features; learn them again")
     return Classifiers(by_criterion=found)

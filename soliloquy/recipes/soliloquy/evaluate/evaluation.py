@@ -17,8 +17,9 @@ from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.recipes.soliloquy.evaluate.cases import RECIPE, Rehearsal, TutorCase, numeric_steps
 from soliloquy.recipes.soliloquy.evaluate.figures import PAPER, WHOSE, figures, page
 from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase, judge, judge_unanswered
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
-from training.evaluation.cases import NO_ANSWER, DrawnCases, TooFewCases, digest_of
+from training.evaluation.cases import NO_ANSWER, DrawnCases, digest_of
 from training.evaluation.recipe_loop import RecipeLoop
 from training.evaluation.report import format_share
 
@@ -86,7 +87,7 @@ async def draw_cases(problems: Iterable[Problem], rehearsal: Rehearsal, *, quest
             passed_over += not found
             numeric += [found] if found else []
     if len(numeric) < questions:
-        raise TooFewCases(
+        raise Failure(
             f"only {len(numeric)} of {questions} questions are suitable ({passed_over} skipped): ask for fewer"
         )
     cases = list(_interleave(numeric, in_words))

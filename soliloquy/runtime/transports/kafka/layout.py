@@ -18,10 +18,6 @@ PAUSE_SECONDS = 0.1
 _NAMED_AT_MOST = 3
 
 
-class LayoutRefused(Failure):
-    """Nothing was changed, because it is impossible or harmful on this cluster; the message says why."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
     desired: Shape
@@ -112,7 +108,7 @@ async def _carry_out(cluster: Admin, changes: Sequence[Change]) -> None:
 def _refuse_too_few_brokers(brokers: int, copies: int) -> None:
     if copies > brokers:
         have = "one broker" if brokers == 1 else f"{brokers} brokers"
-        raise LayoutRefused(
+        raise Failure(
             f"each topic needs {copies} copies and this cluster has {have}: "
             f"start more of them, or use --replication {brokers}"
         )
@@ -121,7 +117,7 @@ def _refuse_too_few_brokers(brokers: int, copies: int) -> None:
 def _refuse_harm(changes: Sequence[Change], *, grow: bool) -> None:
     there = [(change.desired, change.actual) for change in changes if change.actual]
     if fewer := [_counts(desired, actual) for desired, actual in there if actual.partitions > desired.partitions]:
-        raise LayoutRefused(
+        raise Failure(
             f"{_some(fewer)}: Kafka cannot take partitions away. Write the number there is into "
             "soliloquy/runtime/topics.toml, or delete the topic once nothing in it is needed"
         )
@@ -130,13 +126,13 @@ def _refuse_harm(changes: Sequence[Change], *, grow: bool) -> None:
         for desired, actual in there
         if actual.replication != desired.replication
     ]:
-        raise LayoutRefused(
+        raise Failure(
             f"{_some(unlike)}: use --replication with the number there is, "
             "or move the partitions with Kafka's own kafka-reassign-partitions.sh"
         )
     more = [_counts(desired, actual) for desired, actual in there if actual.partitions < desired.partitions]
     if more and not grow:
-        raise LayoutRefused(
+        raise Failure(
             f"{_some(more)}: among more partitions the next events of a key go elsewhere than those before, "
             "and may overtake them. Let every run end, then use --grow"
         )

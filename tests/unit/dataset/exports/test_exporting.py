@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from soliloquy.dataset.exports.exporting import CannotExport, export
+from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import NAMES, ExportOptions
 from soliloquy.dataset.exports.importing import CannotImport, import_rows
 from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
 from soliloquy.dataset.reading import Dataset
+from soliloquy.runtime.failure import Failure
 from tests.unit.dataset.labelled import RECIPES, labelled
 from tests.unit.dataset.small import dataset, small
 
@@ -126,7 +127,7 @@ def test_rejected_ones_are_exported_when_asked_for(folder: Path, tmp_path: Path)
 def test_what_is_there_already_stays_as_it_is(folder: Path, tmp_path: Path) -> None:
     there = tmp_path / "there.jsonl"
     there.write_text("mine", "utf-8")
-    with pytest.raises(CannotExport, match=r"there\.jsonl exists: choose another --out"):
+    with pytest.raises(Failure, match=r"there\.jsonl exists: choose another --out"):
         export(Dataset(folder), "openai", there, choice=ExportOptions())
     with pytest.raises(CannotImport, match=r"there\.jsonl exists: choose another --out"):
         import_rows(there, "openai", there, [])
@@ -135,20 +136,20 @@ def test_what_is_there_already_stays_as_it_is(folder: Path, tmp_path: Path) -> N
 
 
 def test_nothing_is_left_of_an_export_that_cannot_be(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(CannotExport, match=r"end its name with \.jsonl"):
+    with pytest.raises(Failure, match=r"end its name with \.jsonl"):
         export(Dataset(folder), "openai", tmp_path / "x.xlsx", choice=ExportOptions())
     silent = small()
     silent.ClearField("turns")
     mute = dataset(tmp_path / "mute", [silent])
-    with pytest.raises(CannotExport, match="has a reply of the tutor, which openai needs"):
+    with pytest.raises(Failure, match="has a reply of the tutor, which openai needs"):
         export(Dataset(mute), "openai", tmp_path / "x.jsonl", choice=ExportOptions())
     other = small(2)
     other.run.recipe = "mathdial"
     mixed = dataset(tmp_path / "mixed", [small()], [other])
-    with pytest.raises(CannotExport, match="conversation c2 has the recipe 'mathdial'"):
+    with pytest.raises(Failure, match="conversation c2 has the recipe 'mathdial'"):
         export(Dataset(mixed), "soliloquies", tmp_path / "x.json", choice=ExportOptions())
     empty = dataset(tmp_path / "empty")
-    with pytest.raises(CannotExport, match="holds no accepted conversation"):
+    with pytest.raises(Failure, match="holds no accepted conversation"):
         export(Dataset(empty), "hf", tmp_path / "x", choice=ExportOptions())
     assert names_in(tmp_path) == ["empty", "mixed", "mute"]
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria import classifiers
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifiers
 from soliloquy.recipes.mathwell.criteria.features import SIZE
 from soliloquy.recipes.mathwell.criteria.learning import Quality, TooFewLabels, learn_classifiers
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Ruling
 from tests.unit.recipes.mathwell.labelled import labelled
 
@@ -71,7 +71,7 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path) -> None:
         np.savez(path, **arrays)
     (tmp_path / "text.npz").write_text("no arrays")
     for path in (pickled, short, tmp_path / "text.npz", tmp_path / "missing.npz"):
-        with pytest.raises(BadClassifiers, match=path.name):
+        with pytest.raises(Failure, match=path.name):
             classifiers.load(path)
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.recipes.mathwell.commands.sheet import CannotPrint, write_sheet
+from soliloquy.recipes.mathwell.commands.sheet import write_sheet
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
 ADDED = Step(explanation="Add both.", expression="a + b")
@@ -39,6 +40,6 @@ def test_a_sheet_is_a_pdf_where_there_is_a_browser(tmp_path: Path) -> None:
 
 def test_without_a_browser_a_pdf_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(CannotPrint, match=r"Chromium is not installed: install it, or use an \.html sheet"):
+    with pytest.raises(Failure, match=r"Chromium is not installed: install it, or use an \.html sheet"):
         write_sheet(PROBLEMS, "", tmp_path / "sheet.pdf")
     assert not list(tmp_path.iterdir())

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from soliloquy.runtime.model.settings import BadModelSettings, Endpoint, key_of
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.settings import Endpoint, key_of
 
 SECRET = "sk-very-secret"
 
@@ -29,13 +30,13 @@ def test_an_endpoint_without_a_key_is_asked_without_one() -> None:
 def test_a_key_that_is_not_where_it_should_be_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     for settings in ({"key_variable": "MINE"}, {"key_file": tmp_path / "absent"}, {"key_file": tmp_path / "empty"}):
-        with pytest.raises(BadModelSettings, match=r"hosted: .*(MINE|absent|empty)"):
+        with pytest.raises(Failure, match=r"hosted: .*(MINE|absent|empty)"):
             key_of(endpoint(**settings), "hosted", {})
 
 
 @pytest.mark.parametrize("secret", ["two words", "a\nb", "schlüssel"])
 def test_what_is_no_key_is_refused_without_being_shown(secret: str) -> None:
-    with pytest.raises(BadModelSettings) as refused:
+    with pytest.raises(Failure) as refused:
         key_of(endpoint(), "e", {"OPENAI_API_KEY": secret})
     assert secret not in str(refused.value)
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, StreamListener
 from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models, shipped_models
+from soliloquy.runtime.model.settings import Models, read_models, shipped_models
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 
@@ -62,6 +63,6 @@ async def test_a_key_that_is_missing_is_said_before_anything_is_asked(tmp_path: 
     models = read(
         tmp_path, '[endpoints.h]\nengine = "openai"\nbase_url = "http://127.0.0.1:1/v1"\nkey_file = "absent"\n'
     )
-    with pytest.raises(BadModelSettings, match="h: no key can be read from absent"):
+    with pytest.raises(Failure, match="h: no key can be read from absent"):
         async with open_models(models, Echo, None):
             pass

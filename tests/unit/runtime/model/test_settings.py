@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models, shipped_models
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.settings import Models, read_models, shipped_models
 
 HOSTED = '[endpoints.hosted]\nengine = "openai"\nbase_url = "https://api.example.com/v1"\n'
 TUNED = '[endpoints.tuned]\nengine = "ray"\naddress = "127.0.0.1:9000"\n'
@@ -81,18 +82,18 @@ def test_a_run_is_the_same_wherever_its_endpoint_is_and_whatever_it_costs(tmp_pa
     ],
 )
 def test_what_cannot_be_is_named_with_what_can(tmp_path: Path, text: str, named: list[str]) -> None:
-    with pytest.raises(BadModelSettings) as refused:
+    with pytest.raises(Failure) as refused:
         read(tmp_path, text)
     assert all(part in str(refused.value) for part in [*named, "models.toml"])
 
 
 def test_a_password_in_an_address_is_refused_and_not_repeated(tmp_path: Path) -> None:
-    with pytest.raises(BadModelSettings) as refused:
+    with pytest.raises(Failure) as refused:
         read(tmp_path, HOSTED.replace("api.", "me:hunter2@api."))
     assert "hunter2" not in str(refused.value)
     assert "key_file" in str(refused.value)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadModelSettings, match="absent"):
+    with pytest.raises(Failure, match="absent"):
         read_models(tmp_path / "absent")

@@ -12,6 +12,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from prometheus_client import REGISTRY
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.traces import export, opening, spans
 from soliloquy.runtime.traces.export import CountingQueue, WatchedExporter, sending
 from soliloquy.runtime.traces.opening import TraceSettings
@@ -116,5 +117,5 @@ def test_the_share_is_chosen_as_opentelemetry_chooses_it() -> None:
 
 def test_without_what_sends_traces_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "soliloquy.runtime.traces.export", None)
-    with pytest.raises(opening.CannotTrace, match=r"pip install 'soliloquy\[otlp\]'"):
+    with pytest.raises(Failure, match=r"pip install 'soliloquy\[otlp\]'"):
         opening.recorded_traces(TraceSettings(url="http://127.0.0.1:4318"))

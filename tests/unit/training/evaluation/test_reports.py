@@ -9,10 +9,11 @@ import pytest
 from soliloquy.recipes.soliloquy.evaluate.cases import TutorCase
 from soliloquy.recipes.soliloquy.evaluate.figures import figures, page
 from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase
+from soliloquy.runtime.failure import Failure
 from tests.unit.recipes.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
 from training.evaluation.cases import DrawnCases
-from training.evaluation.comparison import Incomparable, read
 from training.evaluation.comparison import page as comparison
+from training.evaluation.comparison import read
 from training.evaluation.report import format_share, write_report
 from training.evaluation.shares import share_of, wilson
 
@@ -71,9 +72,9 @@ def test_a_page_lists_each_case_that_was_missed_and_why(tmp_path: Path) -> None:
 def test_evaluations_of_other_cases_and_folders_without_one_are_refused(tmp_path: Path) -> None:
     one = written(tmp_path / "one", "base", drawn(2), results(SCRIPTED, drawn(2)))
     other = written(tmp_path / "other", "base", drawn(1), results(SCRIPTED, drawn(1)))
-    with pytest.raises(Incomparable, match="have different cases"):
+    with pytest.raises(Failure, match="have different cases"):
         read([one, other])
     (one / "report.json").write_text(json.dumps({"name": "base"}), "utf-8")
     for folder in (tmp_path, one):
-        with pytest.raises(Incomparable, match="holds no evaluation"):
+        with pytest.raises(Failure, match="holds no evaluation"):
             read([folder])

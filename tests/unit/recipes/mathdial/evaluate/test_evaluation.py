@@ -10,12 +10,12 @@ from soliloquy.recipes.mathdial.evaluate.baseline import next_step
 from soliloquy.recipes.mathdial.evaluate.dialogues import draw_dialogues
 from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, PAPER, WHOSE, figures, page
 from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue, judge, outcome
-from soliloquy.recipes.mathdial.evaluate.recordings import UnsuitableDataset, judge_recorded
+from soliloquy.recipes.mathdial.evaluate.recordings import judge_recorded
+from soliloquy.runtime.failure import Failure
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.recipes.mathdial.evaluate.dialogues import Saying, conversation, drawn, results, tutoring
 from tests.unit.scripted.dialling import BANK, ENGINE
-from training.evaluation.cases import TooFewCases
 from training.evaluation.comparison import read, rows
 from training.evaluation.report import write_report
 
@@ -148,15 +148,13 @@ def test_recorded_dialogues_are_measured_as_they_are() -> None:
 def test_dialogues_that_cannot_be_measured_are_refused_in_a_sentence() -> None:
     physics = conversation((TUTOR, "How?"), (STUDENT, "It is 10."))
     physics.run.recipe = "soliloquy"
-    with pytest.raises(
-        UnsuitableDataset, match="holds conversations of the recipe soliloquy: use a dataset of mathdial"
-    ):
+    with pytest.raises(Failure, match="holds conversations of the recipe soliloquy: use a dataset of mathdial"):
         judge_recorded([physics], "grown")
-    with pytest.raises(UnsuitableDataset, match="1 are about a problem without a numeric answer"):
+    with pytest.raises(Failure, match="1 are about a problem without a numeric answer"):
         judge_recorded([conversation((TUTOR, "Why?"), (STUDENT, "Because."))], "told")
 
 
 async def test_too_few_confusions_are_said_with_their_number() -> None:
     few = [Problem(question="Why?", solution="So."), *(BANK.problem(1, place) for place in range(2))]
-    with pytest.raises(TooFewCases, match="only 2 of 5 dialogues are possible, 1 problems have no confusion"):
+    with pytest.raises(Failure, match="only 2 of 5 dialogues are possible, 1 problems have no confusion"):
         await draw_dialogues(few, ENGINE, seed=1, dialogues=5, at_once=2)

@@ -9,7 +9,6 @@ import pytest
 
 from soliloquy.recipes.mathdial.evaluate.baseline import next_step
 from soliloquy.recipes.mathdial.evaluate.figures import figures
-from soliloquy.recipes.mathdial.evaluate.recordings import UnsuitableDataset
 from soliloquy.recipes.mathdial.evaluate.replies import (
     ReplyResult,
     digest_of_histories,
@@ -17,6 +16,7 @@ from soliloquy.recipes.mathdial.evaluate.replies import (
     reply_figures,
     reply_to_history,
 )
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -68,7 +68,7 @@ def test_beside_what_was_learned_all_other_dialogues_are_asked_about() -> None:
 def test_dialogues_of_another_recipe_are_no_references() -> None:
     physics = about("How far?", "one")
     physics.run.recipe = "soliloquy"
-    with pytest.raises(UnsuitableDataset, match="another"):
+    with pytest.raises(Failure, match="another"):
         histories([physics], "another", learned=None)
 
 

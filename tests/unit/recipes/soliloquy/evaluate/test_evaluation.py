@@ -12,6 +12,7 @@ from soliloquy.recipes.soliloquy.evaluate.evaluation import draw_cases
 from soliloquy.recipes.soliloquy.evaluate.figures import figures
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.truth import assess
+from soliloquy.runtime.failure import Failure
 from soliloquy.truth.quantities import quantities_in
 from tests.unit.recipes.soliloquy.evaluate.cases import (
     NOISY,
@@ -24,7 +25,6 @@ from tests.unit.recipes.soliloquy.evaluate.cases import (
     shared_cases,
     tutoring,
 )
-from training.evaluation.cases import TooFewCases
 
 
 def metrics(found: list[Any]) -> dict[str, Any]:
@@ -138,5 +138,5 @@ def test_the_evidence_of_a_case_shows_what_was_said_run_and_found() -> None:
 
 async def test_too_few_questions_are_said_with_their_number() -> None:
     few = [problem for problem, _ in zip(problems(5), range(3), strict=False)]
-    with pytest.raises(TooFewCases, match=r"only \d of 25 questions are suitable"):
+    with pytest.raises(Failure, match=r"only \d of 25 questions are suitable"):
         await draw_cases(few, Rehearsal(loop=tutoring(SCRIPTED), seed=5), questions=25)
