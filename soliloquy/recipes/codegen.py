@@ -1,15 +1,30 @@
-"""Writes the program for a described calculation, and reads what it printed; recipes differ only in their prompts."""
+"""Decides on a calculation, writes its program, and reads what it printed; recipes differ only in their prompts."""
 
 from collections.abc import Awaitable, Callable, Iterator
 
 from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.outcomes import calculate
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.values import shown
-from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Turn
-from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten
+from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation, Turn
+from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ReplyNeeded, StudentReplied
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
+
+
+def decider(prompt: Callable[[Conversation], Prompt]) -> Callable[[StudentReplied, Ask], Awaitable[Outcome]]:
+    """Returns the tutor's first state: whether its reply needs a calculation, which no opening message does."""
+
+    async def decide(event: StudentReplied, ask: Ask) -> Outcome:
+        conversation = event.conversation
+        answers = conversation.turns[-1].HasField("student")
+        decision = await ask(prompt(conversation), Decision) if answers else None
+        if decision is None or decision.description is None or decision.use_python == "n":
+            return emit(ReplyNeeded(conversation=conversation))
+        return calculate(conversation, decision.description)
+
+    return decide
 
 
 def code_writer(templates: Templates) -> Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]:

@@ -24,6 +24,7 @@ class Templates:
         # Each process reads its prompts once; edits apply to the next one.
         self._text = functools.cache(self._read)
         self._sections = functools.cache(self._split)
+        self.table = functools.cache(self._parse)
 
     def prompt(self, state: str, **slots: str) -> Prompt:
         said = [(role, text % slots) for role, text in self._sections(state)]
@@ -32,7 +33,7 @@ class Templates:
     def fill(self, name: str, **slots: str) -> str:
         return _percent_format(self._text(name)) % slots
 
-    def table(self, name: str) -> Mapping[str, Any]:
+    def _parse(self, name: str) -> Mapping[str, Any]:
         """Loads a TOML file of the folder."""
         return tomllib.loads((self.folder / f"{name}.toml").read_text("utf-8"))
 

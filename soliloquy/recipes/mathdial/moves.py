@@ -20,15 +20,6 @@ MEANINGS: Mapping[str, str] = {move: row["meaning"] for move, row in _TABLE.item
 INTENTS: Mapping[str, Mapping[str, str]] = {move: row["intents"] for move, row in _TABLE.items()}
 OPENING = ("generic", "general_inquiry")
 FAREWELL = ("generic", "greeting_farewell")
-CATEGORIES = {
-    "went_on": ErrorCategory.ERROR_CATEGORY_WENT_ON,
-    "quantity": ErrorCategory.ERROR_CATEGORY_QUANTITY,
-    "conversion": ErrorCategory.ERROR_CATEGORY_CONVERSION,
-    "calculation": ErrorCategory.ERROR_CATEGORY_CALCULATION,
-    "fact": ErrorCategory.ERROR_CATEGORY_FACT,
-    "question": ErrorCategory.ERROR_CATEGORY_QUESTION,
-    "other": ErrorCategory.ERROR_CATEGORY_OTHER,
-}
 
 
 def move_name(reply: TutorReply) -> str:

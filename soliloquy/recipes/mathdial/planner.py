@@ -7,7 +7,6 @@ from soliloquy.recipes.mathdial import errors, prompting
 from soliloquy.recipes.mathdial.answers import ConfusionDescription, SampledSolution
 from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion, labelled, lines, sampling_refusal
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
-from soliloquy.recipes.mathdial.moves import CATEGORIES
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
@@ -37,10 +36,10 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     except Unusable as unusable:
         undescribed = Confusion(samples=confusion.samples, discarded=confusion.discarded)
         return Enrichment(plain_because=f"not described: {unusable}", labels=labelled(undescribed), calls=ask.calls)
-    confusion.description = described.confusion
-    decided = errors.locate_error(confusion, problem)
-    confusion.category = CATEGORIES[decided.category if decided else described.category]
-    confusion.first_wrong_step = decided.line if decided else described.line
+    category, line = errors.locate_error(confusion, problem) or (described.category, described.line)
+    confusion.MergeFrom(
+        Confusion(description=described.confusion, category=f"ERROR_CATEGORY_{category.upper()}", first_wrong_step=line)
+    )
     return Enrichment(labels=labelled(confusion), calls=ask.calls)
 
 

@@ -11,7 +11,6 @@ from soliloquy.recipes.mathdial import (
     response_generation,
     rules,
     student,
-    tutor,
     words,
 )
 from soliloquy.recipes.mathdial.confusion import confusion_of
@@ -30,7 +29,7 @@ RECIPE = Recipe(
     enrichment_prompt=prompting.enriching,
     planner=planner.enrich,
     student=student.reply,
-    tutor=tutor.decide,
+    tutor=codegen.decider(prompting.deciding),
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
     review=rules.judged,

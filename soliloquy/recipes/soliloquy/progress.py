@@ -15,11 +15,6 @@ class StepProgress:
     wrong_answers: int
 
 
-def progress_of(conversation: Conversation) -> StepProgress:
-    """Derives the progress from the tutor's replies so far."""
-    return progress_by_turn(conversation)[-1]
-
-
 def progress_by_turn(conversation: Conversation) -> list[StepProgress]:
     """Returns the progress before each answered turn and after the last one."""
     steps = len(conversation.problem.steps)

@@ -4,26 +4,17 @@ The scripted engine reads the tags (<question>, <conversation>, ..); everything 
 """
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
-from soliloquy.recipes.soliloquy.progress import StepProgress, progress_by_turn, progress_of
+from soliloquy.recipes.soliloquy.progress import progress_by_turn
 from soliloquy.recipes.templates import Templates, fill, one_line
 from soliloquy.runtime.ask import Prompt
-from soliloquy.v1.conversation_pb2 import (
-    Calculation,
-    Conversation,
-    ErrorStrategy,
-    Intent,
-    Problem,
-    Turn,
-)
-
-FOLDER = Path(__file__).with_name("prompts")
+from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, Problem, Turn
 
 _TUTORING = {"question", "solution", "conversation", "progress"}
 SLOTS = {
@@ -37,9 +28,7 @@ SLOTS = {
     "no_python_failed": set[str](),
     "control": set[str](),
 }
-
-
-TEMPLATES = Templates(FOLDER, SLOTS)
+TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,8 +49,19 @@ def enriching(problem: Problem) -> Prompt:
     )
 
 
-def student(conversation: Conversation, intent: Intent, strategy: ErrorStrategy) -> Prompt:
-    return _student(conversation, _history(conversation), intent, strategy)
+def student(conversation: Conversation, before: Sequence[Turn], intent: Intent, strategy: ErrorStrategy) -> Prompt:
+    """Asks for the student's message that follows these turns."""
+    kind = INTENTS[intent]
+    return TEMPLATES.prompt(
+        "student",
+        question=conversation.problem.question,
+        persona=conversation.persona,
+        manner=personas()[conversation.persona].manner,
+        conversation="\n".join(line for turn in before for line in _lines(turn)),
+        kind=kind,
+        strategy=STRATEGIES.get(strategy, ""),
+        instruction=TEMPLATES.table("intents")[STRATEGIES.get(strategy, kind)],
+    )
 
 
 def deciding(conversation: Conversation) -> Prompt:
@@ -70,14 +70,6 @@ def deciding(conversation: Conversation) -> Prompt:
 
 def composing(conversation: Conversation) -> Prompt:
     return _composing(_tutoring(conversation), conversation.turns[-1])
-
-
-def received_python(conversation: Conversation) -> Prompt:
-    return _received_python(_tutoring(conversation), conversation.turns[-1].calculation)
-
-
-def no_python(conversation: Conversation) -> Prompt:
-    return _no_python(_tutoring(conversation), conversation.turns[-1])
 
 
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
@@ -96,7 +88,7 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
 def chat_preamble(conversation: Conversation, template: str) -> str:
     """Fills the problem and the rules for the tutor's replies into a template."""
     problem = conversation.problem
-    slots = {"question": problem.question, "solution": _solution(problem), "control": _control()}
+    slots = {"question": problem.question, "solution": _solution(problem), "control": TEMPLATES.fill("control")}
     return fill(template, **slots)
 
 
@@ -104,59 +96,33 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
     """Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message."""
     problem = conversation.problem
     given = [(0, enriching(problem))] if problem.HasField("enrichment") else []
-    before: list[str] = []
     for turn, prompts in tutor_prompts(conversation):
         if not conversation.person:
             strategy = StudentLabels.FromString(turn.student.labels).strategy
-            asked = _student(conversation, "\n".join(before), turn.student.intent, strategy)
-            given.append((turn.number, asked))
+            before = conversation.turns[: turn.number - 1]
+            given.append((turn.number, student(conversation, before, turn.student.intent, strategy)))
         given += [(turn.number, prompt) for prompt in prompts]
-        before += _lines(turn)
     return given
-
-
-def _student(conversation: Conversation, history: str, intent: Intent, strategy: ErrorStrategy) -> Prompt:
-    kind = INTENTS[intent]
-    return TEMPLATES.prompt(
-        "student",
-        question=conversation.problem.question,
-        persona=conversation.persona,
-        manner=personas()[conversation.persona].manner,
-        conversation=history,
-        kind=kind,
-        strategy=STRATEGIES.get(strategy, ""),
-        instruction=_instructions()[STRATEGIES.get(strategy, kind)],
-    )
 
 
 def _composing(told: Mapping[str, str], turn: Turn) -> Prompt:
     """Without an output the tutor is told that the program failed, so that it does not guess a verdict."""
-    return _received_python(told, turn.calculation) if has_run(turn.calculation) else _no_python(told, turn)
-
-
-def _received_python(told: Mapping[str, str], calculation: Calculation) -> Prompt:
-    return TEMPLATES.prompt(
-        "received_python",
-        **told,
-        control=_control(),
-        description=calculation.description,
-        output=output(calculation),
-    )
-
-
-def _no_python(told: Mapping[str, str], turn: Turn) -> Prompt:
-    failed = turn.HasField("calculation")
-    return TEMPLATES.prompt(
-        "no_python",
-        **told,
-        control=_control(),
-        failure=TEMPLATES.fill("no_python_failed") if failed else "",
-    )
+    calculation, control = turn.calculation, TEMPLATES.fill("control")
+    if has_run(calculation):
+        return TEMPLATES.prompt(
+            "received_python",
+            **told,
+            control=control,
+            description=calculation.description,
+            output=output(calculation),
+        )
+    failure = TEMPLATES.fill("no_python_failed") if turn.HasField("calculation") else ""
+    return TEMPLATES.prompt("no_python", **told, control=control, failure=failure)
 
 
 def _tutoring(conversation: Conversation) -> dict[str, str]:
-    problem = conversation.problem
-    return _tutoring_slots(problem, _solution(problem), _history(conversation), progress_of(conversation))
+    *_, latest = _tutoring_by_turn(conversation)
+    return latest
 
 
 def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
@@ -167,18 +133,14 @@ def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
     for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
         student, *tutor = _lines(turn)
         lines.append(student)
-        yield _tutoring_slots(problem, solution, "\n".join(lines), progress)
+        yield {
+            "question": problem.question,
+            "solution": solution,
+            "conversation": "\n".join(lines),
+            "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
+            f"Wrong answers at this step: {progress.wrong_answers}",
+        }
         lines += tutor
-
-
-def _tutoring_slots(problem: Problem, solution: str, history: str, progress: StepProgress) -> dict[str, str]:
-    return {
-        "question": problem.question,
-        "solution": solution,
-        "conversation": history,
-        "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
-        f"Wrong answers at this step: {progress.wrong_answers}",
-    }
 
 
 def _solution(problem: Problem) -> str:
@@ -192,10 +154,6 @@ def _steps(problem: Problem) -> str:
     )
 
 
-def _history(conversation: Conversation) -> str:
-    return "\n".join(line for turn in conversation.turns for line in _lines(turn))
-
-
 def _lines(turn: Turn) -> list[str]:
     said = [f"Student: {one_line(turn.student.text)}"]
     if turn.HasField("tutor"):
@@ -204,15 +162,5 @@ def _lines(turn: Turn) -> list[str]:
 
 
 @functools.cache
-def _control() -> str:
-    return TEMPLATES.fill("control")
-
-
-@functools.cache
 def personas() -> Mapping[str, Persona]:
     return {name: Persona(**persona) for name, persona in TEMPLATES.table("personas").items()}
-
-
-@functools.cache
-def _instructions() -> Mapping[str, str]:
-    return TEMPLATES.table("intents")

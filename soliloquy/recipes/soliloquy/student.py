@@ -19,7 +19,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     conversation = event.conversation
     conversation.persona = conversation.persona or drawn_persona(conversation)
     intent, strategy = drawn_intent(conversation)
-    spoken = await ask(prompting.student(conversation, intent, strategy), StudentMessage)
+    spoken = await ask(prompting.student(conversation, conversation.turns, intent, strategy), StudentMessage)
     conversation.turns.add(
         number=len(conversation.turns) + 1,
         student=StudentReply(

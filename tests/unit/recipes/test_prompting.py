@@ -26,7 +26,8 @@ def text(prompt: Prompt) -> str:
 
 
 def test_the_student_never_sees_the_solution() -> None:
-    given = text(prompting.student(sound_conversation(), Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED))
+    made = sound_conversation()
+    given = text(prompting.student(made, made.turns, Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED))
     assert "W = F s" not in given
     assert "solution" not in given
 
@@ -67,7 +68,7 @@ def test_wrong_answers_are_counted_for_the_step_at_hand() -> None:
     wrong = turn("1 N", "No. What net force acts?", codes="a1q", step=1, calculation=calculated(False))
     asked = conversation(wrong, wrong, turn("3600 N", "", codes="b3r", step=1))
     asked.turns[-1].ClearField("tutor")
-    assert "Step being worked on: 1 of 2\nWrong answers at this step: 2" in text(prompting.no_python(asked))
+    assert "Step being worked on: 1 of 2\nWrong answers at this step: 2" in text(prompting.composing(asked))
 
 
 def test_without_a_program_that_ran_no_output_is_shown_and_no_verdict_asked_for() -> None:
@@ -80,11 +81,15 @@ def test_without_a_program_that_ran_no_output_is_shown_and_no_verdict_asked_for(
 
 def test_the_tutor_is_led_by_the_detailed_solution_where_there_is_one() -> None:
     made, plain = enriched_conversation(), sound_conversation()
-    for prompt in (prompting.deciding, prompting.received_python, prompting.no_python):
-        assert "By Newton's second law F = 3600 N." in text(prompt(made))
-        assert "Step 1)  F = m a" not in text(prompt(made))
-        assert "Step 1)  F = m a" in text(prompt(plain))
-    asked = text(prompting.student(made, Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED))
+    given = [prompt for _, prompts in prompting.tutor_prompts(made) for prompt in prompts if "python" in prompt.name]
+    replying = [prompt for prompt in given if prompt.name != "soliloquy/use_python"]
+    assert {prompt.name for prompt in replying} == {"soliloquy/received_python", "soliloquy/no_python"}
+    for prompt in (prompting.deciding(made), *replying):
+        assert "By Newton's second law F = 3600 N." in text(prompt)
+        assert "Step 1)  F = m a" not in text(prompt)
+    for prompt in (prompting.deciding(plain), prompting.composing(plain)):
+        assert "Step 1)  F = m a" in text(prompt)
+    asked = text(prompting.student(made, made.turns, Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED))
     assert "Newton" not in asked
 
 
@@ -125,7 +130,7 @@ def test_a_record_holds_what_the_prompts_show(made: Conversation) -> None:
 def edited_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "soliloquy" / "prompts"
     folder.mkdir(parents=True)
-    for path in prompting.FOLDER.iterdir():
+    for path in prompting.TEMPLATES.folder.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
     monkeypatch.setattr(prompting, "TEMPLATES", Templates(folder, prompting.SLOTS))
     return folder

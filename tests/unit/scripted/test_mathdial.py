@@ -11,8 +11,8 @@ from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.beliefs import belief_after, reasons_given
 from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of
-from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
-from soliloquy.recipes.mathdial.moves import CATEGORIES, OPENING, belongs, intent_name, move_name
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
+from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.records import record
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
@@ -129,7 +129,8 @@ def test_a_record_holds_the_confusion_and_each_move() -> None:
         confusion = confusion_of(one.problem.enrichment)
         names = ("solution", "answer", "description", "first_wrong_step", "samples", "agreeing")
         assert all(shown["confusion"][name] == getattr(confusion, name) for name in names)
-        assert CATEGORIES[shown["confusion"]["category"]] == confusion.category
+        category = ErrorCategory.Value(f"ERROR_CATEGORY_{shown['confusion']['category'].upper()}")
+        assert category == confusion.category != ErrorCategory.ERROR_CATEGORY_UNSPECIFIED
         assert shown["persona"] == one.persona
         assert shown["student"]["name"] == whole_labels(one).student_name
         for said, turn in zip(shown["turns"], one.turns, strict=True):

@@ -119,7 +119,7 @@ class Rehearsal:
         strategies = drawing.sample(list(STRATEGIES), len(STRATEGIES))
         for number in range(_WRONG_ANSWERS):
             strategy = strategies[number % len(strategies)]
-            prompt = prompting.student(before, Intent.INTENT_WRONG, strategy)
+            prompt = prompting.student(before, before.turns, Intent.INTENT_WRONG, strategy)
             text = await _student_text(self.loop.model, prompt, seed(self.seed, right.id, "wrong", number))
             wrong = Conversation()
             wrong.CopyFrom(before)

@@ -20,7 +20,7 @@ def canaries(problem: Problem) -> Iterator[Canary]:
     student = opened.turns.add(number=1).student
     student.text, student.intent = f"How do I begin with this? {problem.question}", Intent.INTENT_OPENING
     yield Canary(role="tutor", prompt=prompting.deciding(opened), answer=Decision)
-    yield Canary(role="composer", prompt=prompting.no_python(opened), answer=Reply)
+    yield Canary(role="composer", prompt=prompting.composing(opened), answer=Reply)
     for step in problem.steps:
         if step.HasField("result") and step.inputs:
             given = ", ".join(f"{quantity.symbol} = {format_quantity(quantity)}" for quantity in step.inputs)

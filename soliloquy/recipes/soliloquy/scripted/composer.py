@@ -21,7 +21,6 @@ from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading, rea
 from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, sentences, working
 from soliloquy.recipes.soliloquy.scripted.tutor import PATIENCE
 from soliloquy.truth.number_format import format_quantity, format_rounded, with_unit
-from soliloquy.v1.conversation_pb2 import ErrorStrategy
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,7 +104,7 @@ def _assess(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Mo
     if reading.wrong_before >= PATIENCE:
         return _solve(reading, "a", 2, "wrong_solved", "wrong_solved")
     slip = said.slip(reading.step)
-    kind = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower() if slip else "unspecified"
+    kind = STRATEGIES.get(slip.strategy, "unspecified") if slip else "unspecified"
     mistake = Part(options=without_giveaways(book().wordings("tutor", "mistake", kind, **facts), reading))
     # A hint follows only if the kind of mistake is unknown; otherwise its wording already says what to look at.
     hint = [] if kind in STRATEGIES.values() else [Part(options=hints(reading), optional=True)]

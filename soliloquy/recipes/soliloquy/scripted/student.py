@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from random import Random
 
+from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, compose, rephrase
 from soliloquy.recipes.soliloquy.scripted.phrases import book
@@ -24,7 +25,7 @@ from soliloquy.recipes.soliloquy.scripted.voice import Voice, mid_sentence
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.truth.phrases import says
-from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, ErrorStrategy, Problem, Quantity, Slip, Step
+from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
 
 _TASK = re.compile(r"(?:find|explain|compare|calculate|describe|determine|estimate|give|work out)\b", re.IGNORECASE)
 
@@ -171,12 +172,8 @@ def _slip(problem: Problem, step: Step, strategy: str, rng: Random) -> Slip:
     # A later step's result would be right, only early.
     later = [other.result.value for other in problem.steps[step.number :] if is_numeric(other)]
     slips = [slip for slip in step.slips if not (is_numeric(step) and any(same(slip.value, value) for value in later))]
-    fitting = [slip for slip in slips if _name(slip) == strategy] or slips
+    fitting = [slip for slip in slips if STRATEGIES.get(slip.strategy) == strategy] or slips
     return rng.choice(fitting) if fitting else _improvise_slip(step, rng)
-
-
-def _name(slip: Slip) -> str:
-    return ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower()
 
 
 def _improvise_slip(step: Step, rng: Random) -> Slip:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.recipes.soliloquy.prompting import FOLDER, deciding
+from soliloquy.recipes.soliloquy.prompting import TEMPLATES, deciding
 from tests.models import needs_torch
 from tests.unit.scripted.growing import begun
 
@@ -18,7 +18,7 @@ def tokenizer() -> Any:
 
     bank = load_bank("physics")
     texts = [problem.question + problem.solution for problem in map(bank.draw, range(60))]
-    return train_tokenizer(texts, FOLDER, vocabulary=1500)
+    return train_tokenizer(texts, TEMPLATES.folder, vocabulary=1500)
 
 
 def test_every_text_comes_back_as_it_was(tokenizer: Any) -> None:
@@ -30,7 +30,7 @@ def test_every_text_comes_back_as_it_was(tokenizer: Any) -> None:
 def test_a_passage_that_every_prompt_has_is_one_token(tokenizer: Any) -> None:
     from training.small.base import fixed_passages
 
-    passages = fixed_passages(FOLDER)
+    passages = fixed_passages(TEMPLATES.folder)
     assert len(passages) > 20
     assert all(len(tokenizer.encode(passage, add_special_tokens=False)) == 1 for passage in passages)
     assert len(tokenizer) <= 1500
