@@ -70,13 +70,13 @@ def one_line(text: str) -> str:
 
 def transcript(turns: Sequence[Turn], *, for_reply: bool = False) -> str:
     """Returns the messages as lines of a prompt; the prompt for a reply ends with the student's latest message."""
-    lines = [line for turn in turns for line in transcript_lines(turn)]
+    lines = [line for turn in turns for line in _lines(turn)]
     if for_reply and turns and turns[-1].HasField("tutor"):
         lines.pop()
     return "\n".join(lines)
 
 
-def transcript_lines(turn: Turn) -> Iterator[str]:
+def _lines(turn: Turn) -> Iterator[str]:
     if turn.HasField("student"):
         yield f"Student: {one_line(turn.student.text)}"
     if turn.HasField("tutor"):

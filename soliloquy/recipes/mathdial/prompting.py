@@ -8,13 +8,12 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import INTENTS, MEANINGS, belief_name, intent_name, move_name
-from soliloquy.recipes.templates import Templates, fill, transcript, transcript_lines
+from soliloquy.recipes.templates import Templates, fill, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
@@ -52,17 +51,31 @@ def describing(problem: Problem, confusion: Confusion) -> Prompt:
         question=problem.question,
         solution=problem.solution,
         wrong="\n".join(numbered(confusion)),
-        categories="\n".join(f"- {name}: {meaning}" for name, meaning in _table("categories").items()),
+        categories="\n".join(f"- {name}: {meaning}" for name, meaning in TEMPLATES.table("categories").items()),
     )
 
 
-def student(conversation: Conversation, belief: Belief) -> Prompt:
-    """Returns the prompt for the student's next message."""
-    return _student(conversation, transcript(conversation.turns), belief, first=len(conversation.turns) == 1)
+def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) -> Prompt:
+    """Returns the prompt for the student's message that follows these turns."""
+    kind, first = belief_name(belief), len(before) == 1
+    labels = ConversationLabels.FromString(conversation.labels)
+    return _sampled(
+        "student",
+        question=conversation.problem.question,
+        name=labels.student_name,
+        pronoun=labels.pronoun,
+        profile=conversation.persona,
+        manner=profiles()[conversation.persona],
+        wrong=_wrong(conversation),
+        conversation=transcript(before),
+        belief=kind,
+        first="y" if first else "n",
+        instruction=TEMPLATES.table("beliefs")["first" if first else kind],
+    )
 
 
 def deciding(conversation: Conversation) -> Prompt:
-    return TEMPLATES.prompt("deciding", **_transcript_slots(conversation, conversation.turns))
+    return TEMPLATES.prompt("deciding", **grounded(conversation, conversation.turns))
 
 
 def choosing(conversation: Conversation) -> Prompt:
@@ -75,26 +88,13 @@ def replying(conversation: Conversation) -> Prompt:
 
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
     """Yields each turn with the prompts of the tutor's states."""
-    grounds = _grounds(conversation)
-    lines: list[str] = []
-    for turn in conversation.turns:
-        answers = turn.HasField("student")
-        said = list(transcript_lines(turn))
-        told = _known(conversation, "\n".join([*lines, said[0]] if answers else lines))
-        lines += said
-        reply = _replying(conversation, turn, told | grounds)
-        if not answers:
-            yield turn, [reply]
-            continue
-        yield (
-            turn,
-            [
-                TEMPLATES.prompt("deciding", **told),
-                *program_prompts(TEMPLATES, turn.calculation),
-                _choosing(turn, told | grounds),
-                reply,
-            ],
-        )
+    for number, turn in enumerate(conversation.turns, start=1):
+        told = grounded(conversation, conversation.turns[:number])
+        prompts = [_replying(conversation, turn, told)]
+        if turn.HasField("student"):
+            programs = program_prompts(TEMPLATES, turn.calculation)
+            prompts = [TEMPLATES.prompt("deciding", **told), *programs, _choosing(turn, told), *prompts]
+        yield turn, prompts
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
@@ -108,8 +108,7 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
         if turn.HasField("student") and not conversation.person:
             before = conversation.turns[: turn.number - 1]
             belief = StudentLabels.FromString(turn.student.labels).belief
-            asked = _student(conversation, transcript(before), belief, first=len(before) == 1)
-            given.append((turn.number, asked))
+            given.append((turn.number, student(conversation, before, belief)))
         given += [(turn.number, prompt) for prompt in prompts]
     return given
 
@@ -117,31 +116,13 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
 @functools.cache
 def profiles() -> Mapping[str, str]:
     """Returns the descriptions of the student profiles by name."""
-    return {name: profile["manner"] for name, profile in _table("profiles").items()}
+    return {name: profile["manner"] for name, profile in TEMPLATES.table("profiles").items()}
 
 
 @functools.cache
 def names() -> Sequence[tuple[str, str]]:
     """Returns the names of students, each with its pronoun."""
-    return [(pronoun, name) for pronoun, called in _table("names").items() for name in called]
-
-
-def _student(conversation: Conversation, history: str, belief: Belief, *, first: bool) -> Prompt:
-    kind = belief_name(belief)
-    labels = ConversationLabels.FromString(conversation.labels)
-    return _sampled(
-        "student",
-        question=conversation.problem.question,
-        name=labels.student_name,
-        pronoun=labels.pronoun,
-        profile=conversation.persona,
-        manner=profiles()[conversation.persona],
-        wrong=_wrong(conversation),
-        conversation=history,
-        belief=kind,
-        first="y" if first else "n",
-        instruction=_table("beliefs")["first" if first else kind],
-    )
+    return [(pronoun, name) for pronoun, called in TEMPLATES.table("names").items() for name in called]
 
 
 def outset(conversation: Conversation) -> str:
@@ -199,21 +180,14 @@ def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]
 
 def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
     """Returns the slots of a tutor's prompt that replies to the last of these turns."""
-    return _transcript_slots(conversation, turns) | _grounds(conversation)
-
-
-def _grounds(conversation: Conversation) -> dict[str, str]:
-    """Returns the slots for the student's wrong solution."""
-    return {"wrong": _wrong(conversation), "confusion": confusion_of(conversation.problem.enrichment).description}
-
-
-def _transcript_slots(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
-    return _known(conversation, transcript(turns, for_reply=True))
-
-
-def _known(conversation: Conversation, said: str) -> dict[str, str]:
     problem = conversation.problem
-    return {"question": problem.question, "solution": problem.solution, "conversation": said}
+    return {
+        "question": problem.question,
+        "solution": problem.solution,
+        "conversation": transcript(turns, for_reply=True),
+        "wrong": _wrong(conversation),
+        "confusion": confusion_of(problem.enrichment).description,
+    }
 
 
 def _wrong(conversation: Conversation) -> str:
@@ -221,9 +195,4 @@ def _wrong(conversation: Conversation) -> str:
 
 
 def _sampled(state: str, **slots: str) -> Prompt:
-    return replace(TEMPLATES.prompt(state, **slots), temperature=_table("sampling")[state])
-
-
-@functools.cache
-def _table(name: str) -> Mapping[str, Any]:
-    return TEMPLATES.table(name)
+    return replace(TEMPLATES.prompt(state, **slots), temperature=TEMPLATES.table("sampling")[state])

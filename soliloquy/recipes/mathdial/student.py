@@ -25,7 +25,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
         return begin(event)
     reasons = reasons_given(conversation)
     belief = belief_after(reasons, ConversationLabels.FromString(conversation.labels).reasons_wanted)
-    spoken = await ask(prompting.student(conversation, belief), StudentMessage)
+    spoken = await ask(prompting.student(conversation, conversation.turns, belief), StudentMessage)
     labels = StudentLabels(belief=belief, reasons=reasons).SerializeToString()
     conversation.turns.add(
         number=len(conversation.turns) + 1,

@@ -12,7 +12,7 @@ from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
-from soliloquy.recipes.templates import Templates, fill, one_line
+from soliloquy.recipes.templates import Templates, fill, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, Problem, Turn
 
@@ -57,7 +57,7 @@ def student(conversation: Conversation, before: Sequence[Turn], intent: Intent, 
         question=conversation.problem.question,
         persona=conversation.persona,
         manner=personas()[conversation.persona].manner,
-        conversation="\n".join(line for turn in before for line in _lines(turn)),
+        conversation=transcript(before),
         kind=kind,
         strategy=STRATEGIES.get(strategy, ""),
         instruction=TEMPLATES.table("intents")[STRATEGIES.get(strategy, kind)],
@@ -128,19 +128,15 @@ def _tutoring(conversation: Conversation) -> dict[str, str]:
 def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
     """Yields the slots of the tutor's prompts for each turn."""
     problem = conversation.problem
-    solution = _solution(problem)
-    lines: list[str] = []
-    for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
-        student, *tutor = _lines(turn)
-        lines.append(student)
+    solution, turns = _solution(problem), conversation.turns
+    for number, progress in enumerate(progress_by_turn(conversation)[: len(turns)], start=1):
         yield {
             "question": problem.question,
             "solution": solution,
-            "conversation": "\n".join(lines),
+            "conversation": transcript(turns[:number], for_reply=True),
             "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
             f"Wrong answers at this step: {progress.wrong_answers}",
         }
-        lines += tutor
 
 
 def _solution(problem: Problem) -> str:
@@ -152,13 +148,6 @@ def _steps(problem: Problem) -> str:
         f"Step {step.number}) {step.explanation}" + (f" {step.formula}" if step.formula else "")
         for step in problem.steps
     )
-
-
-def _lines(turn: Turn) -> list[str]:
-    said = [f"Student: {one_line(turn.student.text)}"]
-    if turn.HasField("tutor"):
-        said.append(f"Tutor: {one_line(turn.tutor.text)}")
-    return said
 
 
 @functools.cache
