@@ -5,17 +5,24 @@ from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.answers import plan_lines, tutored_text
 from soliloquy.recipes.scaffold.memory import plan_of
-from soliloquy.recipes.scaffold.prompting import chat_preamble, tutoring_prompts
+from soliloquy.recipes.scaffold.prompting import chat_preamble, tutoring
 from soliloquy.recipes.scaffold.states import NAMES, found_state
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
     """Lists the plan's example first, then the turns."""
+    problem = conversation.problem
+    plan = plan_of(problem)
+    planned = []
+    if plan.questions:
+        planned = [Lesson(turn=0, prompt=plan_prompting.lesson(problem), answer="\n".join(plan_lines(plan)))]
     tutored = [
-        Lesson(turn=turn.number, prompt=prompt, answer=_answer(turn)) for turn, prompt in tutoring_prompts(conversation)
+        Lesson(turn=turn.number, prompt=tutoring(conversation, turn), answer=_answer(turn))
+        for turn in conversation.turns
+        if turn.HasField("tutor")
     ]
-    return _plan_lessons(conversation) + tutored
+    return planned + tutored
 
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
@@ -25,12 +32,3 @@ def dialogue(conversation: Conversation) -> list[TrainingMessage]:
 
 def _answer(turn: Turn) -> str:
     return tutored_text(turn.tutor.thoughts, NAMES[found_state(turn)], turn.tutor.text)
-
-
-def _plan_lessons(conversation: Conversation) -> list[Lesson]:
-    """Empty if the problem has no plan."""
-    problem = conversation.problem
-    plan = plan_of(problem)
-    if not plan.questions:
-        return []
-    return [Lesson(turn=0, prompt=plan_prompting.lesson(problem), answer="\n".join(plan_lines(plan)))]

@@ -4,7 +4,7 @@ The scripted engine reads the tags (<question>, <sub_question>, ..); everything 
 """
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
@@ -12,9 +12,9 @@ from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved_before, sub_question
 from soliloquy.recipes.scaffold.plan_prompting import SLOTS
 from soliloquy.recipes.scaffold.states import NAMES, START, TABLE, UNDRAWN, drawn_state, found_state
-from soliloquy.recipes.templates import Templates, fill, one_line
+from soliloquy.recipes.templates import Templates, fill, one_line, transcript
 from soliloquy.runtime.ask import Prompt
-from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Judge, StudentReply, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Judge, StudentReply, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _ASKED = {"question", "number", "steps", "sub_question"}
@@ -42,9 +42,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
         "student",
         **_question_slots(conversation, turn),
         expected=current_question(conversation, turn).answer,
-        conversation="\n".join(
-            line for one in conversation.turns[: turn.number - 1] for line in (_student(one), _tutor(one))
-        ),
+        conversation=transcript(conversation.turns[: turn.number - 1]),
         shown=state,
         instruction=TABLE[state]["student"],
         rejected=TEMPLATES.fill("student_again", tries=tries) if tries else "",
@@ -63,16 +61,20 @@ def describing(conversation: Conversation, turn: Turn) -> Prompt:
 
 def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
     """Shows the whole memory and the student's message; training uses the same prompt."""
-    return _tutoring(conversation, turn, _plan(conversation), _history(conversation.turns[: turn.number - 1]))
-
-
-def tutoring_prompts(conversation: Conversation) -> Iterator[tuple[Turn, Prompt]]:
-    """Yields the prompt of each turn that the tutor has answered."""
-    plan = _plan(conversation)
-    answered = [turn for turn in conversation.turns if turn.HasField("tutor")]
-    rounds = [_history([turn]) for turn in answered]
-    for place, turn in enumerate(answered):
-        yield turn, _tutoring(conversation, turn, plan, "\n".join(rounds[:place]))
+    solved = solved_before(conversation, turn)
+    return TEMPLATES.prompt(
+        "tutoring",
+        **_question_slots(conversation, turn),
+        expected=current_question(conversation, turn).answer,
+        states=_states(),
+        plan=_plan(conversation),
+        solved=", ".join(f"{number}: {done}" for number, done in enumerate(solved, start=1)),
+        count=str(len(solved)),
+        history="\n".join(map(_history, conversation.turns[: turn.number - 1])),
+        round=str(turn.number),
+        message=turn.student.text,
+        calculated=TEMPLATES.fill("calculated", output=output(turn.calculation)) if has_run(turn.calculation) else "",
+    )
 
 
 def chat_preamble(conversation: Conversation) -> str:
@@ -124,23 +126,6 @@ def _question_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     }
 
 
-def _tutoring(conversation: Conversation, turn: Turn, plan: str, history: str) -> Prompt:
-    solved = solved_before(conversation, turn)
-    return TEMPLATES.prompt(
-        "tutoring",
-        **_question_slots(conversation, turn),
-        expected=current_question(conversation, turn).answer,
-        states=_states(),
-        plan=plan,
-        solved=", ".join(f"{number}: {done}" for number, done in enumerate(solved, start=1)),
-        count=str(len(solved)),
-        history=history,
-        round=str(turn.number),
-        message=turn.student.text,
-        calculated=_calculation_text(turn.calculation),
-    )
-
-
 @functools.cache
 def _states() -> str:
     return "\n".join(f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in TABLE.items())
@@ -153,20 +138,6 @@ def _plan(conversation: Conversation) -> str:
     )
 
 
-def _history(turns: Sequence[Turn]) -> str:
-    return "\n".join(
-        f"Round {turn.number}. Learner state: {NAMES[found_state(turn)].capitalize()}\n{_student(turn)}\n{_tutor(turn)}"
-        for turn in turns
-    )
-
-
-def _student(turn: Turn) -> str:
-    return f"Student: {one_line(turn.student.text)}"
-
-
-def _tutor(turn: Turn) -> str:
-    return f"Tutor: {one_line(turn.tutor.text)}"
-
-
-def _calculation_text(calculation: Calculation) -> str:
-    return TEMPLATES.fill("calculated", output=output(calculation)) if has_run(calculation) else ""
+def _history(turn: Turn) -> str:
+    state = NAMES[found_state(turn)].capitalize()
+    return f"Round {turn.number}. Learner state: {state}\n{transcript([turn])}"

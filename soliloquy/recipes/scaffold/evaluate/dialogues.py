@@ -5,10 +5,11 @@ or always. A *segment* is a prepared dialogue that ends with a right answer, a w
 gives only the next reply.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
 
-from soliloquy.recipes.scaffold.evaluate.learner import PROTOCOL, States, draw_state, wording
+from soliloquy.recipes.scaffold.evaluate import PROTOCOL
 from soliloquy.recipes.scaffold.evaluate.signs import ends, tells_answer
 from soliloquy.recipes.scaffold.planner import why_unplannable
 from soliloquy.runtime.seeds import draw
@@ -28,6 +29,10 @@ class DialogueRound:
     student: str
     tutor: str = ""
 
+    @property
+    def lines(self) -> str:
+        return f"Student: {self.student}\nTutor: {self.tutor}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DialogueCase:
@@ -36,7 +41,7 @@ class DialogueCase:
     problem: Problem
     seed: int
     # The states to draw from for each message of a dialogue; the last message's state in a segment.
-    states: States
+    states: Mapping[str, float]
     # The prepared messages of a segment.
     before: Sequence[DialogueRound] = ()
 
@@ -54,9 +59,6 @@ class HeldDialogue:
     # Why the dialogue broke off; empty if it did not.
     broken: str = ""
 
-    def as_rows(self) -> list[dict[str, str]]:
-        return [asdict(one) for one in self.rounds]
-
 
 # Replies to the student's latest message, and says whether the tutor has finished.
 ReplyFunction = Callable[[Sequence[DialogueRound], str], Awaitable[tuple[str, bool]]]
@@ -71,8 +73,8 @@ async def hold_dialogue(dialogue: HeldDialogue, reply: ReplyFunction) -> None:
         dialogue.rounds.append(DialogueRound(state=message.state, student=message.student, tutor=text))
         dialogue.ended = over or ends(text)
         choice = draw(case.seed, case.id, len(dialogue.rounds), "learner")
-        state = draw_state(case.states, choice)
-        message = DialogueRound(state=state, student=wording(state, choice))
+        [state] = choice.choices(list(case.states), list(case.states.values()))
+        message = DialogueRound(state=state, student=_wording(state, choice))
 
 
 async def answer_segment(dialogue: HeldDialogue, reply: ReplyFunction) -> None:
@@ -122,16 +124,22 @@ def _segment(problem: Problem, number: int, seed: int) -> DialogueCase:
     began = PROTOCOL["says"]["before"].format(ask=problem.steps[0].ask)
     rounds = [DialogueRound(state="start", student=problem.question, tutor=began)]
     for step, following in zip(problem.steps[:at], problem.steps[1:], strict=False):
-        said = wording("correct", choice, answer=format_quantity(step.result))
+        said = _wording("correct", choice, answer=format_quantity(step.result))
         rounds.append(
             DialogueRound(state="correct", student=said, tutor=PROTOCOL["says"]["onward"].format(ask=following.ask))
         )
     step = problem.steps[at]
     answer = format_quantity(step.result) if state == "correct" else choice.choice(_mistakes(step))
-    last = DialogueRound(state=state, student=wording(state, choice, answer=answer))
+    last = DialogueRound(state=state, student=_wording(state, choice, answer=answer))
     return DialogueCase(
         kind=SEGMENT, number=number, problem=problem, seed=seed, states={state: 1.0}, before=[*rounds, last]
     )
+
+
+def _wording(state: str, rng: Random, *, answer: str = "") -> str:
+    """Picks a wording of the student, which has no model; `answer` is its own, and most states have none."""
+    wordings: Sequence[str] = PROTOCOL["says"][state]
+    return rng.choice(wordings).format(answer=answer)
 
 
 def _mistakes(step: Step) -> list[str]:

@@ -1,14 +1,15 @@
 """Scores ScaffoldEval's six dimensions: by rule wherever a rule can decide, by a judge otherwise."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from soliloquy.recipes.scaffold.evaluate import PROTOCOL
 from soliloquy.recipes.scaffold.evaluate.dialogues import COOPERATIVE, MIXED, SEGMENT, DialogueRound, HeldDialogue
-from soliloquy.recipes.scaffold.evaluate.judging import RubricJudge
-from soliloquy.recipes.scaffold.evaluate.learner import PROTOCOL
+from soliloquy.recipes.scaffold.evaluate.judging import judge_reply
 from soliloquy.recipes.scaffold.evaluate.signs import asks, is_about, repeats, shows, tells_answer
 from soliloquy.recipes.scaffold.expected_answers import gives_quantity, miscalculations
 from soliloquy.recipes.scaffold.plan_rules import CLOSENESS
+from soliloquy.runtime.model import Model
 
 _JUDGING = PROTOCOL["judging"]
 RULE, MODEL, NOBODY = "rule", "model", "not measured"
@@ -32,7 +33,7 @@ class Score:
     by: str
 
 
-async def score_dialogue(dialogue: HeldDialogue, judge: RubricJudge | None) -> AsyncIterator[Score]:
+async def score_dialogue(dialogue: HeldDialogue, judge: Model | None) -> AsyncIterator[Score]:
     """Yields all scores of a dialogue or a segment."""
     if dialogue.case.kind == SEGMENT:
         yield await adaptive(dialogue, judge)
@@ -42,10 +43,9 @@ async def score_dialogue(dialogue: HeldDialogue, judge: RubricJudge | None) -> A
     yield scaffolding(dialogue)
     for one in topic(dialogue):
         yield one
-    async for one in questions(dialogue, judge):
-        yield one
-    async for one in guidance(dialogue, judge):
-        yield one
+    for dimension, rubric, fails in _RUBRICS:
+        async for one in _by_rubric(dimension, rubric, fails, dialogue, judge):
+            yield one
 
 
 def accuracy(dialogue: HeldDialogue) -> Score:
@@ -73,26 +73,40 @@ def topic(dialogue: HeldDialogue) -> Iterator[Score]:
             yield Score(dimension="topic", turn=number, score=score, by=RULE)
 
 
-async def questions(dialogue: HeldDialogue, judge: RubricJudge | None) -> AsyncIterator[Score]:
-    """Scores the questions of each reply but the last: 0 by rule if it asks none, else by the judge."""
-    for number, rounds in _going_on(dialogue):
-        if not asks(rounds[-1].tutor):
-            yield Score(dimension="question", turn=number, score=0.0, by=RULE)
-        else:
-            yield await _judge_rubric("question", "question_quality", dialogue, rounds, judge)
+def _asks_nothing(rounds: Sequence[DialogueRound]) -> bool:
+    return not asks(rounds[-1].tutor)
 
 
-async def guidance(dialogue: HeldDialogue, judge: RubricJudge | None) -> AsyncIterator[Score]:
-    """Scores the guidance of each reply but the last: 0 by rule if it repeats an earlier one, else by the judge."""
-    for number, rounds in _going_on(dialogue):
-        *before, last = rounds
-        if repeats(last.tutor, [one.tutor for one in before]):
-            yield Score(dimension="guidance", turn=number, score=0.0, by=RULE)
-        else:
-            yield await _judge_rubric("guidance", "guidance_quality", dialogue, rounds, judge)
+def _repeats_itself(rounds: Sequence[DialogueRound]) -> bool:
+    *before, last = rounds
+    return repeats(last.tutor, [one.tutor for one in before])
 
 
-async def adaptive(dialogue: HeldDialogue, judge: RubricJudge | None) -> Score:
+# The dimensions for a judge: the rubric of each, and the rule by which a reply has 0 without a judge.
+_RUBRICS: Sequence[tuple[str, str, Callable[[Sequence[DialogueRound]], bool]]] = (
+    ("question", "question_quality", _asks_nothing),
+    ("guidance", "guidance_quality", _repeats_itself),
+)
+
+
+async def _by_rubric(
+    dimension: str,
+    rubric: str,
+    fails: Callable[[Sequence[DialogueRound]], bool],
+    dialogue: HeldDialogue,
+    judge: Model | None,
+) -> AsyncIterator[Score]:
+    """Scores each reply that does not end the dialogue."""
+    for number in range(1, len(dialogue.rounds) + (not dialogue.ended)):
+        rounds = dialogue.rounds[:number]
+        if fails(rounds):
+            yield Score(dimension=dimension, turn=number, score=0.0, by=RULE)
+            continue
+        score = await judge_reply(judge, rubric, dialogue.case.problem, rounds) if judge else None
+        yield Score(dimension=dimension, turn=number, score=score, by=NOBODY if score is None else MODEL)
+
+
+async def adaptive(dialogue: HeldDialogue, judge: Model | None) -> Score:
     """Scores the reply to a segment: half for its understanding, half for its feedback."""
     if dialogue.broken:
         return Score(dimension="adaptive", turn=0, score=0.0, by=RULE)
@@ -103,7 +117,7 @@ async def adaptive(dialogue: HeldDialogue, judge: RubricJudge | None) -> Score:
     for place, rubric in enumerate(("understanding", "feedback")):
         if parts[place] is None:
             by = MODEL
-            parts[place] = await judge.score(rubric, problem, rounds) if judge else None
+            parts[place] = await judge_reply(judge, rubric, problem, rounds) if judge else None
     known = [part for part in parts if part is not None]
     score = sum(known) / 2 if len(known) == 2 else None
     return Score(dimension="adaptive", turn=len(rounds), score=score, by=by if score is not None else NOBODY)
@@ -120,21 +134,6 @@ def _understanding(state: str, reply: str) -> float | None:
 def _feedback(state: str, reply: str, told: bool) -> float | None:
     """No rule can confirm good feedback, but it is bad if it tells the answer or miscalculates."""
     return 0.0 if (told and state != "correct") or any(miscalculations(reply)) else None
-
-
-async def _judge_rubric(
-    dimension: str, rubric: str, dialogue: HeldDialogue, rounds: Sequence[DialogueRound], judge: RubricJudge | None
-) -> Score:
-    score = await judge.score(rubric, dialogue.case.problem, rounds) if judge else None
-    if score is None:
-        return Score(dimension=dimension, turn=len(rounds), score=None, by=NOBODY)
-    return Score(dimension=dimension, turn=len(rounds), score=score, by=MODEL)
-
-
-def _going_on(dialogue: HeldDialogue) -> Iterator[tuple[int, Sequence[DialogueRound]]]:
-    """Yields the dialogue up to each reply that does not end it."""
-    for number in range(1, len(dialogue.rounds) + (not dialogue.ended)):
-        yield number, dialogue.rounds[:number]
 
 
 def _replies(dialogue: HeldDialogue) -> list[str]:

@@ -14,7 +14,7 @@ from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.recipes.scaffold.evaluate.dialogues import DialogueCase, digest_of_cases, is_suitable, make_cases
 from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator, ScoredDialogue
 from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures, page
-from soliloquy.recipes.scaffold.evaluate.judging import TEMPLATES, RubricJudge
+from soliloquy.recipes.scaffold.evaluate.judging import TEMPLATES
 from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
@@ -91,7 +91,7 @@ class ScaffoldEvaluation:
             }
             evaluator = Evaluator(
                 tutor=lambda case: TUTORS[self.tutor](case, loop),
-                judge=RubricJudge(asked["judge"]) if "judge" in asked else None,
+                judge=asked.get("judge"),
                 student=asked.get("student") or settings.scripted(),
                 tries=self.tries,
             )

@@ -13,7 +13,6 @@ from soliloquy.recipes.scaffold.evaluate.dialogues import (
     hold_dialogue,
 )
 from soliloquy.recipes.scaffold.evaluate.dimensions import Score, score_dialogue
-from soliloquy.recipes.scaffold.evaluate.judging import RubricJudge
 from soliloquy.recipes.scaffold.evaluate.signs import tells_answer
 from soliloquy.recipes.scaffold.evaluate.tutors import EvaluatedTutor
 from soliloquy.recipes.scaffold.solve_rate import count_solved
@@ -57,7 +56,7 @@ class ScoredDialogue:
             "gained": asdict(self.gained) if self.gained else None,
             "ended": self.dialogue.ended,
             "broken": self.dialogue.broken,
-            "rounds": self.dialogue.as_rows(),
+            "rounds": [asdict(one) for one in self.dialogue.rounds],
         }
 
 
@@ -66,7 +65,7 @@ class Evaluator:
     """Evaluates a tutor, with a judge for what no rule can decide and a student who solves the problems."""
 
     tutor: Callable[[DialogueCase], EvaluatedTutor]
-    judge: RubricJudge | None
+    judge: Model | None
     student: Model
     tries: int
 
@@ -84,7 +83,7 @@ class Evaluator:
         """Leaves out the reply that ends the dialogue, since it contains the solution."""
         case = dialogue.case
         rounds = dialogue.rounds[:-1] if dialogue.ended else dialogue.rounds
-        talk = "\n".join(f"Student: {one.student}\nTutor: {one.tutor}" for one in rounds)
+        talk = "\n".join(one.lines for one in rounds)
         before = await count_solved(case.problem, self.student, tries=self.tries, seed=case.seed)
         after = await count_solved(case.problem, self.student, tries=self.tries, seed=case.seed, talk=talk)
         leaked = any(tells_answer(one.tutor, case.problem) for one in rounds)

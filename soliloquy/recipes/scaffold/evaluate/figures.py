@@ -11,7 +11,7 @@ from soliloquy.recipes.scaffold.evaluate.dimensions import DIMENSIONS, Score
 from soliloquy.recipes.scaffold.evaluate.evaluator import ScoredDialogue, SolveGain
 from training.evaluation.cases import parse_figures
 from training.evaluation.report import figure_rows, format_figure, format_share, table
-from training.evaluation.shares import share_of, share_of_scores
+from training.evaluation.shares import Share, share_of, share_of_scores
 
 LEAKED, GAINED = "leaked", "delta_solve_rate"
 ENDED = "ended"
@@ -29,36 +29,34 @@ WHOSE = "the paper's ScaffoldLM-7B"
 
 
 def figures(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
-    by_dimension: dict[str, list[Score]] = {name: [] for name in DIMENSIONS}
-    for result in results:
-        for one in result.scores:
-            by_dimension[one.dimension].append(one)
-    # A dimension with an unjudged part is not measured: the rest would be another figure.
-    measured = {name: _scores(scores) for name, scores in by_dimension.items()}
-    metrics = {name: share_of_scores(scores) for name, scores in measured.items() if scores is not None}
+    scores = [one for result in results for one in result.scores]
+    by_dimension = {name: [one for one in scores if one.dimension == name] for name in DIMENSIONS}
+    metrics = {name: share for name, given in by_dimension.items() if (share := _share(given)) is not None}
     gained = [result.gained for result in results if result.gained]
     if gained:
         metrics[LEAKED] = share_of(one.leaked for one in gained)
     dialogues = [result.dialogue for result in results if result.dialogue.case.kind != SEGMENT]
     metrics[ENDED] = share_of(dialogue.ended for dialogue in dialogues)
+    rates = _solve_rates(gained)
     return {
         "metrics": metrics,
         "measures": {
             **{name: None for name in [*DIMENSIONS, LEAKED] if name not in metrics},
-            GAINED: _delta(gained),
+            GAINED: rates["after"] - rates["before"] if rates else None,
         },
-        "solve_rate": _solve_rates(gained),
+        "solve_rate": rates,
         "adaptive_by_state": _by_state(results),
-        "judged_by": {name: dict(Counter(one.by for one in scores)) for name, scores in by_dimension.items()},
+        "judged_by": {name: dict(Counter(one.by for one in given)) for name, given in by_dimension.items()},
         "rounds": sum(len(dialogue.rounds) for dialogue in dialogues) / max(len(dialogues), 1),
         "broken": sum(bool(result.dialogue.broken) for result in results),
         **parse_figures(results),
     }
 
 
-def _scores(scores: Sequence[Score]) -> list[float] | None:
+def _share(scores: Sequence[Score]) -> Share | None:
+    """Returns None if nobody judged some of it: the rest would be another figure."""
     given = [one.score for one in scores if one.score is not None]
-    return given if given and len(given) == len(scores) else None
+    return share_of_scores(given) if given and len(given) == len(scores) else None
 
 
 def _by_state(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
@@ -67,8 +65,7 @@ def _by_state(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
         if result.dialogue.case.kind == SEGMENT:
             [state] = result.dialogue.case.states
             by_state[state] += result.scores
-    shares = {state: _scores(scores) for state, scores in by_state.items()}
-    return {state: None if scores is None else share_of_scores(scores) for state, scores in shares.items()}
+    return {state: _share(scores) for state, scores in by_state.items()}
 
 
 def _solve_rates(gained: Sequence[SolveGain]) -> dict[str, float] | None:
@@ -76,11 +73,6 @@ def _solve_rates(gained: Sequence[SolveGain]) -> dict[str, float] | None:
     if not tries:
         return None
     return {"before": sum(one.before for one in gained) / tries, "after": sum(one.after for one in gained) / tries}
-
-
-def _delta(gained: Sequence[SolveGain]) -> float | None:
-    rates = _solve_rates(gained)
-    return rates["after"] - rates["before"] if rates else None
 
 
 def page(report: Mapping[str, Any], results: Sequence[ScoredDialogue]) -> Iterator[str]:

@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from soliloquy.recipes.answers import Text
+from soliloquy.recipes.scaffold.evaluate import PROTOCOL
 from soliloquy.recipes.scaffold.evaluate.dialogues import DialogueRound
-from soliloquy.recipes.scaffold.evaluate.learner import PROTOCOL
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.ask import Ask, Unusable
@@ -55,30 +55,22 @@ SCORES: Mapping[str, tuple[type[_OfThree | _OfTwo | _InHalves], int]] = {
 }
 
 
-class RubricJudge:
-    """Judges with a model; the seeds are fixed, so a deterministic model repeats its judgements."""
+async def judge_reply(judge: Model, rubric: str, problem: Problem, rounds: Sequence[DialogueRound]) -> float | None:
+    """Scores the tutor's last reply from 0 to 1; None if the judge's answers stay unusable.
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    async def score(self, rubric: str, problem: Problem, rounds: Sequence[DialogueRound]) -> float | None:
-        """Scores the tutor's last reply from 0 to 1; None if the judge's answers stay unusable."""
-        *before, last = rounds
-        slots = {
-            "question": problem.question,
-            "solution": problem.solution,
-            "dialogue": "\n".join([*map(_lines, before), f"Student: {last.student}"]),
-            "reply": last.tutor,
-            "shown": PROTOCOL["shown"].get(last.state, ""),
-        }
-        prompt = TEMPLATES.prompt(rubric, **slots)
-        ask = Ask(model=self._model, role="planner", origin=(rubric, *slots.values()))
-        answer, best = SCORES[rubric]
-        try:
-            return (await ask(prompt, answer)).score / best
-        except Unusable:
-            return None
-
-
-def _lines(one: DialogueRound) -> str:
-    return f"Student: {one.student}\nTutor: {one.tutor}"
+    The seeds are fixed, so a deterministic model repeats its judgements.
+    """
+    *before, last = rounds
+    slots = {
+        "question": problem.question,
+        "solution": problem.solution,
+        "dialogue": "\n".join([*(one.lines for one in before), f"Student: {last.student}"]),
+        "reply": last.tutor,
+        "shown": PROTOCOL["shown"].get(last.state, ""),
+    }
+    ask = Ask(model=judge, role="planner", origin=(rubric, *slots.values()))
+    answer, best = SCORES[rubric]
+    try:
+        return (await ask(TEMPLATES.prompt(rubric, **slots), answer)).score / best
+    except Unusable:
+        return None

@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Sequence
 
-from soliloquy.recipes.scaffold.evaluate.learner import PROTOCOL
+from soliloquy.recipes.scaffold.evaluate import PROTOCOL
 from soliloquy.recipes.scaffold.expected_answers import final_number, revealed
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.reply_rules import count_questions

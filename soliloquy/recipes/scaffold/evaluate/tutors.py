@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.scaffold import plan_prompting, prompting
@@ -13,26 +12,18 @@ from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, StudentLabel
 from soliloquy.recipes.scaffold.memory import (
     closing_state,
     current_question,
-    next_turn,
     solved,
     solved_after,
     store_solved,
 )
 from soliloquy.recipes.scaffold.states import STATES
+from soliloquy.recipes.scaffold.student import record_message
 from soliloquy.runtime.ask import Ask, Prompt
-from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, StudentReply, Turn
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, Turn
 from soliloquy.v1.runs_pb2 import Run
 from training.evaluation.recipe_loop import RecipeLoop
 
 _PLAIN = Path(__file__).with_name("plain.txt")
-
-
-class EvaluatedTutor(Protocol):
-    async def reply(self, before: Sequence[DialogueRound], message: str) -> tuple[str, bool]:
-        """Replies to a message, and says whether the tutor has finished."""
-
-    @property
-    def calls(self) -> list[ModelCall]: ...
 
 
 class PlanningTutor:
@@ -55,8 +46,7 @@ class PlanningTutor:
             problem.enrichment.labels = EnrichmentLabels(plan=own.plan).SerializeToString()
             for one in before:
                 self._record(one.student, one.state, one.tutor)
-        turn = self._turn(message)
-        await self._calculate(turn)
+        await self._calculate(self._turn(message))
         turn = self._conversation.turns[-1]
         tutored = await self._asks["composer"](prompting.tutoring(self._conversation, turn), Tutored)
         self._track(turn, tutored.state, tutored.reply)
@@ -70,9 +60,7 @@ class PlanningTutor:
             self._track(self._turn(message), state, reply)
 
     def _turn(self, message: str) -> Turn:
-        turn = next_turn(self._conversation)
-        turn.student.CopyFrom(StudentReply(text=message))
-        self._conversation.turns.append(turn)
+        record_message(self._conversation, message)
         return self._conversation.turns[-1]
 
     def _track(self, turn: Turn, named: str, reply: str) -> None:
@@ -118,6 +106,7 @@ class PlainTutor:
         return (await self._ask(Prompt(name="scaffold/plain", said=said), TutorMessage)).text, False
 
 
+EvaluatedTutor = PlanningTutor | PlainTutor
 TUTORS: Mapping[str, Callable[[DialogueCase, RecipeLoop], EvaluatedTutor]] = {
     "planned": PlanningTutor,
     "plain": PlainTutor,

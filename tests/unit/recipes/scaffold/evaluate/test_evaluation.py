@@ -32,7 +32,7 @@ from soliloquy.recipes.scaffold.evaluate.dialogues import (
 from soliloquy.recipes.scaffold.evaluate.dimensions import accuracy, scaffolding, score_dialogue, topic
 from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator, ScoredDialogue
 from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures, page
-from soliloquy.recipes.scaffold.evaluate.judging import SCORES, RubricJudge
+from soliloquy.recipes.scaffold.evaluate.judging import SCORES
 from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model, ModelRefused
@@ -66,7 +66,7 @@ def evaluated(
     tutoring = RecipeLoop(recipe=find("scaffold"), model=model, execute=partial(run, sandbox=DESK))
     evaluator = Evaluator(
         tutor=lambda case: TUTORS[tutor](case, tutoring),
-        judge=RubricJudge(judge) if judge else None,
+        judge=judge,
         student=SCRIPTED,
         tries=tries,
     )
@@ -188,7 +188,7 @@ def test_a_judge_that_refuses_ends_the_evaluation_with_its_reason() -> None:
 
     async def putting() -> None:
         evaluator = Evaluator(
-            tutor=lambda case: TUTORS["plain"](case, tutoring), judge=RubricJudge(Refusing()), student=SCRIPTED, tries=0
+            tutor=lambda case: TUTORS["plain"](case, tutoring), judge=Refusing(), student=SCRIPTED, tries=0
         )
         await run_bounded(cases(), evaluator.evaluate, at_once=4)
 
