@@ -12,6 +12,7 @@ from soliloquy.dataset.exports.exporting import export as export_dataset
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
 from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
 from soliloquy.dataset.reading import Dataset
+from soliloquy.runtime.extensions import BadPackage
 
 
 class CommandOfFormats(click.Command):
@@ -24,7 +25,10 @@ class CommandOfFormats(click.Command):
 
 
 def _description(name: str) -> str:
-    form = find(name)
+    try:
+        form = find(name)
+    except BadPackage as bad:
+        return str(bad)
     return f"{form.title} ({', '.join(form.suffixes)})" if form.suffixes else form.title
 
 

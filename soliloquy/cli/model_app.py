@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from soliloquy.cli.model_serve import backend
+from soliloquy.cli.model_serve import ENGINE_NAMES, backend
 from soliloquy.cli.observing import endpoint
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.runs.model import ModelSettings
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Args(BaseModel, extra="forbid"):
     """The `args` of the configuration; they mean the same as the options of `soliloquy model serve`."""
 
-    engine: Literal["scripted", "transformers", "vllm"]
+    engine: str = Field(pattern=rf"^({'|'.join(ENGINE_NAMES)})$")
     # The folder of the weights, at the same path on every node.
     model: Path | None = None
     adapters: Mapping[str, str] = {}

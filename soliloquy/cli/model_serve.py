@@ -17,6 +17,7 @@ from soliloquy.cli.observing import observing
 from soliloquy.cli.options import count_option
 from soliloquy.cli.service_options import GRACE, SCRIPTED, with_options
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.extensions import Extensions
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
@@ -29,7 +30,16 @@ if TYPE_CHECKING:
 _SCRIPTED = "scripted"
 VLLM = "vllm"
 _SERVE = "pip install 'soliloquy[serve]'"
-# The libraries that each engine needs, and how to install them.
+ENGINES = Extensions(
+    "engine",
+    "soliloquy.engines",
+    lambda: [
+        ("transformers", "services.model.engines.transformers.engine:TransformersEngine"),
+        (VLLM, "services.model.engines.vllm.engine:VllmEngine"),
+    ],
+)
+ENGINE_NAMES = (_SCRIPTED, *ENGINES.claims)
+# The libraries that our engines need, and how to install them.
 _LIBRARIES = {
     "transformers": {"torch": _SERVE, "transformers": _SERVE},
     VLLM: {"vllm": "pip install 'soliloquy[vllm]' on a machine with a GPU"},
@@ -53,7 +63,7 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     "--engine",
     default=_SCRIPTED,
     show_default=True,
-    type=click.Choice([_SCRIPTED, *_LIBRARIES]),
+    type=click.Choice(ENGINE_NAMES),
     help="The engine that runs the model.",
 )
 @click.option(
@@ -170,15 +180,7 @@ def backend(engine: str, weights: Path | None, scripted: ModelSettings) -> "Mode
     from services.model.engines.chat import ChatBackend
 
     settings = EngineSettings(model=weights)
-    match engine:
-        case "transformers":
-            from services.model.engines.transformers.engine import TransformersEngine
-
-            return ChatBackend(TransformersEngine(settings), settings)
-        case _:
-            from services.model.engines.vllm.engine import VllmEngine
-
-            return ChatBackend(VllmEngine(settings), settings)
+    return ChatBackend(ENGINES.load(engine, Callable)(settings), settings)
 
 
 def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> None:
@@ -188,9 +190,12 @@ def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> No
         if weights or adapters:
             raise Failure("--model and --adapter cannot be used with the scripted engine: choose another --engine")
         return
-    for library, remedy in _LIBRARIES[engine].items():
+    for library, remedy in _LIBRARIES.get(engine, {}).items():
         if find_spec(library) is None:
             raise Failure(f"{library} is not installed: {remedy}")
+    if engine not in _LIBRARIES:
+        # Fails at once; a replica would report the same error after Ray has started.
+        ENGINES.load(engine, Callable)
     if weights is None:
         raise Failure(f"--engine {engine} requires --model")
     check_base(weights)

@@ -56,6 +56,12 @@ def new(name: str) -> None:
   soliloquy generate --recipe {name} --problems {package}/problems.jsonl --conversations 4 --out dataset""")
 
 
+def check_recipes() -> None:
+    """Loads every recipe and its prompts; a bad one ends a command before anything runs."""
+    for name in known_recipes():
+        find(name).fingerprints()
+
+
 def write_package(name: str, folder: Path) -> Path:
     """Copies the example under another name and returns the folder of its Python package."""
     copytree(next(filter(Path.exists, _EXAMPLES)), folder, ignore=_BUILT)

@@ -15,6 +15,7 @@ from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_assignment, tak
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
 from soliloquy.cli.observing import observing
+from soliloquy.cli.recipes import check_recipes
 from soliloquy.cli.service_options import (
     CLASSIFIERS,
     GRACE,
@@ -120,6 +121,7 @@ def gateway(
 
 
 def _run(*, kafka: KafkaSettings, **options: Any) -> None:
+    check_recipes()
     patience = DURATION.convert(os.environ.get(KAFKA_WAIT, "0s"), None, None)
     uvloop.run(_work(Assignment(transport=kafka, patience=patience, **options)))
 

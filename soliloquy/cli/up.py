@@ -13,6 +13,7 @@ from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.processes import CONSOLE, PORTS, SCALE, console_address, metrics_addresses, process_names
+from soliloquy.cli.recipes import check_recipes
 from soliloquy.cli.service_options import (
     CLASSIFIERS,
     GRACE,
@@ -21,8 +22,6 @@ from soliloquy.cli.service_options import (
     sandbox_options,
     with_options,
 )
-from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import find
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.installation import LOG, assignments, keep_up
 from soliloquy.runs.model import ModelSettings
@@ -70,8 +69,7 @@ def up(
     They communicate over Kafka or, without one, over a log in the folder of --data. SIGTERM or an interrupt ends them
     once unfinished work is done and committed. SIGHUP replaces them one at a time, while the others continue.
     """
-    for recipe in known_recipes():
-        find(recipe).fingerprints()
+    check_recipes()
     names = process_names(scales, on_kafka=kafka is not None, console=console)
     gateway_options = take_gateway_options(options)
     console = console_address(console, on_kafka=kafka is not None)

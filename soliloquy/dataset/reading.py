@@ -111,11 +111,13 @@ class Dataset:
                         for batch in shard.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=leaves):
                             first += batch.num_rows
                             rest = batch.slice(max(0, batch.num_rows - max(0, first - start)))
-                            rest = rest if is_complete else completed(rest)
-                            matching = rest if condition is None else rest.filter(condition)
-                            if matching.num_rows:
-                                place = {RECIPE: recipe_of(rest), AFTER: f"{name}:{first}"}
-                                yield matching.replace_schema_metadata(place)
+                            place = first - rest.num_rows
+                            for part in (rest,) if is_complete else completed(rest):
+                                place += part.num_rows
+                                matching = part if condition is None else part.filter(condition)
+                                if matching.num_rows:
+                                    metadata = {RECIPE: recipe_of(part), AFTER: f"{name}:{place}"}
+                                    yield matching.replace_schema_metadata(metadata)
                     first = end
 
     def timings(self) -> Iterator[pa.RecordBatch]:
@@ -123,7 +125,8 @@ class Dataset:
         for shard in shards_of(self.manifest, TIMED):
             with self._opened(shard.name) as file:
                 is_complete = file.schema_arrow.equals(TIMINGS)
-                yield from (batch if is_complete else completed(batch) for batch in file.iter_batches(ROWS_AT_ONCE))
+                for batch in file.iter_batches(ROWS_AT_ONCE):
+                    yield from (batch,) if is_complete else completed(batch)
 
     def messages(self, *, rejected: bool = False, where: Filter = (), after: str | None = None) -> Iterator[bytes]:
         """Yields each conversation as its serialised protobuf message."""

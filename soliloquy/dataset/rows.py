@@ -4,7 +4,8 @@ The labels of a recipe are typed columns; a recipe that is not installed has row
 """
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -45,15 +46,32 @@ def timing_rows(serialised: Iterable[bytes]) -> pa.RecordBatch:
     return _TIMINGS.list_to_record_batch(list(serialised))
 
 
-def completed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Adds the columns that an earlier contract lacked; raises KeyError for rows that are no conversations."""
+def completed(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of each recipe with the columns that an earlier contract lacked.
+
+    Raises KeyError for rows that are no conversations.
+    """
     if "collected_at" in batch.schema.names:
-        return timing_rows(_TIMINGS.record_batch_to_array(batch).to_pylist())
+        yield timing_rows(_TIMINGS.record_batch_to_array(batch).to_pylist())
+        return
     batch.select(_REQUIRED)
-    recipe = recipe_of(batch)
-    complete = rows(messages(batch) if recipe_named(batch.schema) else _upgraded(batch, recipe), recipe)
-    has_reasons = REASONS.name in batch.schema.names
-    return complete.append_column(REASONS, batch[REASONS.name]) if has_reasons else complete
+    for part in by_recipe(batch):
+        recipe = recipe_of(part)
+        complete = rows(messages(part) if recipe_named(part.schema) else _upgraded(part, recipe), recipe)
+        has_reasons = REASONS.name in part.schema.names
+        yield complete.append_column(REASONS, part[REASONS.name]) if has_reasons else complete
+
+
+def by_recipe(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yields the successive rows of one recipe each."""
+    if recipe_named(batch.schema) or "run" not in batch.schema.names:
+        yield batch
+        return
+    start = 0
+    for _, alike in groupby((run or {}).get("recipe") or DEFAULT for run in batch["run"].to_pylist()):
+        rows = len(list(alike))
+        yield batch.slice(start, rows)
+        start += rows
 
 
 def messages(batch: pa.RecordBatch) -> list[bytes]:

@@ -99,8 +99,8 @@ class _Verification:
         if file.metadata.num_rows != shard.rows:
             yield f"{shard.name} has {file.metadata.num_rows} rows; the manifest says {shard.rows}"
         for batch in file.iter_batches(GROUP_ROWS):
-            rows = batch if is_complete else completed(batch)
-            yield from self._timings(rows, shard) if shard.kind == TIMED else self._conversations(rows, shard)
+            for rows in (batch,) if is_complete else completed(batch):
+                yield from self._timings(rows, shard) if shard.kind == TIMED else self._conversations(rows, shard)
 
     def _timings(self, batch: pa.RecordBatch, shard: Shard) -> Iterator[str]:
         for conversation_id in batch["id"].to_pylist():

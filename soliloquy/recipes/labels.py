@@ -1,6 +1,7 @@
 """Defines what a recipe adds to the contract, its labels, and how people read them."""
 
 import functools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,8 @@ PATHS = {
     "student": "turns.student.labels",
     "tutor": "turns.tutor.labels",
 }
+_BLOCK = re.compile(r"(message|enum|oneof)\s+(\w+)\s*\{([^{}]*)\}")
+_FIELD = re.compile(r"(\w+)\s*=\s*(\d+)\s*[;\[]")
 # The parts of every reply, which a column may describe, too.
 OF_EVERY_REPLY = ("tutor.thoughts", "tutor.evaluation", "tutor.text")
 
@@ -121,6 +124,20 @@ def value_prefix(field: FieldDescriptor) -> str:
     """Returns what the names of an enum's values begin with."""
     assert field.enum_type is not None
     return str(field.enum_type.values[0].name).removesuffix("UNSPECIFIED")
+
+
+def repeated_numbers(proto: str) -> Iterator[str]:
+    """Yields a line for each field of a proto file whose number another field of its message has."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", proto, flags=re.DOTALL)
+    while block := _BLOCK.search(text):
+        kind, message, body = block.groups()
+        names: dict[str, str] = {}
+        for name, number in _FIELD.findall(body) if kind == "message" else ():
+            if first := names.get(number):
+                yield f"{first!r} and {name!r} of {message} have the same number {number}: give one another number"
+            names.setdefault(number, name)
+        # The fields of a oneof are fields of the message around it.
+        text = text[: block.start()] + (body if kind == "oneof" else "") + text[block.end() :]
 
 
 def row_path(name: str) -> str:

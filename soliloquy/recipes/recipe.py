@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,15 +11,17 @@ from pydantic import ConfigDict
 
 from soliloquy.recipes import labelled_records
 from soliloquy.recipes.agreement import AgreeingLetters
+from soliloquy.recipes.checks import also_checked, further_checks
 from soliloquy.recipes.judges import Judge, Judges
-from soliloquy.recipes.labels import OF_EVERY_REPLY, Column, Labels
+from soliloquy.recipes.labels import OF_EVERY_REPLY, Column, Labels, repeated_numbers
 from soliloquy.recipes.outcomes import finish
-from soliloquy.recipes.packages import BadRecipe, has_part, known_recipes, load
+from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.events import ConversationEvent, Outcome
+from soliloquy.runtime.extensions import BadPackage
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
 from soliloquy.truth.report import CheckedConversation
@@ -81,10 +83,6 @@ async def _enrich_nothing(problem: Problem, ask: Ask) -> Enrichment:
     return Enrichment(plain_because="nothing to enrich: the recipe has no planner")
 
 
-def _by_descriptors(_: Any) -> Any:
-    raise AssertionError("stands for the records by descriptors")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """One paper's way to generate conversations: what each role does, what is kept, and how it is stored."""
@@ -121,8 +119,8 @@ class Recipe:
     personas: Callable[[], Mapping[str, str]] = dict
     # The meaning of each letter that stands for an evaluation of a message.
     evaluations: Mapping[str, str]
-    # A conversation as readable JSON; by the descriptors of the labels if a recipe has no form of its own.
-    record: Callable[[Conversation], dict[str, Any]] = _by_descriptors
+    # A conversation as readable JSON; None for a record by the descriptors of the labels.
+    own_record: Callable[[Conversation], dict[str, Any]] | None = None
     # Returns a hash of each prompt file; raises BrokenPrompt if one cannot be filled in.
     fingerprints: Callable[[], dict[str, str]]
     # Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message.
@@ -141,10 +139,11 @@ class Recipe:
     # None if the recipe tutors nobody.
     person: Person | None = None
 
-    def __post_init__(self) -> None:
-        if self.record is _by_descriptors:
-            record = functools.partial(labelled_records.record, labels=self.labels, agreeing=self.agreeing)
-            object.__setattr__(self, "record", record)
+    def record(self, conversation: Conversation) -> dict[str, Any]:
+        """Returns a conversation as readable JSON."""
+        if self.own_record:
+            return self.own_record(conversation)
+        return labelled_records.record(conversation, self.labels, self.agreeing)
 
     def faults(self, conversation: Conversation) -> list[str]:
         """Why a finished conversation is rejected; empty if it is kept."""
@@ -153,25 +152,27 @@ class Recipe:
 
 @functools.cache
 def find(name: str) -> Recipe:
-    """Raises UnknownRecipe or BadRecipe."""
-    module = load(name, "recipe")
-    recipe = getattr(module, "RECIPE", None)
-    if not isinstance(recipe, Recipe):
-        raise BadRecipe(f"recipe {name}: {module.__name__} has no RECIPE: set it to a Recipe")
+    """Raises UnknownRecipe or BadPackage."""
+    labels = folder(name) / "labels.proto"
+    if labels.exists() and (why := "; ".join(repeated_numbers(labels.read_text("utf-8")))):
+        raise BadPackage(f"recipe {name}: {package(name)}: labels.proto: {why}")
+    recipe: Recipe = load(name, "recipe:RECIPE", Recipe)
     if why := "; ".join(_faults_of_columns(recipe)):
-        raise BadRecipe(f"recipe {name}: {module.__name__}: {why}")
-    return recipe
+        raise BadPackage(f"recipe {name}: {package(name)}.recipe: {why}")
+    if not further_checks():
+        return recipe
+    return replace(recipe, review=also_checked(recipe.review), check=also_checked(recipe.check))
 
 
 def _faults_of_columns(recipe: Recipe) -> Iterator[str]:
     fields = [name for name, _ in recipe.labels.fields()]
     # Besides the labels, a column may describe what every reply has.
     known = {*fields, *OF_EVERY_REPLY}
-    titles: dict[tuple[str, str], str] = {}
+    titles: dict[str, str] = {}
     for name, column in recipe.columns.items():
         if name not in known:
             yield f"columns: {name!r} is no field of the labels: use one of {', '.join(fields) or 'none'}"
-        first = titles.setdefault((name.partition(".")[0], column.title), name)
+        first = titles.setdefault(column.title, name)
         if first != name:
             yield f"columns: {first!r} and {name!r} have the same title {column.title!r}: rename one"
 

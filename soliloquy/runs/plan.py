@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import ProblemSource, problem_source
+from soliloquy.recipes.checks import CHECKS
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.accounting import cost
 from soliloquy.runtime.model.settings import Models
@@ -66,6 +67,7 @@ class Plan:
             "classifiers_sha256": digest_of([self.classifiers]) if self.classifiers else "",
             "problems_sha256": self.problems_sha256,
             "prompts_sha256": self.prompts_sha256,
+            **({"checks": sorted(CHECKS.claims)} if CHECKS.claims else {}),
         }
 
     def run(self, execution: str = "") -> Run:

@@ -47,8 +47,8 @@ def export(
                 counts = _export_rows(dataset, name, form, paths, choice, shares, rejected=rejected)
             if not counts.written.total():
                 raise Failure(f"no conversation of {dataset.folder} has {form.wants}, which {name} needs")
-    except AlreadyExists as taken:
-        raise Failure(str(taken)) from taken
+    except (AlreadyExists, CannotConvert) as cannot:
+        raise Failure(str(cannot)) from cannot
     return counts
 
 
@@ -97,21 +97,18 @@ def _export_rows(
         dialect = _dialect(dataset, name, suffix)
         files = {part: stack.enter_context(open_rows(path, suffix, dialect)) for part, path in paths.items()}
         for batch in dataset.batches(columns, rejected=rejected):
-            try:
-                for dialogue, row in rows_of(name, choice, dialogues(batch)):
-                    if form.once_a_problem:
-                        problem = dialogue.problem_id or dialogue.id
-                        if problem in seen:
-                            continue
-                        seen.add(problem)
-                    if row is None:
-                        counts.left_out += 1
+            for dialogue, row in rows_of(name, choice, dialogues(batch)):
+                if form.once_a_problem:
+                    problem = dialogue.problem_id or dialogue.id
+                    if problem in seen:
                         continue
-                    part = shares.part(dialogue.about) if shares else next(iter(files))
-                    files[part](row)
-                    counts.written[part] += 1
-            except CannotConvert as unfit:
-                raise Failure(str(unfit)) from unfit
+                    seen.add(problem)
+                if row is None:
+                    counts.left_out += 1
+                    continue
+                part = shares.part(dialogue.about) if shares else next(iter(files))
+                files[part](row)
+                counts.written[part] += 1
     for part, path in paths.items():
         if not counts.written[part]:
             path.unlink()

@@ -13,6 +13,7 @@ from soliloquy.dataset.exports.dialogue import Dialogue
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.packages import known_recipes, part
+from soliloquy.runtime.extensions import Extensions
 
 # The parts that an export can leave out, with their descriptions.
 PARTS = {
@@ -98,9 +99,23 @@ class Format(_AnyFormat):
     once_a_problem: bool = False
 
 
+def _ours() -> Iterator[tuple[str, str]]:
+    """Yields our formats for every recipe and those of recipes; a module whose name begins with `_` is none."""
+    packages = [importlib.import_module(f"{__package__}.formats"), *(part(name, "formats") for name in known_recipes())]
+    for package in filter(None, packages):
+        for module in iter_modules(package.__path__):
+            if not module.name.startswith("_"):
+                yield module.name, f"{package.__name__}.{module.name}:FORMAT"
+
+
+FORMATS = Extensions("export format", "soliloquy.exports", _ours)
+NAMES = tuple(FORMATS.claims)
+
+
 @cache
 def find(name: str) -> Format | FolderFormat:
-    form: Format | FolderFormat = importlib.import_module(format_modules()[name]).FORMAT
+    """Raises BadPackage."""
+    form: Format | FolderFormat = FORMATS.load(name, Format, FolderFormat)
     return form
 
 
@@ -108,27 +123,6 @@ def row_format(name: str) -> Format:
     form = find(name)
     assert isinstance(form, Format), f"{name} has no rows"
     return form
-
-
-@cache
-def format_modules() -> Mapping[str, str]:
-    """Maps the name of each format to its module: ours for every recipe, and those in the `formats` of a recipe.
-
-    A module whose name begins with `_` is no format.
-    """
-    packages = [importlib.import_module(f"{__package__}.formats"), *(part(name, "formats") for name in known_recipes())]
-    found: dict[str, str] = {}
-    for package in filter(None, packages):
-        for module in iter_modules(package.__path__, f"{package.__name__}."):
-            name = module.name.rpartition(".")[2]
-            if name in found:
-                raise ValueError(f"{module.name} and {found[name]} have the same name: rename one of the two formats")
-            if not name.startswith("_"):
-                found[name] = module.name
-    return found
-
-
-NAMES = tuple(format_modules())
 
 
 def text_of(row: Mapping[str, Any], field: str) -> str:

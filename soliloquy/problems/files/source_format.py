@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from soliloquy.problems.files.reading.csv_rows import csv_rows
 from soliloquy.problems.files.reading.json_rows import json_rows, jsonl_rows
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
-from soliloquy.recipes.packages import folder, known_recipes
+from soliloquy.recipes.packages import folder, has_part, known_recipes
 
 FORMATS = Path(__file__).with_name("formats")
 READERS = {
@@ -84,5 +84,5 @@ def load_format(name: str) -> SourceFormat:
 @cache
 def _files() -> dict[str, Path]:
     """Maps the name of each format to its file: ours, and those of recipes whose papers published problems."""
-    folders = (FORMATS, *(folder(recipe) / "problem_formats" for recipe in known_recipes()))
+    folders = (FORMATS, *(folder(name) / "problem_formats" for name in known_recipes() if has_part(name, "recipe")))
     return {path.stem: path for place in folders for path in place.glob("*.toml")}

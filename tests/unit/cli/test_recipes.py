@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
 from soliloquy.recipes import packages
+from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from tests.e2e.runs import SOLILOQUY, run
 
@@ -20,18 +21,36 @@ from soliloquy.recipes.labels import Column
 from soliloquy.recipes.scaffold.recipe import RECIPE as ONE
 from soliloquy.recipes.templates import Templates
 """
+_LABELS = """\
+syntax = "proto3";
+package stranger;
+enum Kind { KIND_UNSPECIFIED = 0; KIND_OTHER = 1; }
+message TutorLabels {
+  message Plan { int32 step = 1; /* int32 old = 1; */ }
+  Plan plan = 3;
+  oneof said { Kind mood = 1; int32 sure = 2; }
+  string tone = 1;  // how = 3;
+}
+"""
+# As protoc compiles them where it is not asked to check them.
+_COMPILED = """\
+from google.protobuf.descriptor_pb2 import FileDescriptorProto as F
+from google.protobuf import descriptor_pool
+f = F(name="stranger/labels.proto", package="stranger")
+m = f.message_type.add(name="TutorLabels")
+m.field.add(name="mood", number=1, type=5, label=1)
+m.field.add(name="tone", number=1, type=5, label=1)
+descriptor_pool.DescriptorPool().AddSerializedFile(f.SerializeToString())
+"""
 _BAD = {
-    "does not load": ("import nowhere_to_be_found", "stranger.recipe does not load (ModuleNotFoundError: No module"),
-    "no recipe": ("RECIPE = None", "stranger.recipe has no RECIPE: set it to a Recipe"),
+    "does not load": (
+        "import nowhere_to_be_found",
+        "stranger.recipe:RECIPE does not load (ModuleNotFoundError: No module",
+    ),
+    "no recipe": ("RECIPE = None", "stranger.recipe:RECIPE is None: make it a Recipe"),
     "two labels of one number": (
-        "from google.protobuf.descriptor_pb2 import FileDescriptorProto as F\n"
-        "from google.protobuf import descriptor_pool as p\n"
-        "f = F(name='stranger/labels.proto', package='stranger')\n"
-        "m = f.message_type.add(name='TutorLabels')\n"
-        "m.field.add(name='mood', number=1, type=5, label=1)\n"
-        "m.field.add(name='tone', number=1, type=5, label=1)\n"
-        "p.DescriptorPool().AddSerializedFile(f.SerializeToString())",
-        "duplicate field number",
+        "import stranger.labels_pb2",
+        "stranger: labels.proto: 'mood' and 'tone' of TutorLabels have the same number 1: give one another number",
     ),
     "a column of no field": (
         "RECIPE = replace(ONE, columns={'tutor.mood': Column(title='mood')})",
@@ -40,6 +59,10 @@ _BAD = {
     "two columns of one title": (
         "RECIPE = replace(ONE, columns={'turn.solved': Column(title='at'), 'turn.sub_question': Column(title='at')})",
         "columns: 'turn.solved' and 'turn.sub_question' have the same title 'at': rename one",
+    ),
+    "two columns of one title in different places": (
+        "RECIPE = replace(ONE, columns={'turn.solved': Column(title='at'), 'enrichment.plan': Column(title='at')})",
+        "columns: 'turn.solved' and 'enrichment.plan' have the same title 'at': rename one",
     ),
     "a broken prompt": (
         "RECIPE = replace(ONE, fingerprints=Templates(Path(__file__).parent / 'prompts', {'tutor': {'question'}}, "
@@ -64,16 +87,16 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     forget()
 
 
-def install(package: Path, name: str) -> None:
-    info = package.parent / "stranger-1.0.dist-info"
-    info.mkdir(exist_ok=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n", "utf-8")
-    (info / "entry_points.txt").write_text(f"[soliloquy.recipes]\n{name} = stranger\n", "utf-8")
+def install(package: Path, name: str, *others: str) -> None:
+    for one in ("stranger", *others):
+        info = package.parent / f"{one}-1.0.dist-info"
+        info.mkdir(exist_ok=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {one}\nVersion: 1.0\n", "utf-8")
+        (info / "entry_points.txt").write_text(f"[soliloquy.recipes]\n{name} = {one}\n", "utf-8")
 
 
 def forget() -> None:
-    packages.known_recipes.cache_clear()
-    packages._packages.cache_clear()
+    vars(packages.RECIPES).pop("claims", None)
     find.cache_clear()
     sys.modules.pop("soliloquy.cli.generate", None)
     for name in [name for name in sys.modules if name.partition(".")[0] == "stranger"]:
@@ -95,7 +118,16 @@ def generated(out: Path, recipe: str) -> str:
 def test_a_bad_recipe_is_one_line_before_anything_runs(fault: str, stranger: Path, tmp_path: Path) -> None:
     code, message = _BAD[fault]
     (stranger / "recipe.py").write_text(f"{_RECIPE}{code}\n", "utf-8")
-    for told in (generated(tmp_path / "out", "strange"), said("up", "--data", str(tmp_path / "data"))):
+    if "number" in fault:
+        (stranger / "labels.proto").write_text(_LABELS, "utf-8")
+        (stranger / "labels_pb2.py").write_text(_COMPILED, "utf-8")
+    starts = (
+        generated(tmp_path / "out", "strange"),
+        said("up", "--data", str(tmp_path / "data")),
+        said("service", "tutor", "--kafka", "127.0.0.1:1"),
+        said("service", "gateway", "--kafka", "127.0.0.1:1", "--listen", "127.0.0.1:0"),
+    )
+    for told in starts:
         [line] = told.splitlines()
         assert line.startswith("soliloquy: recipe strange: ")
         assert message in line
@@ -103,14 +135,28 @@ def test_a_bad_recipe_is_one_line_before_anything_runs(fault: str, stranger: Pat
     assert message.partition(" (")[0] in " ".join(said("recipes", "list").split())
 
 
-def test_the_name_of_another_recipe_is_one_line(stranger: Path, tmp_path: Path) -> None:
+def test_a_package_with_the_name_of_our_recipe_is_named_and_ours_is_used(
+    stranger: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     install(stranger, "scaffold")
     forget()
-    [line] = generated(tmp_path / "out", "scaffold").splitlines()
-    assert line == (
-        "soliloquy: the packages soliloquy.recipes.scaffold and stranger both call a recipe 'scaffold': "
-        "rename or uninstall one"
-    )
+    assert find("scaffold").title
+    assert known_recipes()["scaffold"] == "soliloquy.recipes.scaffold"
+    assert caplog.messages == [
+        "recipe scaffold: stranger is not used, "
+        "because soliloquy.recipes.scaffold has that name: rename or uninstall it"
+    ]
+
+
+def test_two_packages_with_a_recipe_of_one_name_are_one_line_and_leave_the_others_alone(
+    stranger: Path, tmp_path: Path
+) -> None:
+    install(stranger, "strange", "strange_too")
+    forget()
+    [line] = generated(tmp_path / "out", "strange").splitlines()
+    assert line == ("soliloquy: recipe strange: stranger and strange_too both have that name: rename or uninstall one")
+    assert find("scaffold").title
+    assert "mathdial" in said("recipes", "list")
 
 
 def test_a_recipe_that_does_not_load_leaves_the_others_alone(stranger: Path) -> None:

@@ -19,7 +19,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.dataset.verify import findings
 from soliloquy.dataset.view import conversation_view
-from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes import packages
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation, Evaluation
@@ -35,8 +35,8 @@ AWAY = "away"
 @pytest.fixture(params=RECIPES)
 def conversations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[Conversation]:
     """What the recipe `away` made while it was installed: two that were accepted and one that was rejected."""
-    installed = cast("dict[str, str]", known_recipes())
-    monkeypatch.setitem(installed, AWAY, f"soliloquy.recipes.{request.param}")
+    installed = cast("dict[str, list[str]]", packages.RECIPES.claims)
+    monkeypatch.setitem(installed, AWAY, [f"soliloquy.recipes.{request.param}"])
     _forget()
     made = [labelled(conversation(), request.param) for _ in range(3)]
     for number, one in enumerate(made):
@@ -60,7 +60,7 @@ def folder(tmp_path: Path, conversations: list[Conversation], monkeypatch: pytes
     write_manifest(Storage(out), {"run": run, "counts": tally.as_json(), "cost": {}, "arrival": {}}, shards)
     assert list(Dataset(out)) == conversations[:2]
     assert list(findings(Storage(out))) == []
-    monkeypatch.delitem(cast("dict[str, str]", known_recipes()), AWAY)
+    monkeypatch.delitem(cast("dict[str, list[str]]", packages.RECIPES.claims), AWAY)
     _forget()
     return out
 

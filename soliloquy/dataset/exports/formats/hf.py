@@ -4,8 +4,7 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from soliloquy.dataset.exports.dialogue import CannotConvert
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
-from soliloquy.dataset.rows import messages, recipe_of, schema
+from soliloquy.dataset.rows import by_recipe, messages, recipe_of, schema
 
 # A fixed batch size, so that equal rows make equal bytes.
 ROWS_AT_ONCE = 1_000
@@ -30,17 +29,31 @@ _SOLUTIONS = {"problem.solution", "problem.steps", "problem.enrichment"}
 _RAW = {"turns.calls", "problem.enrichment.calls"}
 
 
-def columns(choice: ExportOptions, recipe: str) -> list[str]:
+def _merged(schemas: Iterable[pa.Schema], choice: ExportOptions) -> pa.Schema:
+    """Returns the columns of all schemas without the parts that are left out."""
     left_out = set() if choice.hidden else {*_HIDDEN}
     left_out |= set() if choice.labels else _LABELS
     left_out |= set() if choice.thoughts else _THOUGHTS
     left_out |= set() if choice.solutions else _SOLUTIONS
     left_out |= set() if choice.raw else _RAW
-    return [
-        path
-        for path in _paths(schema(recipe))
-        if not any(path == out or path.startswith(f"{out}.") for out in left_out)
-    ]
+    try:
+        merged = pa.unify_schemas([each.remove_metadata() for each in schemas], promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        raise CannotConvert(f"holds recipes whose labels have one name and different types ({error})") from error
+    return pa.schema(_without(merged, left_out))
+
+
+def _without(fields: Iterable[pa.Field], left_out: Collection[str], above: str = "") -> Iterator[pa.Field]:
+    for field in fields:
+        path, kind = f"{above}{field.name}", field.type
+        if path in left_out:
+            continue
+        if pa.types.is_struct(kind):
+            kind = pa.struct(list(_without(kind, left_out, f"{path}.")))
+        elif pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
+            item = kind.value_field
+            kind = pa.list_(item.with_type(pa.struct(list(_without(item.type, left_out, f"{path}.")))))
+        yield field.with_type(kind)
 
 
 def export(
@@ -50,13 +63,21 @@ def export(
     shares: Splits | None,
     rejected: bool,
 ) -> Counter[str]:
+    recipes = dict.fromkeys(map(recipe_of, dataset.batches(["run.recipe"], rejected=rejected)))
+    columns = list(_paths(_merged(map(schema, recipes), choice)))
+    # The rows of a shard name the items of a list differently from the contract.
+    firsts = (
+        next(batch.schema for batch in dataset.batches(columns, rejected=rejected) if recipe_of(batch) == recipe)
+        for recipe in recipes
+    )
+    kind = _merged(firsts, choice)
     parts = list(shares.of) if shares else [WHOLE]
     written = Counter(dict.fromkeys(parts, 0))
     place.mkdir()
     for part in parts:
         (place / part).mkdir()
-        batches = _of_part(dataset.batches(columns(choice, dataset.recipe), rejected=rejected), part, shares)
-        written[part] += _write(evenly(batches), place / part)
+        read = dataset.batches(columns, rejected=rejected)
+        written[part] += _write(evenly(_of_part(read, part, shares, kind)), place / part, kind)
         if not written[part]:
             # `datasets` cannot read empty splits.
             shutil.rmtree(place / part)
@@ -67,13 +88,16 @@ def export(
     return written
 
 
-def _of_part(batches: Iterator[pa.RecordBatch], part: str, shares: Splits | None) -> Iterator[pa.RecordBatch]:
+def _of_part(
+    batches: Iterator[pa.RecordBatch], part: str, shares: Splits | None, kind: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     for batch in batches:
+        rows = batch if batch.schema.equals(kind) else completed(batch, kind)
         if shares is None:
-            yield batch
+            yield rows
             continue
         chosen = [shares.part(dialogue.about) == part for dialogue in dialogues(batch.select(["id", "problem"]))]
-        yield batch.filter(pa.array(chosen, pa.bool_()))
+        yield rows.filter(pa.array(chosen, pa.bool_()))
 
 
 def evenly(batches: Iterable[pa.RecordBatch], rows: int = ROWS_AT_ONCE) -> Iterator[pa.RecordBatch]:
@@ -90,14 +114,13 @@ def evenly(batches: Iterable[pa.RecordBatch], rows: int = ROWS_AT_ONCE) -> Itera
         yield pa.concat_batches(held)
 
 
-def _write(batches: Iterator[pa.RecordBatch], folder: Path) -> int:
+def _write(batches: Iterator[pa.RecordBatch], folder: Path, kind: pa.Schema) -> int:
     """Writes the rows of a split and the files that `datasets` expects beside them; returns the number of rows."""
     rows = 0
-    first = next(batches)
-    with pa.OSFile(str(folder / DATA), "wb") as file, pa.ipc.new_stream(file, first.schema) as stream:
-        for batch in chain([first], batches):
+    with pa.OSFile(str(folder / DATA), "wb") as file, pa.ipc.new_stream(file, kind) as stream:
+        for batch in batches:
             if batch.num_rows:
-                stream.write_batch(completed(batch, batch.schema))
+                stream.write_batch(completed(batch, kind))
                 rows += batch.num_rows
     with (folder / DATA).open("rb") as data:
         fingerprint = hashlib.file_digest(data, "sha256").hexdigest()[:16]
@@ -116,7 +139,7 @@ def _write(batches: Iterator[pa.RecordBatch], folder: Path) -> int:
 
 
 def read(folder: Path) -> Iterator[bytes]:
-    return (message for batch in evenly(_rows(folder)) for message in messages(batch))
+    return (message for batch in _rows(folder) for message in messages(batch))
 
 
 def _rows(folder: Path) -> Iterator[pa.RecordBatch]:
@@ -131,9 +154,10 @@ def _rows(folder: Path) -> Iterator[pa.RecordBatch]:
             for data in json.loads((split / "state.json").read_bytes())["_data_files"]:
                 path = split / Path(str(data["filename"])).name
                 with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
-                    for batch in stream:
+                    for batch in (part for whole in stream for rows in evenly([whole]) for part in by_recipe(rows)):
                         known = schema(recipe_of(batch))
-                        if unknown := set(batch.schema.names) - set(known.names):
+                        # Beside labels of another recipe.
+                        if unknown := set(batch.schema.names) - {*known.names, "labels"}:
                             raise CannotConvert(
                                 f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation"
                             )

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from soliloquy.dataset.exports import format as formats
-from soliloquy.dataset.exports.format import ExportOptions, format_modules
+from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.exports.formats import openai, sharegpt
+from soliloquy.recipes import packages
 from soliloquy.recipes.mathdial.formats import mathdial
 from soliloquy.recipes.mathwell.formats import sgsm
 from soliloquy.recipes.soliloquy.formats import fastchat, soliloquies
+from soliloquy.runtime.extensions import Extensions
 from tests.unit.dataset.small import small, told
 
 BARE = ExportOptions(leave_out=frozenset({"prompts"}))
@@ -210,17 +212,15 @@ def _package(folder: Path, name: str, *modules: str) -> None:
 
 
 def test_formats_of_somebody_elses_recipe_are_found_and_none_takes_the_name_of_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     _package(tmp_path, "socratic_debugging", "dialogues", "_shared")
     _package(tmp_path, "copied_debugging", "openai")
     monkeypatch.syspath_prepend(tmp_path)
-    named = {"debugging": "socratic_debugging"}
-    monkeypatch.setattr(formats, "known_recipes", lambda: named)
-    monkeypatch.setattr("soliloquy.recipes.packages.known_recipes", lambda: named)
-    found = format_modules.__wrapped__()
-    assert found["dialogues"] == "socratic_debugging.formats.dialogues"
+    named = {"debugging": ["socratic_debugging"], "copied": ["copied_debugging"]}
+    monkeypatch.setattr(packages.RECIPES, "claims", named)
+    found = Extensions("export format", "soliloquy.exports", formats._ours).claims
+    assert found["dialogues"] == ["socratic_debugging.formats.dialogues:FORMAT"]
     assert {*found} == {"dialogues", "hf", "openai", "sharegpt"}
-    named["copied"] = "copied_debugging"
-    with pytest.raises(ValueError, match="have the same name: rename one of the two formats"):
-        format_modules.__wrapped__()
+    assert found["openai"] == ["soliloquy.dataset.exports.formats.openai:FORMAT"]
+    assert "copied_debugging.formats.openai:FORMAT is not used" in caplog.text

@@ -1,0 +1,69 @@
+"""Finds what other packages add to ours by their entry points, such as recipes and engines, and loads it."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
+from typing import Any
+
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.retry import Refused
+
+_OURS = ("soliloquy", "services")
+_log = logging.getLogger(__name__)
+
+
+class BadPackage(Failure, Refused):
+    """What a package adds cannot be used; the message names the entry, the package or its field, and what to do."""
+
+
+class Extensions:
+    """Our own recipes, formats or engines by name, and those that packages add in a group of entry points."""
+
+    def __init__(self, kind: str, group: str, ours: Callable[[], Iterable[tuple[str, str]]] = tuple) -> None:
+        self._kind = kind
+        self._group = group
+        self._ours = ours
+
+    @cached_property
+    def claims(self) -> Mapping[str, Sequence[str]]:
+        """Maps each name to the `module` or `module:object` of every package that claims it, or to ours alone."""
+        found: dict[str, list[str]] = {}
+        added = ((point.name, point.value) for point in entry_points(group=self._group))
+        for name, value in chain(self._ours(), added):
+            claimed = found.setdefault(name, [])
+            # An editable install beside a built one lists its entry points twice.
+            if value in claimed:
+                continue
+            if claimed and claimed[0].partition(".")[0] in _OURS:
+                _log.warning(
+                    "%s %s: %s is not used, because %s has that name: rename or uninstall it",
+                    *(self._kind, name, value, claimed[0]),
+                )
+            else:
+                claimed.append(value)
+        return found
+
+    def value(self, name: str) -> str:
+        """Raises BadPackage for a name that several packages claim."""
+        value, *others = self.claims[name]
+        if others:
+            packages = " and ".join(sorted(self.claims[name]))
+            raise BadPackage(f"{self._kind} {name}: {packages} both have that name: rename or uninstall one")
+        return value
+
+    def load(self, name: str, *wanted: Any, within: str = "") -> Any:
+        """Imports an entry, or what lies `within` its package; raises BadPackage unless it has a wanted type."""
+        value = self.value(name) + within
+        try:
+            loaded = EntryPoint(name, value, self._group).load()
+        except Exception as error:
+            if isinstance(error, Refused):
+                raise
+            why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise BadPackage(f"{self._kind} {name}: {value} does not load ({why}): correct or uninstall it") from error
+        if not isinstance(loaded, wanted):
+            types = " or ".join(each.__name__ for each in wanted)
+            raise BadPackage(f"{self._kind} {name}: {value} is {loaded!r}: make it a {types}")
+        return loaded
