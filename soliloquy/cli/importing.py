@@ -9,7 +9,7 @@ import click
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.export import CommandOfFormats
 from soliloquy.dataset.exports.format import NAMES
-from soliloquy.dataset.exports.importing import CannotImport, import_rows
+from soliloquy.dataset.exports.importing import import_rows
 from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.runtime.failure import Failure
@@ -29,11 +29,11 @@ def import_(*, source: Path, name: str, out: Path) -> None:
     """
     if not source.exists():
         raise Failure(f"{source}: no such file or folder")
-    try:
-        with writing_to(out):
+    with writing_to(out):
+        try:
             count = import_rows(source, name, out, _rows(source))
-    except (CannotImport, UnreadableSource) as cannot:
-        raise Failure(f"{cannot}; nothing was written") from cannot
+        except (Failure, UnreadableSource) as cannot:
+            raise Failure(f"{cannot}; nothing was written") from cannot
     click.echo(f"{count} conversations in {out}")
 
 
@@ -42,6 +42,6 @@ def _rows(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     is_table = source.suffix.lower() in (".csv", ".tsv")
     for row in _READING.rows(source):
         if isinstance(row, RefusedRow):
-            raise CannotImport(str(row))
+            raise Failure(str(row))
         cells = {name: value or None for name, value in row.cells.items()} if is_table else dict(row.cells)
         yield row.place, cells

@@ -2,11 +2,12 @@
 
 import csv
 import json
+from codecs import StreamWriter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from pydantic_core import from_json, to_json
 
@@ -37,7 +38,7 @@ class Dialect:
         text = json.dumps(row, ensure_ascii=self.ascii, separators=separators)
         return (text.replace("/", "\\/") if self.slashes_escaped else text).encode()
 
-    def table(self, file: TextIO) -> Any:
+    def table(self, file: StreamWriter) -> Any:
         """Returns a CSV writer."""
         return csv.writer(
             file,

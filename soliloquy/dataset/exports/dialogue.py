@@ -92,7 +92,7 @@ class Dialogue(NamedTuple):
 
 
 class CannotConvert(ValueError):
-    """The format cannot hold a row or a conversation; the message says why."""
+    """A row, a conversation or a whole export or import that the format cannot hold; the message says why."""
 
 
 def conversation_of(dialogue: Dialogue, run: str, ordinal: int) -> Conversation:

@@ -9,7 +9,7 @@ from pathlib import Path
 from soliloquy.dataset.exports.decoding import dialogues
 from soliloquy.dataset.exports.dialect import Dialect
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
-from soliloquy.dataset.exports.files import AlreadyExists, atomic_output, open_rows
+from soliloquy.dataset.exports.files import atomic_output, open_rows
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Format, Row, find, row_format
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
@@ -38,17 +38,14 @@ def export(
         kind = "rejected" if rejected else "accepted"
         raise Failure(f"{dataset.folder} holds no {kind} conversations to export")
     form = find(name)
-    try:
-        with atomic_output(out) as place:
-            if isinstance(form, FolderFormat):
-                counts = ExportCounts(written=form.export(dataset, place, choice, shares, rejected))
-            else:
-                paths = _paths(form, out, place, shares)
-                counts = _export_rows(dataset, name, form, paths, choice, shares, rejected=rejected)
-            if not counts.written.total():
-                raise Failure(f"no conversation of {dataset.folder} has {form.wants}, which {name} needs")
-    except (AlreadyExists, CannotConvert) as cannot:
-        raise Failure(str(cannot)) from cannot
+    with atomic_output(out) as place:
+        if isinstance(form, FolderFormat):
+            counts = ExportCounts(written=form.export(dataset, place, choice, shares, rejected))
+        else:
+            paths = _paths(form, out, place, shares)
+            counts = _export_rows(dataset, name, form, paths, choice, shares, rejected=rejected)
+        if not counts.written.total():
+            raise Failure(f"no conversation of {dataset.folder} has {form.wants}, which {name} needs")
     return counts
 
 
@@ -59,7 +56,7 @@ def rows_of(name: str, choice: ExportOptions, dialogues: Iterator[Dialogue]) -> 
         try:
             row = form.row(dialogue, choice)
         except CannotConvert as unfit:
-            raise CannotConvert(f"conversation {dialogue.id} {unfit}") from unfit
+            raise Failure(f"conversation {dialogue.id} {unfit}") from unfit
         if row is not None and dialogue.person:
             # Marked for everyone who trains a student model on it.
             row = row | {"person": True}

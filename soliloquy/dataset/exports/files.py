@@ -1,9 +1,9 @@
 """Writes export files completely or not at all, and never over an existing file."""
 
 import shutil
+from codecs import getwriter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import TextIOWrapper
 from itertools import chain, repeat
 from pathlib import Path
 from typing import BinaryIO
@@ -12,19 +12,16 @@ from pydantic_core import to_json
 
 from soliloquy.dataset.exports.dialect import DEFAULTS, Dialect
 from soliloquy.dataset.exports.format import Row
+from soliloquy.runtime.failure import Failure
 
 AddRow = Callable[[Row], object]
 
 
-class AlreadyExists(ValueError):
-    """The output path exists; the message names it."""
-
-
 @contextmanager
 def atomic_output(out: Path) -> Iterator[Path]:
-    """Yields a temporary path that becomes `out` at the end; raises AlreadyExists if `out` exists."""
+    """Yields a temporary path that becomes `out` at the end; raises Failure if `out` exists."""
     if out.exists() or out.is_symlink():
-        raise AlreadyExists(f"{out} exists: choose another --out")
+        raise Failure(f"{out} exists: choose another --out")
     out.parent.mkdir(parents=True, exist_ok=True)
     place = out.with_name(f".{out.name}.unfinished")
     _remove(place)
@@ -39,32 +36,26 @@ def atomic_output(out: Path) -> Iterator[Path]:
 def open_rows(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterator[AddRow]:
     """Opens a file for rows in the format of its suffix, and in `dialect` if given; yields what writes a row."""
     with path.open("w+b") as file:
-        if suffix not in DEFAULTS:
-            yield from _array(file)
+        if suffix == ".json":
+            # An array with a row on each line.
+            before = chain([b"[\n"], repeat(b",\n"))
+            yield lambda row: file.write(next(before) + to_json(row))
+            file.write(b"\n]\n" if file.tell() else b"[]\n")
             return
         dialect = dialect or DEFAULTS[suffix]
         file.write(dialect.beginning)
-        yield from (_lines if suffix == ".jsonl" else _table)(file, dialect)
+        if suffix == ".csv":
+            yield _table(file, dialect)
+        else:
+            line, end = dialect.line, dialect.line_end.encode()
+            yield lambda row: file.write(line(row) + end)
         if not dialect.ended:
             file.truncate(file.tell() - len(dialect.line_end))
 
 
-def _lines(file: BinaryIO, dialect: Dialect) -> Iterator[AddRow]:
-    end = dialect.line_end.encode()
-    yield lambda row: file.write(dialect.line(row) + end)
-
-
-def _array(file: BinaryIO) -> Iterator[AddRow]:
-    """A JSON array with a row on each line."""
-    before = chain([b"[\n"], repeat(b",\n"))
-    yield lambda row: file.write(next(before) + to_json(row))
-    file.write(b"\n]\n" if file.tell() else b"[]\n")
-
-
-def _table(file: BinaryIO, dialect: Dialect) -> Iterator[AddRow]:
+def _table(file: BinaryIO, dialect: Dialect) -> AddRow:
     """CSV: the first row names the columns; null is an empty cell."""
-    text, columns = TextIOWrapper(file, "utf-8", newline=""), list[str]()
-    writer = dialect.table(text)
+    writer, columns = dialect.table(getwriter("utf-8")(file)), list[str]()
 
     def add(row: Row) -> None:
         if not columns:
@@ -72,8 +63,7 @@ def _table(file: BinaryIO, dialect: Dialect) -> Iterator[AddRow]:
             writer.writerow(columns)
         writer.writerow([row.get(name) for name in columns])
 
-    yield add
-    text.detach()
+    return add
 
 
 def _remove(path: Path) -> None:

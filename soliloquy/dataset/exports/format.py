@@ -80,7 +80,7 @@ class FolderFormat(_AnyFormat):
 
     # Creates the folder with a part for each share, or one for all, and counts the rows of each part.
     export: Callable[[Dataset, Path, ExportOptions, Splits | None, bool], Counter[str]]
-    # Yields the serialised conversations. Raises CannotConvert.
+    # Yields the serialised conversations. Raises Failure.
     read: Callable[[Path], Iterator[bytes]]
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic_core import to_json
 
 from soliloquy.dataset.exports import dialect
-from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue, Exchange, conversation_of
-from soliloquy.dataset.exports.files import AlreadyExists, atomic_output
+from soliloquy.dataset.exports.dialogue import Dialogue, Exchange, conversation_of
+from soliloquy.dataset.exports.files import atomic_output
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Row, find, row_format
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import versions, write_manifest
@@ -21,26 +21,20 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.labels import row_path
 from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.recipes.recipe import find as find_recipe
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
 
-class CannotImport(ValueError):
-    """Nothing was written; the message names the place in the source and the reason."""
-
-
 def import_rows(source: Path, name: str, out: Path, rows: Iterable[tuple[str, Row]]) -> int:
-    """Writes a dataset; raises CannotImport and OSError.
+    """Writes a dataset; raises Failure, which names the place in the source, and OSError.
 
     `rows` come with their places in the source; a format of folders reads the source itself.
     """
     form = find(name)
     if isinstance(form, FolderFormat):
-        try:
-            return _write(source, name, out, form.read(source), None)
-        except CannotConvert as unfit:
-            raise CannotImport(str(unfit)) from unfit
+        return _write(source, name, out, form.read(source), None)
     run = digest("import", name, _sha256(source))
     known: Counter[str] = Counter()
 
@@ -50,8 +44,8 @@ def import_rows(source: Path, name: str, out: Path, rows: Iterable[tuple[str, Ro
             try:
                 dialogue = dialogue_of(row, name, ids)
                 conversation = conversation_of(dialogue, run, ordinal)
-            except (CannotConvert, ValueError) as unfit:
-                raise CannotImport(f"{place}: {unfit}") from unfit
+            except ValueError as unfit:
+                raise Failure(f"{place}: {unfit}") from unfit
             known.update(_known(dialogue))
             ids.add(conversation.id)
             yield conversation
@@ -81,23 +75,22 @@ def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], k
     origin: dict[str, Any] = {"format": name, "file": source.name}
     if source.is_file() and (written := dialect.detect(source)):
         origin["written"] = asdict(written)
-    try:
-        with atomic_output(out) as folder:
-            place, tally = Storage(folder), Tally()
-            writer = DatasetWriter(place, folder, (), ShardLimits(), tally)
-            recipe = DEFAULT
-            for serialised in conversations:
-                recipe = Conversation.FromString(serialised).run.recipe
-                writer.add(Collected(conversation=serialised, recipe=recipe))
-            shards = writer.close()
-            if not shards:
-                raise CannotImport(f"{source} holds no conversations")
-            if known is not None:
-                origin["unset"] = [path for path in (*_PATHS.values(), *_label_paths(recipe)) if not known[path]]
-            run = {"imported": origin, **versions()}
-            write_manifest(place, {"run": run, "counts": tally.as_json(), "cost": {}, "arrival": {}}, shards)
-    except AlreadyExists as taken:
-        raise CannotImport(str(taken)) from taken
+    with atomic_output(out) as folder:
+        place, tally = Storage(folder), Tally()
+        writer = DatasetWriter(place, folder, (), ShardLimits(), tally)
+        recipe = DEFAULT
+        for serialised in conversations:
+            recipe = Conversation.FromString(serialised).run.recipe
+            writer.add(Collected(conversation=serialised, recipe=recipe))
+        shards = writer.close()
+        if not shards:
+            raise Failure(f"{source} holds no conversations")
+        if known is not None:
+            labels = find_recipe(recipe or DEFAULT).labels
+            paths = [*_PATHS.values(), *(row_path(label) for label, _ in labels.values())]
+            origin["unset"] = [path for path in paths if not known[path]]
+        run = {"imported": origin, **versions()}
+        write_manifest(place, {"run": run, "counts": tally.as_json(), "cost": {}, "arrival": {}}, shards)
     return tally.accepted
 
 
@@ -128,10 +121,6 @@ def _known(dialogue: Dialogue) -> set[str]:
     parts: list[Dialogue | Exchange] = [dialogue, *dialogue.turns]
     known = {path for name, path in _PATHS.items() if any(getattr(one, name, None) not in ("", None) for one in parts)}
     return known | {row_path(name) for one in parts for name in one.labels}
-
-
-def _label_paths(recipe: str) -> Iterator[str]:
-    return (row_path(name) for name, _ in find_recipe(recipe or DEFAULT).labels.values())
 
 
 def _sha256(path: Path) -> str:

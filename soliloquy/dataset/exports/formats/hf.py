@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from soliloquy.dataset.exports.arrays import completed
 from soliloquy.dataset.exports.decoding import dialogues
-from soliloquy.dataset.exports.dialogue import CannotConvert
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import by_recipe, messages, recipe_of, schema
+from soliloquy.runtime.failure import Failure
 
 # A fixed batch size, so that equal rows make equal bytes.
 ROWS_AT_ONCE = 1_000
@@ -39,7 +39,7 @@ def _merged(schemas: Iterable[pa.Schema], choice: ExportOptions) -> pa.Schema:
     try:
         merged = pa.unify_schemas([each.remove_metadata() for each in schemas], promote_options="permissive")
     except pa.ArrowTypeError as error:
-        raise CannotConvert(f"holds recipes whose labels have one name and different types ({error})") from error
+        raise Failure(f"holds recipes whose labels have one name and different types ({error})") from error
     return pa.schema(_without(merged, left_out))
 
 
@@ -158,14 +158,10 @@ def _rows(folder: Path) -> Iterator[pa.RecordBatch]:
                         known = schema(recipe_of(batch))
                         # Beside labels of another recipe.
                         if unknown := set(batch.schema.names) - {*known.names, "labels"}:
-                            raise CannotConvert(
-                                f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation"
-                            )
+                            raise Failure(f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation")
                         yield completed(batch, known)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        if isinstance(error, CannotConvert):
-            raise
-        raise CannotConvert(f"{folder} is not a folder saved by `datasets` ({' '.join(str(error).split())})") from error
+        raise Failure(f"{folder} is not a folder saved by `datasets` ({' '.join(str(error).split())})") from error
 
 
 def _paths(fields: Iterable[pa.Field], above: str = "") -> Iterator[str]:
