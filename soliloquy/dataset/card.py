@@ -1,6 +1,7 @@
 """Writes the dataset card: a README.md with the figures of a dataset, as the Hugging Face hub expects it."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +52,9 @@ def card(summary: DatasetSummary) -> str:
         "sent_back": counts("sent back by", kept.sent_back),
         "programs": counts("program", kept.statuses) + "\n\n" + counts("lane", kept.lanes),
         "errors": counts("failed with", kept.errors),
-        "verdicts": _verdicts(kept),
+        "verdicts": _by_evaluation(
+            kept, "found", kept.verdicts, {found: found for found in sorted({found for _, found in kept.verdicts})}
+        ),
         "models": table(
             ("role", "engine", "model", "adapter", "answers"),
             [(*names, f"{count:,}") for names, count in sorted(kept.models.items())],
@@ -59,7 +62,10 @@ def card(summary: DatasetSummary) -> str:
         "parse": counts("read", kept.parse),
         "tokens": table(
             ("role", "prompt tokens", "completion tokens"),
-            [(role, *(f"{kept.tokens[role, kind]:,}" for kind in ("prompt", "completion"))) for role in roles(kept)],
+            [
+                (role, *(f"{kept.tokens[role, kind]:,}" for kind in ("prompt", "completion")))
+                for role in sorted({role for role, _ in kept.tokens})
+            ],
         ),
         "again": f"```sh\n{command}\n```\n\n{note}" if command else note,
         "run": table(("", ""), settings(summary)),
@@ -125,10 +131,6 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
     ]
 
 
-def roles(statistics: Statistics) -> list[str]:
-    return sorted({role for role, _ in statistics.tokens})
-
-
 def again(summary: DatasetSummary) -> tuple[str, str]:
     """Returns the command that generates the same conversations again, or an empty string, and a note about it."""
     run = summary.manifest["run"]
@@ -187,11 +189,6 @@ def limits(summary: DatasetSummary) -> list[str]:
     return known
 
 
-def is_growing(summary: DatasetSummary) -> bool:
-    """Whether a collector wrote the dataset; it writes shards before the run is over."""
-    return "growing" in summary.manifest["run"]
-
-
 def is_scripted(kept: Statistics) -> bool:
     return any(engine == "scripted" for _, engine, *_ in kept.models)
 
@@ -211,14 +208,21 @@ def _front(summary: DatasetSummary) -> str:
 
 
 def _responses(kept: Statistics) -> str:
-    words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.responses)]
     meanings = response_meanings(kept)
-    head = ("response", *(f"{LETTERS[word]} {kept.recipe.evaluations[LETTERS[word]]}" for word in words))
-    rows = [
-        (f"{response} {meanings.get(response, '')}", *(f"{kept.responses[word, response] or ''}" for word in words))
-        for response in responses_of(kept)
-    ]
-    return table(head, rows)
+    named = {response: f"{response} {meanings.get(response, '')}" for response in responses_of(kept)}
+    return _by_evaluation(kept, "response", kept.responses, named)
+
+
+def _by_evaluation(kept: Statistics, head: str, counted: Counter[tuple[str, str]], named: Mapping[str, str]) -> str:
+    """Returns a table with a column for each evaluation that occurs, and a row for each of the named values."""
+    words = evaluations_in(counted)
+    letters = (f"{LETTERS[word]} {kept.recipe.evaluations[LETTERS[word]]}" for word in words)
+    rows = [(name, *(f"{counted[word, value] or ''}" for word in words)) for value, name in named.items()]
+    return table((head, *letters), rows)
+
+
+def evaluations_in(counted: Counter[tuple[str, str]]) -> list[str]:
+    return [word for word in LETTERS if any(evaluation == word for evaluation, _ in counted)]
 
 
 def responses_of(kept: Statistics) -> list[str]:
@@ -241,14 +245,6 @@ def _by_number(counted: tuple[str, int]) -> tuple[int, str]:
     """Sorts numbers by size, and words by frequency."""
     value, count = counted
     return (int(value), "") if value.lstrip("-").isdecimal() else (-count, value)
-
-
-def _verdicts(kept: Statistics) -> str:
-    words = [word for word in LETTERS if any(evaluation == word for _, evaluation in kept.verdicts)]
-    meanings = kept.recipe.evaluations
-    head = ("found", *(f"{LETTERS[word]} {meanings[LETTERS[word]]}" for word in words))
-    found = sorted({found for found, _ in kept.verdicts})
-    return table(head, [(verdict, *(f"{kept.verdicts[verdict, word] or ''}" for word in words)) for verdict in found])
 
 
 def _plain(value: Any) -> str:

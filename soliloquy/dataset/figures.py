@@ -30,10 +30,6 @@ class Plot(NamedTuple):
     whole: int
 
 
-def no_plots(accepted: "Statistics", rejected: "Statistics") -> Iterable[Plot]:
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Figures:
     """The figures of a recipe's paper, and what a recipe counts that others lack."""
@@ -47,7 +43,7 @@ class Figures:
     counts: Callable[[], OwnCounts] | None = None
     # Measures rows for the manifest.
     measures: Callable[[pa.RecordBatch], Counter[str]] | None = None
-    plots: Callable[["Statistics", "Statistics"], Iterable[Plot]] = no_plots
+    plots: Callable[["Statistics", "Statistics"], Iterable[Plot]] = lambda accepted, rejected: ()
     # A limit of datasets in which nobody speaks.
     limit: str = ""
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,8 +37,7 @@ class DatasetWriter:
             kind: _ShardFiles(kind, storage, scratch, sum(shard.kind == kind for shard in present)) for kind in KINDS
         }
         self._kinds = {
-            kind: _RowBuffer(self._shards[kind], limits, to_rows)
-            for kind, to_rows in ((ACCEPTED, self._accepted), (REJECTED, self._rejected))
+            kind: _RowBuffer(self._shards[kind], limits, partial(self._rows, kind)) for kind in (ACCEPTED, REJECTED)
         }
 
     def add(self, collected: Collected) -> None:
@@ -50,14 +50,8 @@ class DatasetWriter:
         self._shards[TIMED].finish()
         return [shard for shards in self._shards.values() for shard in shards.finished]
 
-    def _accepted(self, group: Sequence[Collected]) -> pa.RecordBatch:
-        return self._counted(group, accepted=True)
-
-    def _rejected(self, group: Sequence[Collected]) -> pa.RecordBatch:
-        reasons = pa.array([list(one.reasons) for one in group], REASONS.type)
-        return self._counted(group, accepted=False).append_column(REASONS, reasons)
-
-    def _counted(self, group: Sequence[Collected], *, accepted: bool) -> pa.RecordBatch:
+    def _rows(self, kind: str, group: Sequence[Collected]) -> pa.RecordBatch:
+        """Writes the timings and counts the rows."""
         grown = rows((one.conversation for one in group), group[0].recipe)
         # Imported conversations have no timings.
         if group[0].HasField("timings"):
@@ -66,8 +60,10 @@ class DatasetWriter:
                 timed.finish()
             timed.write(timings(grown, [one.timings.collected_at for one in group]))
         kept = without_timings(grown)
-        self._tally.add(kept, accepted=accepted)
-        return kept
+        self._tally.add(kept, accepted=kind == ACCEPTED)
+        if kind == ACCEPTED:
+            return kept
+        return kept.append_column(REASONS, pa.array([list(one.reasons) for one in group], REASONS.type))
 
 
 class _RowBuffer:

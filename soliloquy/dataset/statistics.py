@@ -65,7 +65,7 @@ class Statistics:
     lanes: Counter[str] = field(default_factory=Counter)
     # Failed programs, by exception or status.
     errors: Counter[str] = field(default_factory=Counter)
-    # By the code's verdict on the student's number and the tutor's evaluation.
+    # By the tutor's evaluation and the code's verdict on the student's number.
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     parse: Counter[str] = field(default_factory=Counter)
     # By role, and prompt or completion.
@@ -144,7 +144,7 @@ class Statistics:
     def agreeing(self) -> int:
         """The number of evaluations that agree with the code's verdict."""
         agreeing = self.recipe.agreeing
-        return sum(n for (found, evaluation), n in self.verdicts.items() if LETTERS.get(evaluation) in agreeing[found])
+        return sum(n for (evaluation, found), n in self.verdicts.items() if LETTERS.get(evaluation) in agreeing[found])
 
     def utterances(self, speaker: str) -> int:
         return sum(count for (who, _), count in self.words.items() if who == speaker)
@@ -212,7 +212,7 @@ class Statistics:
         self.statuses += value_counts(statuses)
         self.lanes += value_counts(named(below(executions, "lane"), "LANE_"))
         self.errors += value_counts(_kinds_of_errors(below(executions, "error"), statuses))
-        self.verdicts += value_counts(verdicts(calculations), evaluations)
+        self.verdicts += value_counts(evaluations, verdicts(calculations))
 
     def _add_calls(self, calls: pa.Array) -> None:
         self.parse += value_counts(named(below(calls, "outcome"), "PARSE_OUTCOME_"))

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
@@ -27,7 +26,10 @@ class Storage:
     """Every file appears complete or not at all: renamed into a folder, or put as one object."""
 
     def __init__(self, location: str | Path) -> None:
-        self._files, self._root = _file_system(str(location))
+        try:
+            self._files, self._root = url_to_fs(str(location))
+        except (ImportError, ValueError) as error:
+            raise StorageUnavailable(f"{location} cannot be opened ({error})") from error
         self.folder = Path(self._root) if isinstance(self._files, LocalFileSystem) else None
         self.url = str(location).rstrip("/") or "/"
 
@@ -133,14 +135,6 @@ class Storage:
             if self.folder is not None:
                 raise
             raise StorageUnavailable(f"{self.url} failed ({error})") from error
-
-
-def _file_system(location: str) -> tuple[AbstractFileSystem, str]:
-    try:
-        files, root = url_to_fs(location)
-    except (ImportError, ValueError) as error:
-        raise StorageUnavailable(f"{location} cannot be opened ({error})") from error
-    return files, root
 
 
 def _flush(path: Path) -> None:

@@ -15,8 +15,10 @@ from soliloquy.dataset.rows import recipe_of
 from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.v1.conversation_pb2 import Evaluation
 
-_COUNTS = ("accepted", "rejected", "turns", "python_turns")
-_COUNTERS = ("enrichment", "discarded", "unfit", "executions", "parse", "verdicts", "measures", "tokens", "answered")
+_COUNTS = (
+    *("accepted", "rejected", "enrichment", "discarded", "unfit", "turns", "python_turns"),
+    *("executions", "parse", "verdicts", "measures"),
+)
 # Counts that need the recipe's rules and labels.
 COUNTED_BY_RECIPES = ("discarded", "measures", "verdicts")
 # By the names that the columns have.
@@ -52,13 +54,13 @@ class Tally:
     def from_json(cls, counts: dict[str, Any], known: Container[str]) -> Self:
         """Restores a tally from `as_json`, to continue counting."""
         tally = cls(known=known)
-        tokens = {(role, kind): n for role, used in counts["tokens"].items() for kind, n in used.items()}
-        answered = {tuple(row[name] for name in ANSWERED_BY): row["calls"] for row in counts["models"]}
-        for name, held in (counts | {"tokens": tokens, "answered": answered}).items():
-            if name in _COUNTS:
-                setattr(tally, name, held)
-            elif name in _COUNTERS:
+        tally.tokens.update({(role, kind): n for role, used in counts["tokens"].items() for kind, n in used.items()})
+        tally.answered.update({tuple(row[name] for name in ANSWERED_BY): row["calls"] for row in counts["models"]})
+        for name in _COUNTS:
+            if isinstance(held := counts.get(name, 0), dict):
                 getattr(tally, name).update(held)
+            elif held:
+                setattr(tally, name, held)
         return tally
 
     def add(self, batch: pa.RecordBatch, *, accepted: bool) -> None:
@@ -115,27 +117,19 @@ class Tally:
             self.answered[tuple(call[name] for name in ANSWERED_BY)] += call["calls"]
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "accepted": self.accepted,
-            "rejected": self.rejected,
-            "enrichment": dict(sorted(self.enrichment.items())),
-            "discarded": dict(sorted(self.discarded.items())),
-            "unfit": dict(sorted(self.unfit.items())),
-            "turns": self.turns,
-            "python_turns": self.python_turns,
-            "executions": dict(sorted(self.executions.items())),
-            "parse": dict(sorted(self.parse.items())),
-            "verdicts": dict(sorted(self.verdicts.items())),
-            "measures": dict(sorted(self.measures.items())),
-            "tokens": {role: self._tokens(role) for role in sorted({role for role, _ in self.tokens})},
-            "models": [
-                dict(zip(ANSWERED_BY, names, strict=True)) | {"calls": number}
-                for names, number in sorted(self.answered.items())
-            ],
+        counts = {name: getattr(self, name) for name in _COUNTS}
+        tokens = {
+            role: {kind: self.tokens[role, kind] for kind in ("prompt", "completion")}
+            for role in sorted({role for role, _ in self.tokens})
         }
-
-    def _tokens(self, role: str) -> dict[str, int]:
-        return {kind: self.tokens[role, kind] for kind in ("prompt", "completion")}
+        models = [
+            dict(zip(ANSWERED_BY, names, strict=True)) | {"calls": number}
+            for names, number in sorted(self.answered.items())
+        ]
+        plain = {
+            name: dict(sorted(held.items())) if isinstance(held, Counter) else held for name, held in counts.items()
+        }
+        return plain | {"tokens": tokens, "models": models}
 
 
 def _discarded(enrichments: pa.Array) -> Iterator[dict[str, Any]]:

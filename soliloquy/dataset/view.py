@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 from soliloquy.dataset.columns import below, named, students, word
 from soliloquy.dataset.labelling import columns_of, installed, label_texts, label_values, title_of
 from soliloquy.dataset.rows import recipe_of, rows
+from soliloquy.dataset.statistics import LETTERS
 from soliloquy.dataset.values import shown_values
+from soliloquy.recipes.recipe import Recipe
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
 from soliloquy.v1.gateway_pb2 import Flag
 from soliloquy.v1.runs_pb2 import Run
@@ -84,6 +86,12 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
             },
         },
     }
+
+
+def words_of(recipe: Recipe) -> dict[str, Any]:
+    """Returns the readable names of a recipe's labels."""
+    meanings = {column.title: column.words for column in recipe.columns.values() if column.words}
+    return {"letters": LETTERS, "evaluations": recipe.evaluations, "labels": meanings, "agreeing": recipe.agreeing}
 
 
 def _attempts(attempts: pa.Array) -> dict[str, Any]:

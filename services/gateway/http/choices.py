@@ -65,7 +65,7 @@ def _choices(gateway: Gateway, models: Models) -> Choices:
 
 def _recipe(name: str) -> RecipeChoice:
     # Imported here because it loads Arrow, which no start should wait for.
-    from soliloquy.dataset.report.words import words_of
+    from soliloquy.dataset.view import words_of
 
     recipe = find(name)
     return RecipeChoice(

@@ -50,9 +50,11 @@ def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
     )
 
 
-def _set(prefix: str) -> Callable[[str], str]:
+def _set(prefix: str, between: str = "_") -> Callable[[str], str]:
     """Returns a function from an enum's name to its value in lower case, or to an empty string if it is unset."""
-    return lambda name: name.removeprefix(prefix).lower() if name != f"{prefix}UNSPECIFIED" else ""
+    return lambda name: (
+        "" if name == f"{prefix}UNSPECIFIED" else name.removeprefix(prefix).lower().replace("_", between)
+    )
 
 
 def _exchanges(turns: pa.Array, labels: Labels) -> Iterator[Exchange]:
@@ -78,7 +80,7 @@ def _labels(rows: pa.Array, labels: Labels, *places: str) -> Iterator[Mapping[st
         path = tuple(row_path(name).removeprefix("turns.").split("."))
         if name.partition(".")[0] in places and _below(rows, path) is not None:
             prefix = value_prefix(field) if field.enum_type else ""
-            columns[name] = _coded(rows, *path, word=_word(prefix)) if prefix else _plain(rows, *path)
+            columns[name] = _coded(rows, *path, word=_set(prefix, " ")) if prefix else _plain(rows, *path)
     if not columns:
         return repeat({}, len(rows))
     names = list(columns)
@@ -86,11 +88,6 @@ def _labels(rows: pa.Array, labels: Labels, *places: str) -> Iterator[Mapping[st
         {name: value for name, value in zip(names, values, strict=True) if value}
         for values in zip(*columns.values(), strict=True)
     )
-
-
-def _word(prefix: str) -> Callable[[str], str]:
-    """Returns a function from an enum's name to its words, or to an empty string if it is unset."""
-    return lambda name: name.removeprefix(prefix).lower().replace("_", " ") if name != f"{prefix}UNSPECIFIED" else ""
 
 
 def _attempts(attempts: pa.Array) -> Iterator[Attempt]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from html import escape
 
-from soliloquy.dataset.card import response_meanings, responses_of, thing
+from soliloquy.dataset.card import evaluations_in, response_meanings, responses_of, thing
 from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, bin_start, quantile
 from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.report.plots import bars, curves, histogram, round_ticks, rows, short
@@ -152,7 +152,7 @@ def _times(durations: Durations) -> str:
 
 def _responses(kept: Statistics) -> str:
     """A table of evaluations and responses; darker cells are more frequent."""
-    words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.responses)]
+    words = evaluations_in(kept.responses)
     most, responses, meanings = max(kept.responses.values()), responses_of(kept), response_meanings(kept)
     # Words need more room than numbers.
     named = "" if all(map(str.isdecimal, responses)) else ' class="named"'

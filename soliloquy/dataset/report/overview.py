@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any
 
-from soliloquy.dataset.card import DatasetSummary, again, hashes, is_growing, limits, settings, thing, title
+from soliloquy.dataset.card import DatasetSummary, again, hashes, limits, settings, thing, title
 from soliloquy.dataset.durations import Durations, quantile
 from soliloquy.dataset.report.figures import duration_text, figures
 
@@ -14,7 +13,8 @@ def overview(summary: DatasetSummary, durations: Durations, *, browsed: int) -> 
     kept = summary.accepted
     grown = kept.conversations + summary.rejected.conversations
     notes = []
-    if is_growing(summary):
+    # A collector writes shards before the run is over.
+    if "growing" in summary.manifest["run"]:
         notes.append("The run is still going on: this is its state so far.")
     if browsed < grown:
         notes.append(f"The figures count all conversations; the page holds {browsed:,} of them, evenly spaced.")
@@ -34,11 +34,8 @@ def _eyebrow(summary: DatasetSummary) -> str:
     models = sorted({model for _, _, model, _ in summary.accepted.models})
     run = summary.manifest["run"]
     shown = [f"{name} {run[name]}" for name in ("recipe", "seed") if name in run]
-    return " · ".join([*shown, f"model {', '.join(models)}" if models else "", _version(run)]).strip(" ·")
-
-
-def _version(run: Any) -> str:
-    return f"soliloquy {run['soliloquy']}" if "soliloquy" in run else ""
+    shown += [f"model {', '.join(models)}"] if models else []
+    return " · ".join([*shown, f"soliloquy {run['soliloquy']}"] if "soliloquy" in run else shown)
 
 
 def _strip(summary: DatasetSummary, durations: Durations) -> Iterator[str]:
@@ -71,18 +68,14 @@ def _percent(part: int, whole: int) -> tuple[str, str]:
 def _grown(summary: DatasetSummary) -> str:
     command, note = again(summary)
     shown = f"<pre>{escape(command)}</pre>" if command else ""
-    digests = hashes(summary)
+    digests = _pairs(hashes(summary))
+    folded = f"<details><summary>Prompts and contract</summary><dl>{digests}</dl></details>" if digests else ""
     items = "".join(f"<li>{escape(limit)}</li>" for limit in limits(summary))
     return (
-        f"<section><h2>Generate it again</h2>{shown}<p>{escape(note)}</p>"
-        f"{_folded('Prompts and contract', digests) if digests else ''}</section>"
+        f"<section><h2>Generate it again</h2>{shown}<p>{escape(note)}</p>{folded}</section>"
         f"<section><h2>The run</h2><dl>{_pairs(settings(summary))}</dl></section>"
         f"<section><h2>Limits</h2><ul>{items}</ul></section>"
     )
-
-
-def _folded(name: str, rows: Iterable[tuple[str, str]]) -> str:
-    return f"<details><summary>{escape(name)}</summary><dl>{_pairs(rows)}</dl></details>"
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> str:

@@ -19,9 +19,8 @@ from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.report.index import ReportIndex
 from soliloquy.dataset.report.overview import overview
-from soliloquy.dataset.report.words import words_of
 from soliloquy.dataset.statistics import Statistics
-from soliloquy.dataset.view import columns
+from soliloquy.dataset.view import columns, words_of
 from soliloquy.web import FOLDER as SHARED
 
 REPORT = "report.html"

@@ -90,7 +90,7 @@ def test_a_conversation_is_counted_as_by_hand() -> None:
     assert statistics.statuses == {"error": 1, "ok": 1}
     assert statistics.lanes == {"fork": 1, "fast": 1}
     assert statistics.errors == {"NameError": 1}
-    assert statistics.verdicts == {("wrong", "incorrect"): 1}
+    assert statistics.verdicts == {("incorrect", "wrong"): 1}
     assert statistics.agreeing == 1
     assert statistics.parse == {"repaired": 1}
     assert statistics.tokens == {("tutor", "prompt"): 100, ("tutor", "completion"): 7}

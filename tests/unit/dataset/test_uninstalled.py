@@ -104,7 +104,7 @@ def test_it_is_counted_without_labels(folder: Path) -> None:
     for batch in Dataset(folder).batches():
         statistics.add(batch)
     assert (statistics.conversations, statistics.turns, statistics.recipes) == (2, 6, {AWAY: 2})
-    assert statistics.verdicts == {("wrong", "incorrect"): 2}
+    assert statistics.verdicts == {("incorrect", "wrong"): 2}
     assert (statistics.labels, statistics.responses) == ({}, {})
 
 
