@@ -4,12 +4,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from soliloquy.recipes.answers import Text, any_of
+from soliloquy.recipes.answers import Text, any_of, yes_or_no
 from soliloquy.recipes.mathdial.claims import final_answer
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, belongs
 from soliloquy.runtime.answers import Answer
-
-EVALUATIONS = {"incorrect": "a", "correct": "b", "partial": "c", "unclear": "d"}
 
 
 class SampledSolution(Answer):
@@ -29,12 +27,6 @@ class SampledSolution(Answer):
 def _plain(value: object) -> object:
     """Returns "Seek self-correction" as the name seek_self_correction."""
     return "_".join(value.replace("-", " ").replace("/", " ").split()).lower() if isinstance(value, str) else value
-
-
-def _first_letter(value: object) -> object:
-    if isinstance(value, bool):
-        return "y" if value else "n"
-    return value.strip().lower()[:1] if isinstance(value, str) else value
 
 
 class ConfusionDescription(Answer):
@@ -64,7 +56,7 @@ class MoveChoice(Answer):
     )
     move: Annotated[Literal["focus", "probing", "telling", "generic"], BeforeValidator(_plain)] = Field(alias="Move")
     intent: Annotated[str, StringConstraints(min_length=1), BeforeValidator(_plain)] = Field(alias="Intent")
-    solved: Annotated[Literal["y", "n"], BeforeValidator(_first_letter)] = Field(alias="Solved")
+    solved: Annotated[Literal["y", "n"], BeforeValidator(yes_or_no)] = Field(alias="Solved")
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:

@@ -1,10 +1,8 @@
 """The two replying states: choosing a move, and writing the message that makes it."""
 
 from soliloquy.recipes.answers import TutorMessage
-from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathdial import prompting
-from soliloquy.recipes.mathdial.answers import EVALUATIONS as LETTERS
 from soliloquy.recipes.mathdial.answers import MoveChoice
 from soliloquy.recipes.mathdial.claims import holds_answer
 from soliloquy.recipes.mathdial.labels_pb2 import TutorLabels
@@ -24,9 +22,9 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     solved = False
     if turn.HasField("student"):
         choice = await ask(prompting.choosing(conversation), MoveChoice)
-        turn.tutor.CopyFrom(tutor_move(choice.move, choice.intent))
-        turn.tutor.thoughts = choice.thoughts
-        turn.tutor.evaluation = EVALUATIONS[LETTERS[choice.evaluation]]
+        evaluation = f"EVALUATION_{choice.evaluation.upper()}"
+        turn.tutor.CopyFrom(TutorReply(thoughts=choice.thoughts, evaluation=evaluation))
+        turn.tutor.MergeFrom(tutor_move(choice.move, choice.intent))
         solved = choice.solved == "y"
     else:
         turn.tutor.CopyFrom(tutor_move(*OPENING))

@@ -1,15 +1,19 @@
-"""Selects the wrong solution that a student believes in: one of the most frequent samples."""
+"""Selects the wrong solution that a student believes in, one of the most frequent samples, and locates its error."""
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from soliloquy.recipes.mathdial.claims import false_equations, final_answer, without_marks
+from soliloquy.recipes.mathdial.claims import equations, false_equations, final_answer, is_right, without_marks
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion, EnrichmentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem
 
 _SAME = 1e-6
+# The equations of each line: their operands and results.
+_Lines = list[list[tuple[list[float], float]]]
 
 
 class NoConfusion(Exception):
@@ -98,3 +102,40 @@ def _unusable(solution: str, answer: float | None, problem: Problem) -> str:
 
 def _is(answer: float, right: float) -> bool:
     return math.isclose(answer, right, rel_tol=_SAME)
+
+
+class LocatedError(NamedTuple):
+    """The error of a solution by its numbers, which take precedence over the model's description."""
+
+    category: str
+    # The first wrong line, from 1.
+    line: int
+
+
+def locate_error(confusion: Confusion, problem: Problem) -> LocatedError | None:
+    """Returns None if the numbers do not determine the error."""
+    found = [list(equations(line)) for line in lines(confusion)]
+    return _went_on(found, problem) or _quantity(found, problem)
+
+
+def _went_on(lines: _Lines, problem: Problem) -> LocatedError | None:
+    """The solution reaches the right answer and continues to another one."""
+    results = [(number, result) for number, line in enumerate(lines, start=1) for _, result in line]
+    for at, (_, result) in enumerate(results[:-1]):
+        if is_right(result, problem):
+            return LocatedError("went_on", results[at + 1][0])
+    return None
+
+
+def _quantity(lines: _Lines, problem: Problem) -> LocatedError | None:
+    """The solution uses a number of the question that the right solution does not need."""
+    calculated = [step for step in problem.steps if step.HasField("result")]
+    if not all(step.expression for step in calculated):
+        return None
+    given = {number.value for number in numbers_in_digits(problem.question)}
+    needed = {known.value for step in calculated for known in step.inputs}
+    needed |= {number.value for step in calculated for number in numbers_in_digits(step.expression)}
+    for number, line in enumerate(lines, start=1):
+        if any(given.intersection(put_in) - needed for put_in, _ in line):
+            return LocatedError("quantity", number)
+    return None

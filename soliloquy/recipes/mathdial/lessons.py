@@ -1,19 +1,34 @@
-"""Training samples from a conversation: the tutor's prompts and their answers."""
+"""Training samples from a conversation: the tutor's prompts and their answers.
 
-from collections.abc import Iterator
+`replies` is the paper's tutor response generation, for training only: in a run the tutor always knows the solutions
+and has chosen its move.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from soliloquy.recipes.codegen import output, written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.lessons import lessons_of
-from soliloquy.recipes.mathdial.answers import EVALUATIONS, MoveChoice
+from soliloquy.recipes.mathdial.answers import MoveChoice
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels
-from soliloquy.recipes.mathdial.moves import FAREWELL, intent_name, move_name
-from soliloquy.recipes.mathdial.prompting import outset, tutor_prompts
-from soliloquy.recipes.recipe import Lesson, TrainingMessage
+from soliloquy.recipes.mathdial.moves import EVALUATIONS, FAREWELL, MEANINGS, intent_name, move_name
+from soliloquy.recipes.mathdial.prompting import grounded, outset, tutor_prompts
+from soliloquy.recipes.recipe import Lesson, ReplyContext, TrainingMessage
+from soliloquy.recipes.templates import Templates
+from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
-_WORDS = {letter: word for word, letter in EVALUATIONS.items()}
+_TEMPLATES = Templates(
+    Path(__file__).with_name("response"),
+    {
+        "asked": set[str](),
+        "grounds": {"question", "solution", "wrong"},
+        "said": {"conversation"},
+        "move": {"move", "meaning"},
+    },
+)
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
@@ -53,9 +68,34 @@ def _answers(turn: Turn) -> Iterator[str]:
 
 
 def _choice(turn: Turn) -> str:
-    evaluation = _WORDS[EVALUATION_LETTERS[turn.tutor.evaluation]]
+    evaluation = EVALUATIONS[EVALUATION_LETTERS[turn.tutor.evaluation]]
     move, intent = move_name(turn.tutor), intent_name(turn.tutor)
     solved = (move, intent) == FAREWELL and evaluation == "correct"
     return MoveChoice.written(
         thoughts=turn.tutor.thoughts, evaluation=evaluation, move=move, intent=intent, solved="y" if solved else "n"
+    )
+
+
+def replies(conversation: Conversation, given: ReplyContext) -> list[Lesson]:
+    """Returns a sample for each message of the tutor; if the move is given, only those with a known move."""
+    return [
+        Lesson(turn=turn.number, prompt=_prompt(conversation, conversation.turns[:number], given), answer=text)
+        for number, turn in enumerate(conversation.turns, start=1)
+        if (text := turn.tutor.text) and (move_name(turn.tutor) or not given.move)
+    ]
+
+
+def _prompt(conversation: Conversation, turns: Sequence[Turn], given: ReplyContext) -> Prompt:
+    """Returns the prompt for the reply in the last of these turns."""
+    told = grounded(conversation, turns)
+    asked, said = [_TEMPLATES.fill("asked")], [_TEMPLATES.fill("said", conversation=told["conversation"])]
+    if given.grounding:
+        grounds = {name: told[name] for name in ("question", "solution", "wrong")}
+        asked.append(_TEMPLATES.fill("grounds", **grounds))
+    if given.move:
+        move = move_name(turns[-1].tutor)
+        said.append(_TEMPLATES.fill("move", move=move, meaning=MEANINGS[move]))
+    return Prompt(
+        name="mathdial/responding",
+        said=[("system", "\n\n".join(asked)), ("user", "\n\n".join(said))],
     )

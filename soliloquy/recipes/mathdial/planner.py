@@ -3,9 +3,16 @@
 import asyncio
 from functools import partial
 
-from soliloquy.recipes.mathdial import errors, prompting
+from soliloquy.recipes.mathdial import prompting
 from soliloquy.recipes.mathdial.answers import ConfusionDescription, SampledSolution
-from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion, labelled, lines, sampling_refusal
+from soliloquy.recipes.mathdial.confusion import (
+    NoConfusion,
+    choose_confusion,
+    labelled,
+    lines,
+    locate_error,
+    sampling_refusal,
+)
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.runtime.answers import Unreadable
@@ -36,7 +43,7 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     except Unusable as unusable:
         undescribed = Confusion(samples=confusion.samples, discarded=confusion.discarded)
         return Enrichment(plain_because=f"not described: {unusable}", labels=labelled(undescribed), calls=ask.calls)
-    category, line = errors.locate_error(confusion, problem) or (described.category, described.line)
+    category, line = locate_error(confusion, problem) or (described.category, described.line)
     confusion.MergeFrom(
         Confusion(description=described.confusion, category=f"ERROR_CATEGORY_{category.upper()}", first_wrong_step=line)
     )

@@ -5,13 +5,12 @@ from soliloquy.recipes.labels import Labels
 from soliloquy.recipes.mathdial import (
     composer,
     lessons,
+    moves,
     planner,
     prompting,
     records,
-    response_generation,
     rules,
     student,
-    words,
 )
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels, EnrichmentLabels, StudentLabels, TutorLabels
@@ -36,14 +35,14 @@ RECIPE = Recipe(
     check=rules.checked,
     agreeing=POLICY["agreeing"],
     personas=prompting.profiles,
-    columns=words.COLUMNS,
-    evaluations=words.EVALUATIONS,
+    columns=moves.COLUMNS,
+    evaluations=moves.EVALUATIONS,
     own_record=records.record,
     fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.given_prompts,
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
-    replies=response_generation.replies,
+    replies=lessons.replies,
     speakers=SPEAKERS,
     person=Person(
         visible_text={"mathdial/replying": str},

@@ -1,15 +1,20 @@
-"""The student: a name, a profile, and a wrong solution that it believes until it has enough good reasons."""
+"""The student: a name, a profile, and a wrong solution that it believes until it has enough good reasons.
+
+Its belief is counted from the good reasons that the tutor gave, and not left to the model.
+"""
 
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.mathdial import prompting
-from soliloquy.recipes.mathdial.beliefs import belief_after, draw_reasons_wanted, reasons_given
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
+from soliloquy.recipes.mathdial.moves import intent_name
+from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.outcomes import finish
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.conversation_pb2 import Ending, Intent, StudentReply
+from soliloquy.truth.phrases import is_much_like
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, StudentReply
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
 
 _MEANT = {Belief.BELIEF_HELD: Intent.INTENT_WRONG, Belief.BELIEF_GIVEN_UP: Intent.INTENT_RIGHT}
@@ -50,3 +55,27 @@ def begin(event: ConversationStarted | TutorReplied) -> Outcome:
         conversation.persona, labels.reasons_wanted = persona, draw_reasons_wanted(conversation)
     conversation.labels = labels.SerializeToString()
     return emit(StudentReplied(conversation=conversation))
+
+
+def draw_reasons_wanted(conversation: Conversation) -> int:
+    """Draws the number of good reasons that change this student's mind."""
+    shares = POLICY["belief"]["wanted"]
+    choice = draw(conversation.run.seed, conversation.id, "reasons wanted")
+    return int(choice.choices(list(shares), list(shares.values()))[0])
+
+
+def reasons_given(conversation: Conversation) -> int:
+    """Sums the worth of the tutor's messages so far; a repeated message is worth nothing."""
+    given, said = 0, list[str]()
+    for turn in conversation.turns:
+        reply = turn.tutor
+        if not any(is_much_like(reply.text, before, POLICY["talk"]["same_words"]) for before in said):
+            given += POLICY["reasons"].get(intent_name(reply), 0)
+        said.append(reply.text)
+    return given
+
+
+def belief_after(reasons: int, wanted: int) -> Belief:
+    if reasons >= wanted:
+        return Belief.BELIEF_GIVEN_UP
+    return Belief.BELIEF_DOUBTED if reasons >= wanted - POLICY["belief"]["doubting_before"] else Belief.BELIEF_HELD

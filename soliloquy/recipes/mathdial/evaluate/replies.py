@@ -70,7 +70,7 @@ def histories(
     dialogues are then about a seen problem, if problems have several dialogues each.
     """
     dialogues = list(require_recipe(conversations, name))
-    parts = _parts(dialogues) if learned is None else _beside(dialogues, list(learned))
+    parts = _parts(dialogues, learned)
     return [history for one in dialogues if (part := parts.get(one.id)) for history in _histories(one, part)]
 
 
@@ -133,11 +133,11 @@ def _mean(values: Iterable[float]) -> float | None:
     return fmean(found) if found else None
 
 
-def _parts(dialogues: Sequence[Conversation]) -> dict[str, str]:
-    """Maps each test dialogue to whether its problem occurs in the rest."""
-    test = {one.id for one in dialogues if _is_test(one)}
-    rest = {_problem(one) for one in dialogues if one.id not in test}
-    return {one.id: SEEN if _problem(one) in rest else UNSEEN for one in dialogues if one.id in test}
+def _parts(dialogues: Sequence[Conversation], learned: Iterable[Conversation] | None) -> dict[str, str]:
+    """Maps each test dialogue to whether its problem occurs in the dialogues that are learned from."""
+    rest = [one for one in dialogues if not _is_test(one)] if learned is None else list(learned)
+    known, others = {_problem(one) for one in rest}, {one.id for one in rest}
+    return {one.id: SEEN if _problem(one) in known else UNSEEN for one in dialogues if one.id not in others}
 
 
 def _is_test(conversation: Conversation) -> bool:
@@ -149,12 +149,6 @@ def _is_test(conversation: Conversation) -> bool:
 
 def _place(*parts: str) -> float:
     return seed("test part", *parts) / 2**64
-
-
-def _beside(dialogues: Sequence[Conversation], learned: Sequence[Conversation]) -> dict[str, str]:
-    known = {_problem(one) for one in learned}
-    left = {one.id for one in dialogues}.difference(one.id for one in learned)
-    return {one.id: SEEN if _problem(one) in known else UNSEEN for one in dialogues if one.id in left}
 
 
 def _problem(conversation: Conversation) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from soliloquy.recipes.mathdial.errors import LocatedError, locate_error
+from soliloquy.recipes.mathdial.confusion import LocatedError, locate_error
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
