@@ -16,7 +16,7 @@ from training.folder import Job
 from training.loop import Loop
 from training.model import build
 from training.report import peak_memory_mib
-from training.samples import states
+from training.samples import samples
 from training.settings import TrainingSettings
 from training.source import conversations
 from training.step_log import StepLog, steps
@@ -59,7 +59,7 @@ def builder(data: str) -> dict[str, float]:
     made = list(conversations(data))
 
     def build() -> int:
-        return sum(bool(states(conversation)) for conversation in made)
+        return sum(bool(samples(conversation, "states")) for conversation in made)
 
     # The first call reads the recipe's prompts.
     build()

@@ -1,6 +1,7 @@
 """Logs a training's steps: one JSON line per step, the same curves for TensorBoard, gauges for Prometheus."""
 
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -21,9 +22,6 @@ ROUNDS = counter("soliloquy_training_rounds_total")
 # Create the series at once, so that a dashboard shows zeros instead of no data.
 for outcome in ("activated", "worse", "refused", "diverged"):
     ROUNDS.labels(outcome)
-
-# More than two lines take.
-_LINES_BYTES = 4096
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,13 +77,8 @@ def steps(metrics: Path) -> list[dict[str, Any]]:
 
 
 def newest(metrics: Path) -> dict[str, Any] | None:
-    """Returns the last step without reading the others."""
-    if not metrics.exists():
-        return None
-    with metrics.open("rb") as file:
-        file.seek(max(0, metrics.stat().st_size - _LINES_BYTES))
-        *_, last, _rest = [b"", *file.read().split(b"\n")]
-    return dict(json.loads(last)) if last.startswith(b"{") else None
+    last = deque(_lines(metrics), maxlen=1)
+    return dict(json.loads(last[0])) if last else None
 
 
 def tell(step: Mapping[str, Any]) -> None:

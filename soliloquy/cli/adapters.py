@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ def list_(*, registry: str, as_json: bool) -> None:
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise Failure(f"{registry} is not a readable registry ({error})") from error
     if as_json:
-        listed = [{"id": version.id, **version.as_json()} for version in versions]
+        listed = [{"id": version.id, **asdict(version)} for version in versions]
         in_service = {name: {"version": entry.version, "since": entry.since} for name, entry in active.items()}
         click.echo(json.dumps({"versions": listed, "active": in_service}))
         return

@@ -80,10 +80,11 @@ def fake(
     The scripted model answers requests of `soliloquy generate --model openai`, so that a whole dataset can be grown.
     Other programs get a value that their JSON schema allows.
     """
-    from services.model.fake.server import FakeServer, FakeSettings, FaultSchedule
+    from services.model.fake.server import FakeServer, FakeSettings
 
     settings = FakeSettings(
-        weather=FaultSchedule(**shares, **weather),
+        **shares,
+        **weather,
         retry_after=retry_after,
         key=key_file.read_text("utf-8").strip() if key_file else "",
     )

@@ -42,12 +42,12 @@ class Registry:
             return False
         for name in version.files:
             self._storage.copy(folder / name, f"{_files(version)}/{name}")
-        self._write(_index(version), version.as_json())
+        self._write(_index(version), asdict(version))
         return True
 
     def note(self, version: Version, note: str) -> None:
         """Replaces the note of a stored version."""
-        self._write(_index(version), replace(version, note=note).as_json())
+        self._write(_index(version), asdict(replace(version, note=note)))
 
     def versions(self) -> list[Version]:
         found = (self._storage.read(name) for name in self._storage.names(_VERSIONS) if name.endswith(".json"))

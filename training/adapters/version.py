@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,6 @@ class Version:
     @property
     def id(self) -> str:
         return f"{self.name}@{self.digest[:_DIGITS]}"
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def read_version(folder: Path, name: str, *, base: str = "") -> tuple[Version, Path]:

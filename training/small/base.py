@@ -17,7 +17,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from soliloquy.v1.conversation_pb2 import Conversation
-from training.samples import states
+from training.samples import samples
 
 _SPECIAL = BEGIN, END, PAD = "<|begin|>", "<|end|>", "<|pad|>"
 # The conversations that train the tokenizer; more add no words.
@@ -89,7 +89,7 @@ def make_base(
 ) -> int:
     """Writes the model to a folder; returns the number of its parameters."""
     read = islice(conversations, READ)
-    texts = (message.text for each in read for sample in states(each) for message in sample)
+    texts = (message.text for each in read for sample in samples(each, "states") for message in sample)
     tokenizer = train_tokenizer(texts, prompts, vocabulary=shape["vocab_size"])
     torch.manual_seed(seed)
     config = LlamaConfig(

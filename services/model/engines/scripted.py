@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
 
 from services.model.engines.noise import Noise
 from soliloquy.recipes.packages import known_recipes
@@ -9,7 +10,7 @@ from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scripted.parsed_prompt import KnownProblems, ParsedPrompt
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
 
 
 class ScriptedEngine:
@@ -26,14 +27,7 @@ class ScriptedEngine:
             await self._speak(text, receive)
         elif self._latency:
             await asyncio.sleep(self._latency)
-        return Completion(
-            text=text,
-            model="scripted",
-            engine="scripted",
-            finish=Finish.FINISH_STOP,
-            prompt_tokens=sum(_words(message.text) for message in request.messages),
-            completion_tokens=_words(text),
-        )
+        return word_completion(request.messages, text)
 
     async def _speak(self, text: str, receive: ChunkReceiver) -> None:
         """Streams the words one by one, over the time that the whole answer takes."""
@@ -58,6 +52,18 @@ class ScriptedEngine:
         parsed = ParsedPrompt(request.prompt, self._noise.misread(prompt, faults), self._book)
         answer = speak(parsed, draw(request.seed, request.prompt))
         return self._noise.spoil(answer, faults, retry=parsed.has("error"))
+
+
+def word_completion(messages: Sequence[Message], text: str) -> Completion:
+    """Counts each word as a token."""
+    return Completion(
+        text=text,
+        model="scripted",
+        engine="scripted",
+        finish=Finish.FINISH_STOP,
+        prompt_tokens=sum(_words(message.text) for message in messages),
+        completion_tokens=_words(text),
+    )
 
 
 def _words(text: str) -> int:

@@ -8,29 +8,22 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Literal
+from typing import Any
 
 from aiohttp import web
 
+from services.model.engines.scripted import word_completion
 from services.model.fake.schema_values import sentence, value_of
 from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, error_body, model_entry, sse
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message
 
 MAX_REQUEST_BYTES = 4 * 1024**2
 PIECE_CHARACTERS = 16
 LAST_WORDS_SECONDS = 0.2
-
-# The response formats that a server may support, each with those that it implies.
-Formats = Literal["json_schema", "json_object", "none"]
-_KNOWN = {
-    "json_schema": {"text", "json_object", "json_schema"},
-    "json_object": {"text", "json_object"},
-    "none": {"text"},
-}
 
 
 class Fate(Enum):
@@ -48,7 +41,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FaultSchedule:
+class FakeSettings:
     """Faults only occur during storms, at the end of every period; a period of 0 is a permanent storm."""
 
     # The share of requests during a storm that have each fault.
@@ -62,6 +55,10 @@ class FaultSchedule:
     # The seconds of an answer.
     latency: float = 0.0
     seed: int = 0
+    # The value of Retry-After; empty for no header.
+    retry_after: str = "1"
+    # The required API key; empty for none.
+    key: str = field(default="", repr=False)
 
     def storms(self, elapsed: float) -> bool:
         return not self.period or elapsed % self.period >= self.period - self.storm
@@ -74,16 +71,6 @@ class FaultSchedule:
             if drawn < reached:
                 return fate
         return Fate.ANSWERED
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FakeSettings:
-    weather: FaultSchedule = field(default_factory=FaultSchedule)
-    # The value of Retry-After; empty for no header.
-    retry_after: str = "1"
-    # The required API key; empty for none.
-    key: str = field(default="", repr=False)
-    formats: Formats = "json_schema"
 
 
 class FakeServer:
@@ -122,7 +109,7 @@ class FakeServer:
         if refusal := self._refused_key(request):
             return refusal
         number, self._requests = self._requests, self._requests + 1
-        fate = self._settings.weather.fate_of(number, time.monotonic() - self._began)
+        fate = self._settings.fate_of(number, time.monotonic() - self._began)
         self.fates[fate] += 1
         if fate is Fate.THROTTLED:
             headers = {"Retry-After": self._settings.retry_after} if self._settings.retry_after else {}
@@ -130,17 +117,15 @@ class FakeServer:
         if fate is Fate.HUNG:
             await asyncio.Event().wait()
         body = await request.read()
-        await asyncio.sleep(self._settings.weather.latency)
+        await asyncio.sleep(self._settings.latency)
         if fate is Fate.FAILED:
             return _error(500, "The server had an error while processing your request", code="internal_error")
         try:
             params = json.loads(body)
-            text = await self._text(params, request.headers)
-        except _WrongFormat as error:
-            return _error(400, str(error), code="unsupported_value")
+            completion = await self._completion(params, request.headers)
         except (ValueError, KeyError, TypeError, ModelRefused) as error:
             return _error(400, f"{type(error).__name__}: {error}", code="invalid_request")
-        answer, completion = ChatResponse(params["model"]), _completion(params, text)
+        answer = ChatResponse(params["model"])
         if params.get("stream"):
             usage = (params.get("stream_options") or {}).get("include_usage", False)
             return await self._stream(request, answer, completion, usage=usage, cut=fate is Fate.TRUNCATED)
@@ -149,18 +134,16 @@ class FakeServer:
             return await _cut(request, content)
         return web.Response(body=content[1:] if fate is Fate.MALFORMED else content, content_type="application/json")
 
-    async def _text(self, params: dict[str, Any], headers: Mapping[str, str]) -> str:
-        chosen = params.get("response_format") or {"type": "text"}
-        if chosen["type"] not in _KNOWN[self._settings.formats]:
-            raise _WrongFormat(f"Invalid parameter: 'response_format' of type {chosen['type']!r} is not supported")
+    async def _completion(self, params: dict[str, Any], headers: Mapping[str, str]) -> Completion:
         messages = [Message(role=message["role"], text=message["content"]) for message in params["messages"]]
         if prompt := headers.get(PROMPT_HEADER):
             request = GenerateRequest(prompt=prompt, messages=messages, seed=int(headers.get(SEED_HEADER, 0)))
-            return (await self._model.generate(request)).text
+            return await self._model.generate(request)
         chance = draw("fake", params.get("seed", 0), *(message.text for message in messages))
-        if chosen["type"] != "json_schema":
-            return sentence(chance)
-        return json.dumps(value_of(chosen["json_schema"]["schema"], chance))
+        chosen = params.get("response_format") or {"type": "text"}
+        is_free = chosen["type"] != "json_schema"
+        text = sentence(chance) if is_free else json.dumps(value_of(chosen["json_schema"]["schema"], chance))
+        return word_completion(messages, text)
 
     def _refused_key(self, request: web.Request) -> web.Response | None:
         key = request.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -185,23 +168,6 @@ class FakeServer:
             await response.write(sse(answer.usage(completion)).encode())
         await response.write(LAST_EVENT.encode())
         return response
-
-
-class _WrongFormat(Exception):
-    """The server does not support the requested response format."""
-
-
-def _completion(params: dict[str, Any], text: str) -> Completion:
-    return Completion(
-        text=text,
-        prompt_tokens=sum(_words(message["content"]) for message in params["messages"]),
-        completion_tokens=_words(text),
-        finish=Finish.FINISH_STOP,
-    )
-
-
-def _words(text: str) -> int:
-    return text.count(" ") + 1
 
 
 def _error(status: int, message: str, *, code: str, headers: Mapping[str, str] | None = None) -> web.Response:

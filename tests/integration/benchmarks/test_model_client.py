@@ -7,7 +7,7 @@ import pytest
 from benchmarks import model_client
 from benchmarks.figures import figure, judged, merged
 from services.model.engines.scripted import ScriptedEngine
-from services.model.fake.server import FakeServer, FakeSettings, Fate, FaultSchedule
+from services.model.fake.server import FakeServer, FakeSettings, Fate
 from tests.unit.scripted.problems import Shelf
 
 ENGINE = ScriptedEngine(Shelf())
@@ -23,8 +23,8 @@ async def test_the_overhead_is_of_calls_that_were_answered() -> None:
 
 
 async def test_a_storm_loses_no_call_and_its_end_is_found() -> None:
-    weather = FaultSchedule(latency=0.4, throttled=0.5, period=1.5, storm=0.5)
-    fake = FakeServer(ENGINE, FakeSettings(weather=weather, retry_after="0.1"))
+    weather = FakeSettings(latency=0.4, throttled=0.5, period=1.5, storm=0.5, retry_after="0.1")
+    fake = FakeServer(ENGINE, weather)
     async with fake.serving("127.0.0.1:0") as url:
         began = time.monotonic() + 1.0
         found = await model_client.storm(url, began=began, ended=began + 0.5, after=2.5)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from services.model.fake.server import FakeServer, FakeSettings, Fate, FaultSchedule
+from services.model.fake.server import FakeServer, FakeSettings, Fate
 from soliloquy.runtime.model import ListenedModel, remote
 from tests.unit.model.hosted import ENGINE, asking, opening
 from tests.unit.runtime.model.streams import KeptStreams
@@ -13,7 +13,7 @@ from tests.unit.scripted.driver import Dialogue, request
 from tests.unit.scripted.problems import CART
 
 # So few of what a call is not made for ever that none is given up.
-STORM = FaultSchedule(throttled=0.4, failed=0.03, truncated=0.03, malformed=0.03)
+STORM = FakeSettings(throttled=0.4, failed=0.03, truncated=0.03, malformed=0.03, retry_after="0")
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_in_a_storm_of_all_troubles_no_call_is_lost_and_no_word_is_changed() -> None:
-    fake = FakeServer(ENGINE, FakeSettings(weather=STORM, retry_after="0"))
+    fake = FakeServer(ENGINE, STORM)
     alone = await Dialogue(ENGINE, CART, seed=5).play()
     async with asking(fake) as model:
         dialogues = [Dialogue(model, CART, seed=5) for _ in range(20)]
@@ -32,7 +32,7 @@ async def test_in_a_storm_of_all_troubles_no_call_is_lost_and_no_word_is_changed
 
 
 async def test_sockets_that_hang_cost_a_deadline_and_no_call() -> None:
-    fake = FakeServer(ENGINE, FakeSettings(weather=FaultSchedule(hung=0.2, seed=3)))
+    fake = FakeServer(ENGINE, FakeSettings(hung=0.2, seed=3))
     async with asking(fake, timeout=0.2) as model:
         said = await asyncio.gather(*(model.generate(request("student", opening(), seed)) for seed in range(10)))
     assert len({completion.text for completion in said}) > 1
@@ -41,7 +41,7 @@ async def test_sockets_that_hang_cost_a_deadline_and_no_call() -> None:
 
 async def test_a_dialogue_that_somebody_hears_comes_through_a_storm_as_any_other() -> None:
     alone = await Dialogue(ENGINE, CART, seed=5).play()
-    async with asking(FakeServer(ENGINE, FakeSettings(weather=STORM, retry_after="0"))) as model:
+    async with asking(FakeServer(ENGINE, STORM)) as model:
         heard = KeptStreams()
         assert await Dialogue(ListenedModel(model, heard), CART, seed=5).play() == alone
     assert "".join(heard.answers[-1]) in json.dumps(alone[-1].reply, ensure_ascii=False)

@@ -12,7 +12,7 @@ from soliloquy.recipes.recipe import ReplyContext, TrainingMessage
 from soliloquy.v1.model_pb2 import Message
 from tests.unit.training.growing import conversations, dialogues
 from tests.unit.training.test_replies import VARIANTS
-from training.samples import dialogue, replies, states
+from training.samples import samples
 from training.settings import CannotTrain
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_
 
     folder = with_template(source) if source else base
     served, template = ChatTokenizer(folder), template_of(folder)
-    for sample in states(conversations(1)[0]):
+    for sample in samples(conversations(1)[0], "states"):
         prompt = served.prompt([Message(role=told.role, text=told.text) for told in sample[:-1]])
         (tokens,) = template.tokens([sample])
         assert tokens
@@ -79,7 +79,7 @@ def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_
 @pytest.mark.parametrize("given", VARIANTS, ids=str)
 def test_a_replys_words_and_its_end_are_learned_whatever_is_given_with_it(base: Path, given: ReplyContext) -> None:
     template = template_of(base)
-    for sample in replies(dialogues()[0], given):
+    for sample in samples(dialogues()[0], "replies", given):
         assert learned_text(template, list(sample)) == f"{sample[-1].text}<|end|>"
 
 
@@ -88,7 +88,7 @@ def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(
     base: Path, with_template: Callable[[str], Path], source: str | None
 ) -> None:
     template = template_of(with_template(source) if source else base)
-    for sample in states(conversations(1)[0]):
+    for sample in samples(conversations(1)[0], "states"):
         answer = sample[-1].text
         assert json.loads(answer)
         assert learned_text(template, list(sample)) == f"{answer}<|end|>"
@@ -99,7 +99,7 @@ def test_of_a_dialogue_the_tutors_messages_are_learned_each_with_its_end(
     base: Path, with_template: Callable[[str], Path], source: str | None
 ) -> None:
     template = template_of(with_template(source) if source else base)
-    sample = dialogue(conversations(1)[0])
+    [sample] = samples(conversations(1)[0], "dialogue")
     expected = "".join(f"{told.text}<|end|>" for told in sample if told.learned)
     assert learned_text(template, list(sample)) == expected
 
@@ -115,7 +115,7 @@ def test_of_a_dialogue_the_tutors_messages_are_learned_each_with_its_end(
 def test_a_template_that_cannot_be_marked_is_one_line(
     with_template: Callable[[str], Path], source: str, told: str
 ) -> None:
-    sample = dialogue(conversations(1)[0])
+    [sample] = samples(conversations(1)[0], "dialogue")
     with pytest.raises(
         CannotTrain, match=r"cannot mark learned tokens with the chat template of other: .*\{% generation %\}"
     ) as error:
@@ -127,7 +127,8 @@ def test_a_template_that_knows_no_tools_says_so(with_template: Callable[[str], P
     strict = (
         "{% for m in messages %}{% if m['role'] == 'tool' %}{{ raise_exception('no tools') }}{% endif %}{% endfor %}"
     )
-    sample = dialogue(next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns)))
+    calculated = next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns))
+    [sample] = samples(calculated, "dialogue")
     with pytest.raises(CannotTrain, match="rejects a chat of system, user, assistant, tool: no tools"):
         template_of(with_template(strict + CHATML)).tokens([sample])
 

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from services.model.fake.schema_values import CannotFollow, value_of
-from services.model.fake.server import FakeServer, FakeSettings, Fate, FaultSchedule
+from services.model.fake.server import FakeServer, FakeSettings, Fate
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
@@ -31,13 +31,6 @@ async def test_a_wrong_key_is_refused_and_not_repeated() -> None:
         with pytest.raises(EndpointRefuses, match="refuses the key in OPENAI_API_KEY") as refused:
             await model.generate(request("student", opening(), 1))
     assert "sk-wrong" not in str(refused.value)
-
-
-async def test_an_endpoint_without_schemas_is_asked_without_from_then_on() -> None:
-    async with asking(FakeServer(ENGINE, FakeSettings(formats="none"))) as model:
-        held = request("student", opening(), 1)
-        held.schema = Decision.json_schema()
-        assert (await model.generate(held)).text == (await ENGINE.generate(held)).text
 
 
 @pytest.mark.parametrize("answer", [Decision, Program, Reply])
@@ -102,14 +95,14 @@ async def test_an_answer_may_be_streamed() -> None:
 
 
 async def test_a_stream_may_stop_half_way() -> None:
-    fake = FakeServer(ENGINE, FakeSettings(weather=FaultSchedule(truncated=1.0)))
+    fake = FakeServer(ENGINE, FakeSettings(truncated=1.0))
     async with fake.serving("127.0.0.1:0") as url:
         with pytest.raises(aiohttp.ClientPayloadError):
             await streamed(url)
 
 
 def test_troubles_come_as_often_as_they_are_to_and_the_same_for_a_seed() -> None:
-    weather = FaultSchedule(throttled=0.5, hung=0.1, seed=4)
+    weather = FakeSettings(throttled=0.5, hung=0.1, seed=4)
     fates = Counter(weather.fate_of(number, 0.0) for number in range(2_000))
     assert fates[Fate.THROTTLED] == pytest.approx(1_000, rel=0.1)
     assert fates[Fate.HUNG] == pytest.approx(200, rel=0.3)
@@ -118,7 +111,7 @@ def test_troubles_come_as_often_as_they_are_to_and_the_same_for_a_seed() -> None
 
 
 def test_a_storm_comes_at_the_end_of_each_period() -> None:
-    weather = FaultSchedule(throttled=1.0, period=40.0, storm=30.0)
+    weather = FakeSettings(throttled=1.0, period=40.0, storm=30.0)
     fates = [weather.fate_of(1, moment) for moment in (0.0, 9.9, 10.0, 39.9, 40.0, 50.0)]
     calm, storm = Fate.ANSWERED, Fate.THROTTLED
     assert fates == [calm, calm, storm, storm, calm, storm]

@@ -10,7 +10,7 @@ from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution
 from tests.unit.recipes.conversations import sound_conversation
 from tests.unit.scripted.growing import ENGINE, grown
 from tests.unit.training.growing import SEED, conversations
-from training.samples import dialogue, states
+from training.samples import samples
 
 ANSWERS: dict[str, type[Answer]] = {
     "soliloquy/deciding": Decision,
@@ -79,7 +79,7 @@ def test_a_program_that_failed_is_not_learned_and_the_one_that_mended_it_is() ->
 
 def test_nothing_but_the_tutors_own_words_is_learned() -> None:
     for conversation in conversations(5):
-        for sample in states(conversation):
+        for sample in samples(conversation, "states"):
             *prompt, answer = sample
             assert answer.learned
             assert answer.role == "assistant"
@@ -89,7 +89,7 @@ def test_nothing_but_the_tutors_own_words_is_learned() -> None:
 def test_a_dialogue_has_the_decision_the_code_its_output_from_a_tool_and_the_reply() -> None:
     conversation = next(one for one in conversations(5) if any(turn.HasField("calculation") for turn in one.turns))
     turn = next(turn for turn in conversation.turns if turn.HasField("calculation"))
-    sample = dialogue(conversation)
+    [sample] = samples(conversation, "dialogue")
     told = [message for message in sample if message.turn == turn.number]
     assert [(message.role, message.learned) for message in told] == [
         ("user", False),
@@ -108,6 +108,6 @@ def test_a_dialogue_has_the_decision_the_code_its_output_from_a_tool_and_the_rep
 
 def test_what_a_dialogue_teaches_is_what_the_states_teach() -> None:
     for conversation in conversations(5):
-        whole = dialogue(conversation)
+        [whole] = samples(conversation, "dialogue")
         learned = "\n".join(message.text for message in whole if message.learned)
-        assert learned == "\n".join(sample[-1].text for sample in states(conversation))
+        assert learned == "\n".join(sample[-1].text for sample in samples(conversation, "states"))

@@ -8,7 +8,7 @@ import pytest
 from soliloquy.recipes.recipe import TrainingMessage
 from tests.unit.training.growing import conversations
 from training.data import TurnTooLong, split
-from training.samples import dialogue
+from training.samples import samples
 
 
 def words(chat: Sequence[TrainingMessage]) -> int:
@@ -16,7 +16,7 @@ def words(chat: Sequence[TrainingMessage]) -> int:
 
 
 def long_chat() -> Sequence[TrainingMessage]:
-    chats = [dialogue(conversation) for conversation in conversations(20)]
+    chats = [chat for conversation in conversations(20) for chat in samples(conversation, "dialogue")]
     return max(chats, key=words)
 
 
