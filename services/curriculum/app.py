@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from services.curriculum import metrics
 from services.curriculum.admission import Admission
 from services.curriculum.handler import cancel, follow_up, start
 from soliloquy.runtime.handling import Service
+from soliloquy.runtime.instruments import gauge
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
@@ -15,14 +15,16 @@ from soliloquy.v1.events_pb2 import (
     RunStanding,
 )
 
+UNDER_WAY = gauge("soliloquy_conversations_under_way")
+LIMIT = gauge("soliloquy_admission_limit")
 # Problems of one partition, over all runs, that may wait in memory for room in their runs.
 _MAX_WAITING = 2048
 
 
 def service() -> Service:
     admission = Admission()
-    metrics.UNDER_WAY.set_function(lambda: admission.under_way)
-    metrics.LIMIT.set_function(lambda: admission.limit)
+    UNDER_WAY.set_function(lambda: admission.under_way)
+    LIMIT.set_function(lambda: admission.limit)
     return Service(
         name="curriculum",
         handlers={

@@ -1,8 +1,8 @@
 """Starts conversations for submitted problems, as many at a time as the run allows."""
 
-from services.curriculum import metrics
 from services.curriculum.admission import Admission
 from soliloquy.runtime.events import AnyOutcome, emit
+from soliloquy.runtime.instruments import counter
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.events_pb2 import (
@@ -14,12 +14,14 @@ from soliloquy.v1.events_pb2 import (
 )
 from soliloquy.v1.runs_pb2 import Run
 
+STARTED = counter("soliloquy_conversations_started_total")
+
 
 async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:
     conversation = attempt_at(event.problem, run=event.run, ordinal=event.ordinal, attempt=0)
     if not admission.enter(conversation):
         return emit()
-    metrics.STARTED.labels(event.run.recipe).inc()
+    STARTED.labels(event.run.recipe).inc()
     first = EnrichmentNeeded if event.run.enrich else ConversationStarted
     return emit(first(conversation=conversation), admission.standing(event.run))
 
@@ -33,7 +35,7 @@ async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOu
     last = collected.ending == Ending.ENDING_UNFIT or collected.attempt + 1 >= collected.run.max_attempts
     if event.accepted or last:
         return emit(admission.standing(collected.run)) if admission.leave(collected) else emit()
-    metrics.STARTED.labels(collected.run.recipe).inc()
+    STARTED.labels(collected.run.recipe).inc()
     again = attempt_at(collected.problem, run=collected.run, ordinal=collected.ordinal, attempt=collected.attempt + 1)
     return emit(ConversationStarted(conversation=again))
 

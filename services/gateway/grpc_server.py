@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor
-from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health
 
@@ -52,23 +51,11 @@ def method_name(rpc: str) -> str:
 
 
 def _handler(gateway: Gateway, method: MethodDescriptor) -> Handler:
+    """The interceptor awaits an answer, and iterates over a stream."""
     call = getattr(gateway, method_name(method.name))
     codec = (GetMessageClass(method.input_type).FromString, GetMessageClass(method.output_type).SerializeToString)
-
-    async def one(request: Message, _: Context) -> Message:
-        answer: Message = await call(request)
-        return answer
-
-    async def many(request: Message, _: Context) -> AsyncIterator[Message]:
-        async with aclosing(call(request)) as answers:
-            async for answer in answers:
-                # The contract has no message for it.
-                if not isinstance(answer, Skipped):
-                    yield answer
-
-    if method.server_streaming:
-        return grpc.unary_stream_rpc_method_handler(many, *codec)
-    return grpc.unary_unary_rpc_method_handler(one, *codec)
+    make = grpc.unary_stream_rpc_method_handler if method.server_streaming else grpc.unary_unary_rpc_method_handler
+    return make(lambda request, _: call(request), *codec)
 
 
 class _AccessInterceptor(grpc.aio.ServerInterceptor):
@@ -111,7 +98,9 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
                     call.streamed = True
                     async with aclosing(inner(request, context)) as messages:
                         async for message in messages:
-                            yield message
+                            # The contract has no message for what a slow reader missed.
+                            if not isinstance(message, Skipped):
+                                yield message
                             if time.monotonic() - checked_at > RECHECK_SECONDS:
                                 checked_at = time.monotonic()
                                 self._access.recheck(credentials)

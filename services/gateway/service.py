@@ -7,7 +7,6 @@ from functools import partial
 
 from google.protobuf.message import Message
 
-from services.gateway import metrics
 from services.gateway.conversations import read_conversation
 from services.gateway.index import Index
 from services.gateway.paging import page
@@ -22,12 +21,15 @@ from services.gateway.watching import LatestFeed, Skipped, TailFeed
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import run_key
+from soliloquy.runtime.instruments import gauge
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.truth.report import located_faults
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
 from soliloquy.v1.runs_pb2 import RunState
 
+WATCHERS = gauge("soliloquy_gateway_watchers")
+RUNS = gauge("soliloquy_gateway_runs")
 # How often dead letters are checked.
 LOOK_SECONDS = 1.0
 # The longest a caller waits; a start may read a large file of problems.
@@ -70,9 +72,9 @@ class Gateway:
                     task.cancel()
 
     def _export(self) -> None:
-        metrics.WATCHERS.set_function(lambda: self._run_feed.readers + self._list_feed.readers + self._tails.readers)
+        WATCHERS.set_function(lambda: self._run_feed.readers + self._list_feed.readers + self._tails.readers)
         for state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED, *OVER):
-            metrics.RUNS.labels(state_name(state)).set_function(partial(self._runs.count, state))
+            RUNS.labels(state_name(state)).set_function(partial(self._runs.count, state))
 
     def has_request(self, request_id: str) -> bool:
         """Whether a run was started with this id."""

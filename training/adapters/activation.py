@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +12,6 @@ from training.adapters.canary import Canary
 from training.adapters.registry import Active, Registry, activation_of
 from training.adapters.serving import ModelService
 from training.adapters.version import Version
-
-# The name under which only the canaries ask for an adapter.
-_CANARY_NAME = "{name}.canary"
 
 
 class NotActivated(Failure):
@@ -36,8 +34,14 @@ class Activation:
             following = activation_of(version, (*before.before, before.version) if before else ())
         await self._check_base(version)
         adapter = self._adapter(version)
-        async with self._tried(adapter) as tried:
+        tried = deepcopy(adapter)
+        # Only the canaries ask for it by this name.
+        tried.name += ".canary"
+        await self.service.load(tried)
+        try:
             await self._run_canaries(tried, version, canaries, readable)
+        finally:
+            await self.service.unload(tried.name)
         await self._switch(adapter, version.name, following, before)
         return following
 
@@ -66,18 +70,6 @@ class Activation:
             raise NotActivated(
                 f"{version.id} was trained on the base {version.base_digest[:12]}; the model service serves {served}"
             )
-
-    @asynccontextmanager
-    async def _tried(self, adapter: Adapter) -> AsyncIterator[Adapter]:
-        """Loads the adapter under a name of its own while it is tried."""
-        tried = Adapter()
-        tried.CopyFrom(adapter)
-        tried.name = _CANARY_NAME.format(name=adapter.name)
-        await self.service.load(tried)
-        try:
-            yield tried
-        finally:
-            await self.service.unload(tried.name)
 
     async def _run_canaries(
         self, tried: Adapter, version: Version, canaries: Sequence[Canary], readable: float

@@ -4,15 +4,12 @@ Every stage is a command that resumes where it was stopped, and a finished stage
 evaluation was in the training data.
 """
 
-import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
 from soliloquy.recipes.recipe import DEFAULT
-from training.small.stages import begin, soliloquy, train, write_config
+from training.small.stages import begin, options, soliloquy, train, write_config
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))
 # An answer of the scripted tutor takes fewer.
@@ -22,74 +19,62 @@ _FOR_A_CONVERSATION = 2
 _FOR_A_QUESTION = 8
 
 
-@dataclass(frozen=True, kw_only=True)
-class SmallModel:
-    out: Path
-    conversations: int
-    stream: int
-    steps: int
-    tuning_steps: int
-    questions: int
-    seed: int
-
-    def run(self) -> None:
-        # Seeds that differ from each other and from the evaluation's.
-        self._grow("pretraining", self.conversations, seed=1_000_000 + self.seed)
-        self._grow("stream", self.stream, seed=2_000_000 + self.seed)
-        untrained = self.out / "untrained"
-        begin(untrained, self.out / "pretraining", _SETTINGS["shape"], seed=self.seed)
-        self._train("pretrained", "pretraining", untrained, self.out / "pretraining", self.steps)
-        pretrained = self.out / "pretrained" / "model"
-        self._train("tuned", "tuning", pretrained, self.out / "stream", self.tuning_steps)
-        self._draw("evaluation", _FOR_A_QUESTION * self.questions, seed=self.seed)
-        self._evaluate("untrained", untrained)
-        self._evaluate("pretrained", pretrained)
-        self._evaluate("tuned", pretrained, "--adapter", str(self.out / "tuned" / "adapter"))
-        judged = [str(self.out / f"evaluation-{name}") for name in ("untrained", "pretrained", "tuned")]
-        soliloquy("evaluate", "compare", *judged, "--out", str(self.out))
-
-    def _problems(self, name: str) -> Path:
-        return self.out / f"{name}.jsonl"
-
-    def _draw(self, name: str, count: int, *, seed: int) -> None:
-        """Draws the same problems each time."""
-        topics = [part for topic in _SETTINGS["topics"] for part in ("--topic", topic)]
-        wanted = ["--count", str(count), "--seed", str(seed), *topics, "--out", str(self._problems(name))]
-        soliloquy("problems", "sample", _SETTINGS["bank"], *wanted)
-
-    def _grow(self, name: str, count: int, *, seed: int) -> None:
-        self._draw(name, _FOR_A_CONVERSATION * count, seed=seed)
-        wanted = ["--problems", str(self._problems(name)), "--conversations", str(count), "--seed", str(seed)]
-        soliloquy("generate", *wanted, "--out", str(self.out / name))
-
-    def _train(self, name: str, settings: str, base: Path, data: Path, steps: int) -> None:
-        path = self.out / f"{settings}.yaml"
-        config = write_config(path, _SETTINGS[settings], max_steps=steps, seed=self.seed)
-        train(name, config, base=base, data=data, out=self.out)
-
-    def _evaluate(self, name: str, weights: Path, *adapter: str) -> None:
-        """Evaluates free output, without a grammar."""
-        out = self.out / f"evaluation-{name}"
-        if (out / "report.json").is_file():
-            return
-        learned = [part for data in ("pretraining", "stream") for part in ("--trained", str(self.out / data))]
-        questions = ["--questions", str(self.questions), "--seed", str(self.seed)]
-        put = ["--problems", str(self._problems("evaluation")), *questions]
-        put += ["--weights", str(weights), *adapter, "--free", "--max-tokens", _MAX_TOKENS, "--name", name]
-        soliloquy("evaluate", DEFAULT, *put, *learned, "--out", str(out))
+def make(
+    out: Path, *, conversations: int, stream: int, steps: int, tuning_steps: int, questions: int, seed: int
+) -> None:
+    # Seeds that differ from each other and from the evaluation's.
+    _grow(out / "pretraining", conversations, seed=1_000_000 + seed)
+    _grow(out / "stream", stream, seed=2_000_000 + seed)
+    untrained, pretrained = out / "untrained", out / "pretrained" / "model"
+    begin(untrained, out / "pretraining", _SETTINGS["shape"], seed=seed)
+    config = write_config(out / "pretraining.yaml", _SETTINGS["pretraining"], max_steps=steps, seed=seed)
+    train("pretrained", config, base=untrained, data=out / "pretraining", out=out)
+    tuning = write_config(out / "tuning.yaml", _SETTINGS["tuning"], max_steps=tuning_steps, seed=seed)
+    train("tuned", tuning, base=pretrained, data=out / "stream", out=out)
+    _draw(out / "evaluation", _FOR_A_QUESTION * questions, seed=seed)
+    wanted = ["--questions", str(questions), "--seed", str(seed)]
+    _evaluate(out, "untrained", untrained, *wanted)
+    _evaluate(out, "pretrained", pretrained, *wanted)
+    _evaluate(out, "tuned", pretrained, "--adapter", str(out / "tuned" / "adapter"), *wanted)
+    judged = [str(out / f"evaluation-{name}") for name in ("untrained", "pretrained", "tuned")]
+    soliloquy("evaluate", "compare", *judged, "--out", str(out))
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.small", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="folder for all results")
-    parser.add_argument("--conversations", type=int, default=750, help="conversations for the first training")
-    parser.add_argument("--stream", type=int, default=150, help="conversations for tuning the adapter")
-    parser.add_argument("--steps", type=int, default=3000, help="steps of the first training")
-    parser.add_argument("--tuning-steps", type=int, default=300, help="steps of tuning the adapter")
-    parser.add_argument("--questions", type=int, default=25, help="questions of the evaluation")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all random draws")
-    SmallModel(**vars(parser.parse_args(arguments))).run()
+def _draw(out: Path, count: int, *, seed: int) -> str:
+    """Draws the same problems each time; returns their file."""
+    file = str(out.with_suffix(".jsonl"))
+    topics = [part for topic in _SETTINGS["topics"] for part in ("--topic", topic)]
+    wanted = ["--count", str(count), "--seed", str(seed), *topics, "--out", file]
+    soliloquy("problems", "sample", _SETTINGS["bank"], *wanted)
+    return file
+
+
+def _grow(out: Path, count: int, *, seed: int) -> None:
+    problems = _draw(out, _FOR_A_CONVERSATION * count, seed=seed)
+    wanted = ["--problems", problems, "--conversations", str(count), "--seed", str(seed)]
+    soliloquy("generate", *wanted, "--out", str(out))
+
+
+def _evaluate(out: Path, name: str, weights: Path, *further: str) -> None:
+    """Evaluates free output, without a grammar."""
+    folder = out / f"evaluation-{name}"
+    if (folder / "report.json").is_file():
+        return
+    learned = [part for data in ("pretraining", "stream") for part in ("--trained", str(out / data))]
+    put = ["--problems", str(out / "evaluation.jsonl"), "--weights", str(weights), *further]
+    put += ["--free", "--max-tokens", _MAX_TOKENS, "--name", name]
+    soliloquy("evaluate", DEFAULT, *put, *learned, "--out", str(folder))
 
 
 if __name__ == "__main__":
-    main()
+    make(
+        **options(
+            "python -m training.small",
+            __doc__,
+            conversations=(750, "conversations for the first training"),
+            stream=(150, "conversations for tuning the adapter"),
+            steps=(3000, "steps of the first training"),
+            tuning_steps=(300, "steps of tuning the adapter"),
+            questions=(25, "questions of the evaluation"),
+        )
+    )

@@ -4,14 +4,12 @@ It learns the form from the scripted writer, and then in rounds from its own pro
 resumes where it was stopped, and a finished stage is skipped.
 """
 
-import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 
-from training.small.stages import begin, soliloquy, train, write_config
+from training.small.stages import begin, options, soliloquy, train, write_config
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("problems.yaml").read_text("utf-8"))
 # Differs from the seeds of the rounds.
@@ -37,18 +35,14 @@ def make(out: Path, *, problems: int, steps: int, rounds: int, per_round: int, s
     soliloquy("problems", "improve", *wanted, *asked, *tuned, *kept)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.small.problems", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="folder for all results")
-    parser.add_argument(
-        "--problems", type=int, default=800, help="problems of the scripted writer for the first training"
-    )
-    parser.add_argument("--steps", type=int, default=1200, help="steps of the first training")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of learning from its own problems")
-    parser.add_argument("--per-round", type=int, default=100, help="problems of each round")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all random draws")
-    make(**vars(parser.parse_args(arguments)))
-
-
 if __name__ == "__main__":
-    main()
+    make(
+        **options(
+            "python -m training.small.problems",
+            __doc__,
+            problems=(800, "problems of the scripted writer for the first training"),
+            steps=(1200, "steps of the first training"),
+            rounds=(3, "rounds of learning from its own problems"),
+            per_round=(100, "problems of each round"),
+        )
+    )

@@ -1,5 +1,6 @@
 """The stages that both small models share: commands that print their processor time, and a finished one is skipped."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -9,6 +10,15 @@ from pathlib import Path
 from typing import Any
 
 _SOLILOQUY = (sys.executable, "-c", "from soliloquy.cli.main import main; main()")
+
+
+def options(program: str, about: str | None, **numbers: tuple[int, str]) -> dict[str, Any]:
+    """Reads the command line, which has a number by each of these names, with its default and its help."""
+    parser = argparse.ArgumentParser(prog=program, description=about)
+    parser.add_argument("--out", type=Path, required=True, help="folder for all results")
+    for name, (default, text) in {**numbers, "seed": (0, "seed of all random draws")}.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default, help=text)
+    return vars(parser.parse_args())
 
 
 def soliloquy(*arguments: str, ends: Collection[int] = (0,)) -> None:

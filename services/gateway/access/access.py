@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from services.gateway import metrics
 from services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
 from services.gateway.refusals import Code, Refusal
+from soliloquy.runtime.instruments import counter, histogram
 
+REQUESTS = counter("soliloquy_gateway_requests_total")
+SECONDS = histogram("soliloquy_gateway_request_seconds")
 # The name of the current caller's token or certificate, set on admission; empty where none is required.
 CALLER: ContextVar[str] = ContextVar("caller", default="")
 # Targets are cut in the audit log: a caller may name anything.
@@ -108,9 +110,9 @@ class Access:
             call.outcome = "left"
             raise
         finally:
-            metrics.REQUESTS.labels(action, call.outcome).inc()
+            REQUESTS.labels(action, call.outcome).inc()
             if not call.streamed:
-                metrics.SECONDS.labels(action).observe(time.perf_counter() - began)
+                SECONDS.labels(action).observe(time.perf_counter() - began)
             if is_steering(action) or call.outcome in _REFUSED:
                 _log_call(call)
 

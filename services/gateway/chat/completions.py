@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -95,7 +96,7 @@ class Completions:
         known = self._conversations.get(_key(recipe, history, history.exchanges))
         if known and known.ending:
             raise Refusal(Code.NOT_NOW, "the tutor has ended this conversation: start another one")
-        conversation = await self._replay(recipe, history) if known is None else _copy(known)
+        conversation = await self._replay(recipe, history) if known is None else deepcopy(known)
         if not _awaits_tutor(conversation):
             person_in(recipe).record_student(conversation, history.latest)
         return await self._tutor.reply(conversation, report)
@@ -174,12 +175,6 @@ def _awaits_tutor(conversation: Conversation) -> bool:
 def _key(recipe: str, history: ChatHistory, exchanges: list[tuple[str, str]]) -> str:
     texts = (text.strip() for exchange in exchanges for text in exchange)
     return digest(history.owner, recipe, history.question, history.solution, *texts)
-
-
-def _copy(conversation: Conversation) -> Conversation:
-    copy = Conversation()
-    copy.CopyFrom(conversation)
-    return copy
 
 
 def _completion(conversation: Conversation, text: str) -> Completion:
