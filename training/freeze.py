@@ -44,11 +44,10 @@ def freeze_dataset(data: str, folder: Path) -> dict[str, Any]:
 
 def freeze(found: Iterable[Conversation], folder: Path, source: Mapping[str, Any]) -> dict[str, Any]:
     """Freezes these conversations; returns the manifest, which records their source."""
-    with _new_dataset(folder) as frozen:
+    with _new_dataset(folder, source) as (add, manifest):
         for conversation in found:
-            frozen.add(conversation)
-        frozen.source = source
-    return frozen.manifest
+            add(conversation)
+    return manifest
 
 
 async def freeze_topic(
@@ -64,7 +63,8 @@ async def freeze_topic(
     `begins` are the offsets to start at, which the topic must still hold.
     """
     counts = Counter(rejected=0, passed_over=0)
-    with _new_dataset(folder) as frozen:
+    source: dict[str, Any] = {"topic": FINISHED}
+    with _new_dataset(folder, source) as (add, manifest):
         starts: dict[int, int] = {}
         for number, end in sorted(offsets.items()):
             # A conversation never changes its partition.
@@ -74,7 +74,7 @@ async def freeze_topic(
                 if conversation is None:
                     counts["passed_over"] += 1
                 elif accepted.lets_through(conversation):
-                    frozen.add(conversation)
+                    add(conversation)
             counts["rejected"] += accepted.rejected
         for number, begin in (begins or {}).items():
             if (found := starts.get(number, offsets[number])) != begin:
@@ -83,8 +83,8 @@ async def freeze_topic(
                     "earlier messages are gone; leave out --offsets"
                 )
         spans = {str(number): [starts.get(number, end), end] for number, end in sorted(offsets.items())}
-        frozen.source = {"topic": FINISHED, "offsets": spans, **counts}
-    return frozen.manifest
+        source.update(offsets=spans, **counts)
+    return manifest
 
 
 def recorded_offsets(manifest: Path) -> tuple[Offsets, Offsets]:
@@ -143,43 +143,29 @@ def finished_in(delivery: Delivery) -> Conversation | None:
     return message.conversation
 
 
-class FrozenDataset:
-    """A dataset of accepted conversations, in the order of their arrival."""
-
-    def __init__(self, folder: Path) -> None:
-        self._place, self._tally = Storage(folder), Tally()
-        self._writer = DatasetWriter(self._place, folder, (), ShardLimits(), self._tally)
-        self.source: Mapping[str, Any] = {}
-        self.manifest: dict[str, Any] = {}
-
-    def add(self, conversation: Conversation) -> None:
-        # Without timings, which are not learned.
-        serialised = conversation.SerializeToString(deterministic=True)
-        self._writer.add(Collected(conversation=serialised, recipe=conversation.run.recipe))
-
-    def close(self) -> None:
-        shards = self._writer.close()
-        self.manifest = {
-            "run": {"frozen": self.source, **versions()},
-            "counts": self._tally.as_json(),
-            "cost": {},
-            "arrival": {},
-        }
-        write_manifest(self._place, self.manifest, shards)
-
-
 @contextmanager
-def _new_dataset(folder: Path) -> Iterator[FrozenDataset]:
-    """Creates the folder atomically at the end of the block."""
+def _new_dataset(
+    folder: Path, source: Mapping[str, Any]
+) -> Iterator[tuple[Callable[[Conversation], None], dict[str, Any]]]:
+    """Creates the folder atomically at the end of the block, and fills the manifest that it yields."""
     if folder.exists():
         raise CannotTrain(f"{folder} already exists: choose another --out")
     unfinished = folder.with_name(f".{folder.name}.unfinished")
+    place, tally, manifest = Storage(unfinished), Tally(), dict[str, Any]()
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        frozen = FrozenDataset(unfinished)
-        yield frozen
-        frozen.close()
+        writer = DatasetWriter(place, unfinished, (), ShardLimits(), tally)
+
+        def add(conversation: Conversation) -> None:
+            # Without timings, which are not learned.
+            serialised = conversation.SerializeToString(deterministic=True)
+            writer.add(Collected(conversation=serialised, recipe=conversation.run.recipe))
+
+        yield add, manifest
+        shards = writer.close()
+        manifest |= {"run": {"frozen": source, **versions()}, "counts": tally.as_json(), "cost": {}, "arrival": {}}
+        write_manifest(place, manifest, shards)
         unfinished.replace(folder)
     except (OSError, pa.ArrowException) as error:
         raise CannotTrain(f"cannot write {folder} ({error}): free some space, or choose another --out") from error

@@ -1,17 +1,21 @@
 """Judges finished conversations and stores them."""
 
+from itertools import chain
 from typing import Protocol
 
 from services.collector import metrics
-from services.collector.summary import summary_of
 from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.transports.port import Delivery
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.truth.report import CheckedConversation, located_faults
+from soliloquy.v1.conversation_pb2 import Conversation, Summary
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
+from soliloquy.v1.sandbox_pb2 import Status
+
+QUESTION_CHARACTERS = 160
 
 
 class Store(Protocol):
@@ -44,7 +48,32 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
         conversation=judged,
         accepted=not faults,
         reasons=faults,
-        summary=summary_of(conversation, checked),
+        summary=_summary(conversation, checked),
         finished=origin,
     )
     return emit(collected)
+
+
+def _summary(conversation: Conversation, checked: CheckedConversation) -> Summary:
+    """Summarises a finished conversation for lists."""
+    problem = conversation.problem
+    question = problem.question
+    summary = Summary(
+        topic=problem.topic,
+        question=question if len(question) <= QUESTION_CHARACTERS else f"{question[:QUESTION_CHARACTERS]}…",
+        turns=len(conversation.turns),
+        flags=sum(1 for _ in located_faults(checked.faults)),
+    )
+    # Counted once: further attempts share the enrichment.
+    before = problem.enrichment.calls if conversation.attempt == 0 else ()
+    for call in chain(before, *(turn.calls for turn in conversation.turns)):
+        used = summary.tokens[call.role]
+        used.prompt += call.prompt_tokens
+        used.completion += call.completion_tokens
+    for turn in conversation.turns:
+        if turn.HasField("calculation"):
+            summary.python_turns += 1
+            summary.failed_executions += sum(
+                attempt.execution.status != Status.STATUS_OK for attempt in turn.calculation.attempts
+            )
+    return summary
