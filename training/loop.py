@@ -1,9 +1,7 @@
 """The training loop, the same in one process, under torchrun and on Ray."""
 
-import contextlib
 import math
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +129,8 @@ class Loop:
     def _loss(self, samples: list[int]) -> torch.Tensor:
         """Returns the loss summed over the learned tokens of a row."""
         row = Row(*(part.to(self._world.device) for part in self._prepared.row(samples)))
-        with self._calculating():
+        dtype = precision(self._settings, self._world.device)
+        with torch.autocast(self._world.device.type, dtype=dtype, enabled=dtype != torch.float32):
             scores = self._model(
                 input_ids=row.ids,
                 position_ids=row.positions,
@@ -141,12 +140,6 @@ class Loop:
                 logits_to_keep=row.at,
             ).logits[0]
         return cross_entropy(scores.float(), row.targets, reduction="sum")
-
-    @contextlib.contextmanager
-    def _calculating(self) -> Iterator[None]:
-        dtype = precision(self._settings, self._world.device)
-        with torch.autocast(self._world.device.type, dtype=dtype, enabled=dtype != torch.float32):
-            yield
 
     def _is_due(self, step: int, every: int) -> bool:
         return step % every == 0 or step == self.schedule.steps

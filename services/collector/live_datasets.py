@@ -3,8 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from services.collector import metrics
@@ -68,15 +67,11 @@ class LiveDatasets:
         self._held.close()
 
     async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
-        with self._added_to(run_key(conversation.run)):
-            dataset = await self._dataset(conversation.run)
-            await dataset.add(conversation, faults, origin)
-
-    @contextmanager
-    def _added_to(self, growing: str) -> Iterator[None]:
+        growing = run_key(conversation.run)
         self._adding[growing] += 1
         try:
-            yield
+            dataset = await self._dataset(conversation.run)
+            await dataset.add(conversation, faults, origin)
         finally:
             self._adding[growing] -= 1
 

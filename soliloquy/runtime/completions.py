@@ -33,7 +33,7 @@ class _Part(BaseModel):
     text: str
 
 
-class ChatMessage(BaseModel):
+class RequestMessage(BaseModel):
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[_Part]
 
@@ -50,7 +50,7 @@ class CommonChatRequest(BaseModel, extra="allow"):
     """The fields that every server reads."""
 
     model: str
-    messages: list[ChatMessage] = Field(min_length=1)
+    messages: list[RequestMessage] = Field(min_length=1)
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import Recipe, play
-from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import ConversationEvent, Outcome
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -61,9 +60,6 @@ class RecipeLoop:
             [event] = await self._following(event)
         return event.conversation
 
-    async def _compose(self, event: ReplyNeeded, ask: Ask) -> Outcome:
-        return await self.recipe.composer(event, ask, Judges())
-
     async def _following(self, event: ConversationEvent) -> Outcome:
         match event:
             case ConversationStarted() | TutorReplied():
@@ -77,6 +73,9 @@ class RecipeLoop:
             case CodeWritten():
                 return await self.execute(event)
             case ReplyNeeded():
-                return await play(event, self._compose, role="composer", model=self.model)
+                compose = self.recipe.composer
+                return await play(
+                    event, lambda played, ask: compose(played, ask, Judges()), role="composer", model=self.model
+                )
             case _:
                 raise TypeError(f"no role handles {type(event).__name__}")

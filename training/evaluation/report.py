@@ -67,14 +67,10 @@ def format_figure(report: Mapping[str, Any], name: str) -> str:
     return "not measured" if value is None else f"{value:.2f}"
 
 
-def format_published(report: Mapping[str, Any], name: str) -> str:
-    """Empty if nothing was published."""
-    return f"{report['paper'][name]:.2f}" if name in report["paper"] else ""
-
-
 def figure_rows(report: Mapping[str, Any], names: Iterable[str]) -> list[list[str]]:
-    """Returns the title, the figure and the published figure of each metric or measure."""
-    return [[report["titles"][name], format_figure(report, name), format_published(report, name)] for name in names]
+    """Returns the title, the figure and the published figure, if there is one, of each metric or measure."""
+    published = {name: f"{value:.2f}" for name, value in report["paper"].items()}
+    return [[report["titles"][name], format_figure(report, name), published.get(name, "")] for name in names]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

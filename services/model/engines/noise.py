@@ -96,10 +96,6 @@ def _broken(code: str, failure: str) -> str:
     assigned = _ASSIGNED.search(code)
     if failure == "missing_import" and "math." in code:
         return code.replace("import math\n", "", 1)
-    if failure == "unknown_name" and assigned and _uses(code[assigned.end() :], assigned.group(1)):
+    if failure == "unknown_name" and assigned and re.search(rf"(?<![\w.]){assigned[1]}(?!\w)", code[assigned.end() :]):
         return f"{code[: assigned.end(1)]}_value{code[assigned.end(1) :]}"
     return f"{code}("
-
-
-def _uses(code: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.]){name}(?!\w)", code) is not None
