@@ -23,8 +23,8 @@ ENVIRONMENT = {
 _OBJECT_STORE_BYTES = 160 * 2**20
 
 
-def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
-    """Raises CannotTrain with the failure of the workers; `address` names a cluster, or "local" starts one."""
+def run_on_ray(job: Job, workers: int) -> None:
+    """Trains on the cluster of RAY_ADDRESS, or starts one; raises CannotTrain with the failure of the workers."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import logging
@@ -33,6 +33,7 @@ def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
     from ray.train import FailureConfig, RunConfig, ScalingConfig
     from ray.train.torch import TorchTrainer
 
+    address = os.environ.get("RAY_ADDRESS", "local")
     own = address == "local"
     if own:
         # This machine gets no preemption notice, and the watcher takes seconds to start.

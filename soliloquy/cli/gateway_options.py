@@ -1,21 +1,22 @@
 """The options of the commands that run a gateway."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
-from soliloquy.cli.service_options import option
+from soliloquy.cli.service_options import gathered, option
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runtime.model.settings import Models
 
 if TYPE_CHECKING:
     from services.gateway.access.certificates import ServerTls
 
-GRPC = option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Serve gRPC there.  [default: the next port]")
-GATEWAY = (
+_OPTIONS = (
+    option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Serve gRPC there.  [default: the next port]"),
     option(
         "--tokens",
         metavar="FILE",
@@ -40,40 +41,35 @@ GATEWAY = (
 )
 
 
-def gateway_assignment(
-    *,
-    listen: str,
-    grpc: str | None,
-    datasets: str | None,
-    models: Models,
-    tokens: Path | None,
-    problem_files: Path | None,
-    adapters: str | None,
-    evaluations: Path | None,
-    tls_cert: Path | None,
-    tls_key: Path | None,
-    client_ca: Path | None,
-    sandbox: str,
-) -> GatewayAssignment:
-    from services.gateway.settings import GatewaySettings
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GatewayOptions:
+    grpc: str | None
+    tokens: Path | None
+    problem_files: Path | None
+    adapters: str | None
+    evaluations: Path | None
+    tls_cert: Path | None
+    tls_key: Path | None
+    client_ca: Path | None
 
-    settings = GatewaySettings(
-        listen=listen,
-        grpc=grpc or _next_port(listen),
-        tokens=tokens,
-        tls=_tls(tls_cert, tls_key, client_ca),
-        models=models,
-        datasets=datasets,
-        adapters=adapters,
-        evaluations=evaluations,
-    )
-    return GatewayAssignment(settings=settings, problem_files=problem_files, sandbox=sandbox)
+    def assignment(self, *, listen: str, datasets: str | None, models: Models, sandbox: str) -> GatewayAssignment:
+        from services.gateway.settings import GatewaySettings
+
+        settings = GatewaySettings(
+            listen=listen,
+            grpc=self.grpc or _next_port(listen),
+            tokens=self.tokens,
+            tls=_tls(self.tls_cert, self.tls_key, self.client_ca),
+            models=models,
+            datasets=datasets,
+            adapters=self.adapters,
+            evaluations=self.evaluations,
+        )
+        return GatewayAssignment(settings=settings, problem_files=self.problem_files, sandbox=sandbox)
 
 
-def take_gateway_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Removes the values of GRPC and GATEWAY from the options of a command, and returns them."""
-    names = ("tokens", "problem_files", "adapters", "evaluations", "tls_cert", "tls_key", "client_ca", "grpc")
-    return {name: options.pop(name) for name in names}
+# Hands the command `gateway`.
+gateway_options = gathered("gateway", GatewayOptions, _OPTIONS)
 
 
 def _next_port(address: str) -> str:

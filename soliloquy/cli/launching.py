@@ -1,7 +1,5 @@
 """Options that choose where a training runs: in this process, in several on this machine, or on Ray."""
 
-import functools
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -11,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from soliloquy.cli.addresses import ADDRESS
+from soliloquy.cli.service_options import gathered
+from soliloquy.cli.signals import end_when_asked
 from soliloquy.recipes.packages import folder, has_part, known_recipes
 from soliloquy.runtime.failure import Failure
 
@@ -29,8 +29,9 @@ METRICS = click.option("--metrics", metavar="HOST:PORT", type=ADDRESS, help="Ser
 _NEEDED = ("torch", "transformers", "peft", "yaml", "matplotlib", "tensorboard")
 _OPTIONS = (
     click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes, one per GPU."),
-    click.option("--ray", "on_ray", is_flag=True, help="Start them with Ray Train."),
-    click.option("--ray-address", metavar="HOST:PORT|auto", help="The Ray cluster; by default Ray runs here."),
+    click.option(
+        "--ray", "on_ray", is_flag=True, help="Start them with Ray Train, on the cluster of RAY_ADDRESS if that is set."
+    ),
 )
 
 
@@ -40,7 +41,6 @@ class Launch:
     file: Path
     workers: int
     on_ray: bool
-    ray_address: str | None
 
     def train(self, job: "Job", tell: Callable[[int], None]) -> None:
         """Calls `tell` with the number of conversations read; raises CannotTrain."""
@@ -51,7 +51,7 @@ class Launch:
         if self.on_ray:
             from training.ray import run_on_ray
 
-            run_on_ray(job, self.workers, address=self.ray_address or "local")
+            run_on_ray(job, self.workers)
         elif self.workers > 1:
             from training.launch import run_in_workers
 
@@ -63,24 +63,11 @@ class Launch:
 def launch_options(command: Command) -> Callable[..., Any]:
     """Hands the command `launch` in place of these options."""
 
-    @functools.wraps(command)
-    def with_launch(
-        *arguments: Any, config: str, workers: int, on_ray: bool, ray_address: str | None, **options: Any
-    ) -> Any:
+    def launch(config: str, workers: int, on_ray: bool) -> Launch:
         check_installed(*(("ray",) if on_ray else ()))
-        if ray_address and not on_ray:
-            raise click.UsageError("--ray-address requires --ray")
-        launch = Launch(file=configuration(config), workers=workers, on_ray=on_ray, ray_address=ray_address)
-        return command(*arguments, launch=launch, **options)
+        return Launch(file=configuration(config), workers=workers, on_ray=on_ray)
 
-    for each in reversed(_OPTIONS):
-        each(with_launch)
-    return with_launch
-
-
-def end_when_asked() -> None:
-    """Makes SIGTERM end a command like Ctrl-C."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return gathered("launch", launch, _OPTIONS)(command)
 
 
 def check_installed(*further: str) -> None:

@@ -1,7 +1,5 @@
 """`soliloquy model fake`."""
 
-import asyncio
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +8,9 @@ import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.options import EXISTING_FILE, NOISE, SEED
-from soliloquy.cli.service_options import PROBLEMS, option
+from soliloquy.cli.options import EXISTING_FILE, SEED
+from soliloquy.cli.service_options import LATENCY, NOISE, PROBLEMS, option
+from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.units import DURATION
 from soliloquy.runs.model import ModelSettings, scripted_model
 
@@ -50,7 +49,7 @@ def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dic
 )
 @PROBLEMS
 @NOISE
-@click.option("--latency", default="0ms", show_default=True, type=DURATION, help="Latency of an answer.")
+@LATENCY
 @click.option(
     "--fault",
     "shares",
@@ -93,9 +92,7 @@ def fake(
 
 
 async def _serve(server: "FakeServer", address: str) -> None:
-    stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    stopped = stop_signals()
     async with server.serving(address) as url:
         click.echo(f"ready, for --model openai --base-url {url}", err=True)
         await stopped.wait()

@@ -1,7 +1,6 @@
 """`soliloquy observe`: a Prometheus with our rules, on this machine."""
 
 import contextlib
-import signal
 import socket
 from collections.abc import Mapping
 
@@ -10,6 +9,7 @@ import click
 from soliloquy.cli.processes import PORTS, processes_of_up
 from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
 from soliloquy.cli.service_options import option
+from soliloquy.cli.signals import end_when_asked
 from soliloquy.runtime.failure import Failure
 
 _CONNECT_SECONDS = 0.5
@@ -23,7 +23,7 @@ def observe(*, processes: Mapping[str, str], port: int) -> None:
 
     The measurements are lost when it stops.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    end_when_asked()
     targets = {address: name for name, address in processes.items()}
     with (
         contextlib.suppress(KeyboardInterrupt),

@@ -6,12 +6,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
-from click.core import ParameterSource
 
-from soliloquy.cli.service_options import Command, gathered, option
+from soliloquy.cli.service_options import Command, from_environment, gathered, option
 from soliloquy.runtime.logs import FORMATS, set_up
 from soliloquy.runtime.traces.opening import TraceSettings
 
+LOG_FORMAT, TRACE_SHARE = "SOLILOQUY_LOG_FORMAT", "SOLILOQUY_TRACE_SHARE"
 # The default path of an OTLP collector.
 _PATH = "/v1/traces"
 
@@ -36,32 +36,19 @@ _OPTIONS = (
         callback=lambda _, __, given: endpoint(given),
         help="Send a trace of each conversation to this collector, by OTLP over HTTP.",
     ),
-    option(
-        "--trace-share",
-        default=1.0,
-        show_default=True,
-        type=click.FloatRange(0, 1),
-        help="The share of conversations to trace, chosen by their ids.",
-    ),
-    option(
-        "--log-format",
-        type=click.Choice(FORMATS),
-        help="How log lines look.  [default: text on a terminal, json elsewhere]",
-    ),
 )
 
 
 def observing(service: str, least: int = logging.INFO) -> Callable[[Command], Callable[..., Any]]:
     """Hands the command `traces`, and sets up its log under the name of its service.
 
-    `least` is the lowest level to log beside a progress bar; --log-format turns on all levels.
+    `least` is the lowest level to log beside a progress bar; SOLILOQUY_LOG_FORMAT turns on all levels.
     """
 
-    def settings(traces: str, trace_share: float, log_format: str | None) -> TraceSettings:
-        source = click.get_current_context().get_parameter_source("trace_share")
-        if not traces and source is ParameterSource.COMMANDLINE:
-            raise click.UsageError("--trace-share requires --traces")
+    def settings(traces: str) -> TraceSettings:
+        log_format = from_environment(LOG_FORMAT, click.Choice(FORMATS))
+        share = from_environment(TRACE_SHARE, click.FloatRange(0, 1))
         set_up(service, log_format, logging.INFO if log_format else least)
-        return TraceSettings(url=traces, share=trace_share)
+        return TraceSettings(url=traces, share=1.0 if share is None else share)
 
     return gathered("traces", settings, _OPTIONS)

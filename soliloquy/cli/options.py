@@ -6,24 +6,12 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.units import DURATION
-
 Command = Callable[..., Any]
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 SEED = click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random draws."
-)
-NOISE = click.option(
-    "--noise",
-    default="none",
-    show_default=True,
-    type=click.Choice(["none", "real"]),
-    help="Imitate the errors in the output of real models.",
-)
-LATENCY = click.option(
-    "--latency", default="0ms", show_default=True, type=DURATION, help="Latency of the scripted model's answers."
 )
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)

@@ -16,9 +16,10 @@ from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import Tutor, at_most
 from soliloquy.cli.evaluate.weights import Weights
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.launching import CONFIG, METRICS, Launch, end_when_asked, launch_options
+from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, QUIET, count_option
+from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.training_view import serving_metrics, train_observed
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings import shipped_models

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import signal
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -14,6 +13,7 @@ from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.service_options import GRACE, sandbox_options
+from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.units import DURATION, SIZE
 from soliloquy.client import Sandbox
 from soliloquy.runtime.code import names
@@ -166,9 +166,7 @@ async def _serve(listen: str, settings: "SandboxSettings", grace_seconds: float)
     from services.executor.pool import SandboxPool
     from services.executor.server import SandboxServer
 
-    stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    stopped = stop_signals()
     pool = SandboxPool(settings)
     server = SandboxServer(pool, settings)
     # Listens before the pool starts: an address in use fails at once, and early callers are told to wait.

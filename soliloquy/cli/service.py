@@ -1,9 +1,6 @@
 """`soliloquy service`: one service as a process of its own, as in a container."""
 
-import asyncio
 import logging
-import os
-import signal
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +8,7 @@ import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_assignment, take_gateway_options
+from soliloquy.cli.gateway_options import GatewayOptions, gateway_options
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
 from soliloquy.cli.observing import observing
@@ -20,10 +17,12 @@ from soliloquy.cli.service_options import (
     CLASSIFIERS,
     GRACE,
     collector_options,
+    from_environment,
     option,
     sandbox_options,
     with_options,
 )
+from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.units import DURATION
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.model import ModelSettings
@@ -91,7 +90,7 @@ for name, (purpose, own) in _HANDLERS.items():
 @service.command()
 @kafka_options(required=True)
 @option("--listen", required=True, metavar="HOST:PORT", type=ADDRESS, help="Serve HTTP and the console there.")
-@with_options((GRPC, *GATEWAY))
+@gateway_options
 @option("--data", metavar="DIR", type=click.Path(file_okay=False, exists=True), help="The collector's --data.")
 @option("--store", metavar="URL", help="The collector's --store, as s3://bucket/folder.")
 @option("--sandbox", metavar="HOST:PORT", type=ADDRESS, help="The executor's --grpc, for chats.")
@@ -101,6 +100,7 @@ for name, (purpose, own) in _HANDLERS.items():
 def gateway(
     *,
     listen: str,
+    gateway: GatewayOptions,
     data: str | None,
     store: str | None,
     sandbox: str | None,
@@ -110,27 +110,18 @@ def gateway(
     """Start, show and steer runs: the console, the HTTP API and gRPC. Run one at a time."""
     if data and store:
         raise click.UsageError("--data cannot be used with --store")
-    assignment = gateway_assignment(
-        listen=listen,
-        datasets=store or data,
-        models=model.models,
-        sandbox=sandbox or "",
-        **take_gateway_options(options),
-    )
-    _run(services=(), gateway=assignment, model=model, **options)
+    served = gateway.assignment(listen=listen, datasets=store or data, models=model.models, sandbox=sandbox or "")
+    _run(services=(), gateway=served, model=model, **options)
 
 
 def _run(*, kafka: KafkaSettings, **options: Any) -> None:
     check_recipes()
-    patience = DURATION.convert(os.environ.get(KAFKA_WAIT, "0s"), None, None)
+    patience = from_environment(KAFKA_WAIT, DURATION) or 0.0
     uvloop.run(_work(Assignment(transport=kafka, patience=patience, **options)))
 
 
 async def _work(assignment: Assignment) -> None:
-    stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    await work(assignment, stopped, _tell)
+    await work(assignment, stop_signals(), _tell)
 
 
 def _tell(line: str) -> None:

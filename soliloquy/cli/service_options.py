@@ -16,12 +16,22 @@ from soliloquy.problems.bank.bank import bank_names
 from soliloquy.recipes.recipe import load_judges
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def option(flag: str, *name: str, **how: Any) -> Callable[[Command], Command]:
     """`--max-in-flight`, or SOLILOQUY_MAX_IN_FLIGHT in the environment."""
     variable = f"SOLILOQUY_{flag.strip('-').upper().replace('-', '_')}"
     return click.option(flag, *name, envvar=variable, show_envvar=True, **how)
+
+
+def from_environment(variable: str, kind: click.ParamType[T]) -> T | None:
+    """Returns a setting that only the environment holds, or None; raises UsageError."""
+    given = os.environ.get(variable)
+    try:
+        return kind.convert(given, None, None) if given else None
+    except click.BadParameter as bad:
+        raise click.UsageError(f"{variable}: {bad.message}") from bad
 
 
 def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
@@ -68,19 +78,17 @@ PROBLEMS = option(
     metavar="BANK|FILE",
     help="Problems that the scripted model knows; repeatable.",
 )
-SCRIPTED = (
-    PROBLEMS,
-    option(
-        "--latency", default="0ms", show_default=True, type=DURATION, help="Latency of the scripted model's answers."
-    ),
-    option(
-        "--noise",
-        default="none",
-        show_default=True,
-        type=click.Choice(["none", "real"]),
-        help="Imitate the errors in the output of real models.",
-    ),
+LATENCY = option(
+    "--latency", default="0ms", show_default=True, type=DURATION, help="Latency of the scripted model's answers."
 )
+NOISE = option(
+    "--noise",
+    default="none",
+    show_default=True,
+    type=click.Choice(["none", "real"]),
+    help="Imitate the errors in the output of real models.",
+)
+SCRIPTED = (PROBLEMS, LATENCY, NOISE)
 CLASSIFIERS = option(
     "--classifiers",
     metavar="FILE",

@@ -1,14 +1,14 @@
 """`soliloquy up`: all services on this machine, supervised, with the console."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS, free_address
-from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_assignment, take_gateway_options
+from soliloquy.cli.gateway_options import GatewayOptions, gateway_options
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
 from soliloquy.cli.observing import observing
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     type=ADDRESS,
     help=f"Serve the console and the HTTP API there.  [default: {CONSOLE} without --kafka, none with it]",
 )
-@with_options((GRPC, *GATEWAY))
+@gateway_options
 @option(
     "--http-from",
     type=PORTS,
@@ -61,6 +61,7 @@ def up(
     model: ModelSettings,
     scales: Mapping[str, int],
     console: str | None,
+    gateway: GatewayOptions,
     http_from: int | None,
     **options: Any,
 ) -> None:
@@ -71,16 +72,13 @@ def up(
     """
     check_recipes()
     names = process_names(scales, on_kafka=kafka is not None, console=console)
-    gateway_options = take_gateway_options(options)
     console = console_address(console, on_kafka=kafka is not None)
-    if console is None and (given := [name for name, value in gateway_options.items() if value]):
+    if console is None and (given := [name for name, value in asdict(gateway).items() if value]):
         raise click.UsageError(f"--{given[0].replace('_', '-')} requires --console")
-    gateway = None
+    served = None
     if console:
         place = datasets.store or str(datasets.data)
-        gateway = gateway_assignment(
-            listen=console, datasets=place, models=model.models, sandbox=free_address(), **gateway_options
-        )
+        served = gateway.assignment(listen=console, datasets=place, models=model.models, sandbox=free_address())
     log = datasets.data / LOG
     common = Assignment(
         services=(),
@@ -92,9 +90,9 @@ def up(
         **options,
     )
     metrics = metrics_addresses(names, http_from) if http_from else {}
-    placed = zip(names, assignments(common, datasets.data, scales, gateway), strict=True)
+    placed = zip(names, assignments(common, datasets.data, scales, served), strict=True)
     specs = [worker_spec(name, replace(assignment, http=metrics.get(name))) for name, assignment in placed]
     where = f"on {kafka.bootstrap if kafka else log}"
-    if gateway:
-        where += f", console on {'https' if gateway.settings.tls else 'http'}://{console}"
+    if served:
+        where += f", console on {'https' if served.settings.tls else 'http'}://{console}"
     uvloop.run(keep_up(specs, kafka, where))

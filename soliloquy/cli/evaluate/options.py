@@ -11,8 +11,8 @@ from soliloquy.cli.evaluate.output import Evaluated, deliver
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import TUTOR_OPTIONS, chosen_tutor
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER, NOISE, QUIET, SEED, count_option
-from soliloquy.cli.service_options import with_options
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER, QUIET, SEED, count_option
+from soliloquy.cli.service_options import NOISE, with_options
 
 _QUESTIONS = (
     SEED,

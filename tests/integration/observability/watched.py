@@ -2,6 +2,7 @@
 letters, a model that throttles, and a collector of traces that is away."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 from soliloquy.cli.prometheus import Scraping, prometheus, shipped_rules
 from soliloquy.runtime.events import Event
@@ -53,7 +55,8 @@ def watched(folder: Path, bootstrap: str, *, conversations: int, steps: int, lat
         aside = ["-m", "tests.integration.observability.beside", str(folder), beside, str(steps)]
         others.append(processes.start([sys.executable, *aside], folder / "beside.log"))
         # Nothing receives the traces.
-        options = ["--model-settings", str(models), "--traces", "http://127.0.0.1:1", "--trace-share", "0.1"]
+        options = ["--model-settings", str(models), "--traces", "http://127.0.0.1:1"]
+        opened.enter_context(mock.patch.dict(os.environ, {"SOLILOQUY_TRACE_SHARE": "0.1"}))
         installation = opened.enter_context(Installation(folder, bootstrap, *options))
         asyncio.run(_poison(installation.settings))
         run = [SOLILOQUY, "generate", "--problems", "physics", "--seed", str(_SEED), "--in-flight", "16", "--quiet"]

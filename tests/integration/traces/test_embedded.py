@@ -50,9 +50,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
         "0",
     )
     with collecting() as collector, fake("--key-file", str(folder / "key"), *troubles) as url:
-        options = {"model": "openai", "base_url": url, "traces": collector.url, "log_format": "json"}
+        options = {"model": "openai", "base_url": url, "traces": collector.url}
         grow = command(folder / "out", conversations=3, quiet=True, **options)
-        ended = run(grow, environment={"OPENAI_API_KEY": KEY})
+        ended = run(grow, environment={"OPENAI_API_KEY": KEY, "SOLILOQUY_LOG_FORMAT": "json"})
         assert ended.returncode == 0, ended.stderr
         yield Seen(dataset=Dataset(folder / "out"), collector=collector, ended=ended)
 

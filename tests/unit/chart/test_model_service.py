@@ -132,7 +132,7 @@ def test_another_training_is_another_ray_job_and_the_same_one_the_same() -> None
 
 def test_a_ray_job_trains_on_as_many_gpu_pods_as_asked() -> None:
     job = named(trainings({"training": {"rayJob": {"workers": 2}}}), "RayJob")["spec"]
-    assert job["entrypoint"].endswith(" --ray --ray-address auto --workers 2")
+    assert job["entrypoint"].endswith(" --ray --workers 2")
     [workers] = job["rayClusterSpec"]["workerGroupSpecs"]
     assert (workers["replicas"], workers["minReplicas"], workers["maxReplicas"]) == (2, 2, 2)
     limits = [pod["containers"][0]["resources"]["limits"] for pod in groups(job["rayClusterSpec"])]

@@ -10,6 +10,7 @@ import yaml
 from soliloquy.cli.kafka_options import PASSWORD_FILE, VARIABLES
 from soliloquy.cli.main import commands
 from soliloquy.cli.model_options import model_settings_options
+from soliloquy.cli.observing import LOG_FORMAT, TRACE_SHARE
 from soliloquy.cli.service import _HANDLERS, KAFKA_WAIT
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES
@@ -70,7 +71,7 @@ def test_every_variable_is_one_that_its_command_reads() -> None:
     for _, pod in pods(objects(ALL, SECURED, {"model": {"engine": "openai", "baseUrl": "https://api.example.com/v1"}})):
         for each in pod["spec"]["containers"]:
             found, _ = command(each["args"])
-            known = {KAFKA_WAIT, PASSWORD_FILE, *VARIABLES}
+            known = {KAFKA_WAIT, LOG_FORMAT, TRACE_SHARE, PASSWORD_FILE, *VARIABLES}
             known |= {str(option.envvar) for option in found.params if isinstance(option, click.Option)}
             assert {name for name in environment(each) if name.startswith("SOLILOQUY_")} <= known
             seen.add(found.name)

@@ -18,11 +18,10 @@ SERVED = ["--base", ".", "--name", "tutor", "--registry", "registry", "--model-a
         ([], "retrain requires either --data or --kafka"),
         (["--data", "grown", "--kafka", "127.0.0.1:9092"], "requires either --data or --kafka"),
         (["--data", "grown", "--registry", "memory://kept"], "--registry memory://kept requires --cache"),
-        (["--data", "grown", "--ray-address", "auto"], "--ray-address requires --ray"),
         (["--data", "grown", "--policy", "policy.toml"], "policy.toml: evaluation: Field required"),
         (["--data", "grown", "--config", "smallest"], "unknown configuration 'smallest'"),
     ],
-    ids=["no source", "two sources", "no place for copies", "no Ray", "no policy", "no configuration"],
+    ids=["no source", "two sources", "no place for copies", "no policy", "no configuration"],
 )
 def test_what_cannot_be_retrained_is_one_line(
     options: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

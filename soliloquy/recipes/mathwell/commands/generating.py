@@ -16,9 +16,9 @@ from soliloquy.cli.generate import INCOMPLETE, exit_status
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, LATENCY, NEW_FILE, NOISE, QUIET, SEED, count_option
+from soliloquy.cli.options import AS_JSON, NEW_FILE, QUIET, SEED, count_option
 from soliloquy.cli.progress import display
-from soliloquy.cli.service_options import CLASSIFIERS
+from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
 from soliloquy.dataset.columns import value_counts
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions

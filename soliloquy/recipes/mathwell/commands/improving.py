@@ -18,9 +18,9 @@ from soliloquy.cli.launching import Launch, check_installed, configuration
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, LATENCY, NOISE, QUIET, SEED, count_option
+from soliloquy.cli.options import AS_JSON, QUIET, SEED, count_option
 from soliloquy.cli.progress import display
-from soliloquy.cli.service_options import CLASSIFIERS
+from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
 from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
@@ -153,7 +153,7 @@ def _school(base: Path | None, config: str | None, start: str | None, *, quiet: 
     from training.settings import read_settings
 
     file = configuration(config)
-    launch = Launch(file=file, workers=1, on_ray=False, ray_address=None)
+    launch = Launch(file=file, workers=1, on_ray=False)
     train = partial(train_observed, launch, quiet=quiet)
     return WriterTraining(base=base, settings=read_settings(file), train=train, start=start or "")
 
