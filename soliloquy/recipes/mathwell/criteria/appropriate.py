@@ -73,17 +73,15 @@ def nothing_to_do(problem: ParsedProblem) -> Objections:
 
 
 def below_zero(problem: ParsedProblem) -> Objections:
-    result = problem.problem.answer if problem.result is None else problem.result.value
-    if result is None or result >= 0:
-        return
-    if not _BELOW_ZERO & (problem.question.words | {problem.question.thing}):
+    result = problem.answer
+    if result is not None and result < 0 and not _BELOW_ZERO & (problem.question.words | {problem.question.thing}):
         yield f"there cannot be {result:g} {problem.question.thing}".rstrip()
 
 
 def part_of_one(problem: ParsedProblem) -> Objections:
     """The answer is a fraction of something indivisible, such as half a child."""
     question = problem.question
-    result = problem.problem.answer if problem.result is None else problem.result.value
+    result = problem.answer
     if result is None or abs(result - round(result)) < 1e-6 or not question.asked.startswith("how many"):
         return
     thing = question.thing

@@ -5,7 +5,6 @@ import re
 
 from soliloquy.recipes.mathwell.criteria.cues import asks_for, happens
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
-from soliloquy.recipes.mathwell.criteria.terms import Term
 from soliloquy.recipes.mathwell.criteria.words import CONVERSIONS, convertible
 
 _REST = re.compile(r"\b(?:the rest|the others|the remaining)\b", re.IGNORECASE)
@@ -18,7 +17,9 @@ def operation_missing(problem: ParsedProblem) -> Objections:
     asked, question = problem.question.asked, problem.question
     operations, takes_away = problem.operations, problem.takes_away()
     if not takes_away:
-        if asks_for(asked, "left") and not _only_shared(problem):
+        # After "gives half away" the other half is left.
+        halved = any(one.value == 0.5 for one in problem.used)
+        if asks_for(asked, "left") and not halved:
             yield "what is left is asked for, and the code takes nothing away"
         elif asks_for(asked, "more") and "max" not in operations:
             yield "a difference is asked for, and the code takes nothing away"
@@ -32,18 +33,8 @@ def operation_missing(problem: ParsedProblem) -> Objections:
         yield "an average is asked for, and the code divides by nothing"
     if asks_for(asked, "area") and "*" not in operations and "**" not in operations:
         yield "an area is asked for, and the code multiplies nothing"
-    if asks_for(asked, "area") and "+" in operations and not operations & {"-", "/"} and "*" in operations:
-        yield from _perimeter_for_area(problem)
-
-
-def _only_shared(problem: ParsedProblem) -> bool:
-    """Whether a half occurs: after "gives half away" the other half is left."""
-    return any(one.value == 0.5 for one in problem.used)
-
-
-def _perimeter_for_area(problem: ParsedProblem) -> Objections:
-    lengths = [one for one in problem.used if is_measure(one.thing)]
-    if len(lengths) == 2 and any(term.operation == "+" for term in problem.terms) and len(problem.used) == 2:
+    sides = len(problem.used) == 2 and all(is_measure(one.thing) for one in problem.used)
+    if asks_for(asked, "area") and sides and {"+", "*"} <= operations and not operations & {"-", "/"}:
         yield "an area is asked for, and the code adds its sides"
 
 
@@ -62,15 +53,10 @@ def average(problem: ParsedProblem) -> Objections:
     """An average divides a sum by the number of its addends."""
     if not asks_for(problem.question.asked, "average"):
         return
-    for term in problem.terms:
-        if (
-            term.operation in ("/", "//")
-            and not term.parts[1].operation
-            and problem.links.mention(term.parts[1]) is None
-        ):
-            addends = term.parts[0].addends
-            if addends > 1 and term.parts[1].value != addends:
-                yield f"the average of {addends} numbers is divided by {term.parts[1].value:g}"
+    for term in problem.steps("/", "//"):
+        divided, by = term.parts
+        if not by.operation and problem.links.mention(by) is None and divided.addends not in (1, by.value):
+            yield f"the average of {divided.addends} numbers is divided by {by.value:g}"
 
 
 def total(problem: ParsedProblem) -> Objections:
@@ -103,52 +89,42 @@ def unit_asked(problem: ParsedProblem) -> Objections:
         yield f"{asked} are asked for, and the code comes to {found}"
 
 
-def _core(problem: ParsedProblem) -> Term | None:
-    term = problem.result
-    while term is not None and term.operation in ("int", "round", "ceil", "floor", "float"):
-        term = term.parts[0]
-    return term
-
-
 def wrong_way_divided(problem: ParsedProblem) -> Objections:
     """With "groups of 4", the number of groups is a quotient, and the number in all groups is a product."""
-    thing = problem.question.thing
-    if not thing:
+    thing, core = problem.question.thing, problem.result
+    while core is not None and core.operation in ("int", "round", "ceil", "floor", "float"):
+        core = core.parts[0]
+    if not thing or core is None or core.operation not in ("*", "/", "//"):
         return
-    for term in problem.terms:
-        if term.operation not in ("*", "/", "//") or term is not _core(problem):
+    multiplied = core.operation == "*"
+    mentions = [problem.links.mention(part) for part in core.parts]
+    for place, (mention, other) in enumerate((mentions, mentions[::-1])):
+        if mention is None or not mention.rate:
             continue
-        for place, part in enumerate(term.parts):
-            mention, other = problem.links.mention(part), problem.links.mention(term.parts[1 - place])
-            if mention is None or not mention.rate:
-                continue
-            if other is None:
-                other_part = term.parts[1 - place]
-                if (
-                    term.operation == "*"
-                    and mention.per == thing != mention.thing
-                    and other_part.operation in ("+", "-")
-                ):
-                    yield f"how many {thing} there are is found by dividing, and the code multiplies"
-                continue
-            if other.rate or other.factor or other.share:
-                continue
-            multiplied = term.operation == "*"
-            alike = mention.thing in ("", other.thing) or not other.thing
-            if multiplied and mention.per == thing != mention.thing and alike and other.thing != thing:
-                yield f"how many {thing} there are is found by dividing, and the code multiplies"
-            elif not multiplied and place == 1 and mention.thing == thing != mention.per and other.thing != thing:
-                yield f"how many {thing} there are is found by multiplying, and the code divides"
-    core = _core(problem)
-    if core is not None and core.operation == "*" and not core.parts[0].operation and not core.parts[1].operation:
-        yield from _per_thing_multiplied(core, problem, thing)
+        if other is None:
+            packed = core.parts[1 - place].operation in ("+", "-")
+        elif other.rate or other.factor or other.share or other.thing == thing:
+            continue
+        else:
+            packed = mention.thing in ("", other.thing) or not other.thing
+        if multiplied and packed and mention.per == thing != mention.thing:
+            yield f"how many {thing} there are is found by dividing, and the code multiplies"
+        elif other and not multiplied and place == 1 and mention.thing == thing != mention.per:
+            yield f"how many {thing} there are is found by multiplying, and the code divides"
+    one, other = mentions
+    if not multiplied or one is None or other is None or any(part.operation for part in core.parts):
+        return
+    # Two amounts of the same measure make a ratio: "5 hours a scarf, 40 hours: how many scarves?".
+    alike = one.thing == other.thing != thing and is_measure(one.thing)
+    if alike and not (one.factor or other.factor or asks_for(problem.question.asked, "area")):
+        yield f"{one.value:g} and {other.value:g} {one.thing} are multiplied, and {thing} are asked for"
 
 
 def converted_wrong_way(problem: ParsedProblem) -> Objections:
     """Hours become minutes by multiplication, and minutes become hours by division."""
     told = {one.thing for one in problem.used}
-    for term in problem.terms:
-        for place, part in enumerate(term.parts if term.operation in ("*", "/", "//") else ()):
+    for term in problem.steps("*", "/", "//"):
+        for place, part in enumerate(term.parts):
             if part.operation or problem.links.mention(part) is not None:
                 continue
             for (larger, smaller), factor in CONVERSIONS.items():
@@ -165,12 +141,3 @@ def shared_out(problem: ParsedProblem) -> Objections:
     asked = problem.question.asked
     if _SHARED.search(problem.question.text) and asks_for(asked, "each") and not problem.operations & {"/", "//"}:
         yield "what each one gets is asked for, and the code divides by nothing"
-
-
-def _per_thing_multiplied(core: Term, problem: ParsedProblem, thing: str) -> Objections:
-    """Two amounts of the same measure make a ratio: "5 hours a scarf, 40 hours: how many scarves?"."""
-    one, other = (problem.links.mention(part) for part in core.parts)
-    if one is None or other is None or one.factor or other.factor or asks_for(problem.question.asked, "area"):
-        return
-    if one.thing == other.thing != thing and is_measure(one.thing):
-        yield f"{one.value:g} and {other.value:g} {one.thing} are multiplied, and {thing} are asked for"

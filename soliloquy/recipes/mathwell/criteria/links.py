@@ -74,9 +74,8 @@ def _of_other_unit(term: Term, mention: Mention) -> bool:
 
 def _derived(term: Term, question: Question, sources: dict[int, Mention]) -> Mention | None:
     """Returns a mention in another form: 0.75 for "25 % off", 30 for "half an hour", 3 for "he and his 2 friends"."""
-    return next(
-        (one for one in question.mentions if any(_is(form, term.value) for form in _forms(one, question))), None
-    )
+    found = (one for one in question.mentions if any(_is(form, term.value) for form in _forms(one, question)))
+    return next(found, None)
 
 
 def _forms(mention: Mention, question: Question) -> list[float]:
@@ -98,31 +97,25 @@ def _forms(mention: Mention, question: Question) -> list[float]:
 
 def _is_known(term: Term, question: Question, root: Term) -> bool:
     value = term.value
-    if value == 0 or (value == 1 and not _is_factor(term, root)):
+    if value == 0 or (value == 1 and not _is_operand(term, root, "*")):
         return True
     if any(_is(value, number) for word, numbers in IMPLIED.items() if word in question.words for number in numbers):
         return True
     if any(str(int(value)) in fraction for fraction in _FRACTION.findall(question.text) if value.is_integer()):
         return True
     for (one, other), factor in CONVERSIONS.items():
-        if (
-            (_is(value, factor) or _is(value, 1 / factor))
-            and one in question.words
-            and (not other or other in question.words)
-        ):
+        converts = _is(value, factor) or _is(value, 1 / factor)
+        if converts and one in question.words and (not other or other in question.words):
             return True
-    if (
-        value == 2
-        and any(one.compared for one in question.mentions)
-        and re.search(r"\b(?:together|sum|total)\b", question.text)
-    ):
-        # Halving, to find two numbers from their sum and difference.
+    # Halving, to find two numbers from their sum and difference.
+    halved = value == 2 and any(one.compared for one in question.mentions)
+    if halved and re.search(r"\b(?:together|sum|total)\b", question.text):
         return True
     return _counts_addends(term, root)
 
 
-def _is_factor(term: Term, root: Term) -> bool:
-    return any(above.operation == "*" and any(part is term for part in above.parts) for above in root.walk())
+def _is_operand(term: Term, root: Term, *operations: str) -> bool:
+    return any(above.operation in operations and term in above.parts for above in root.walk())
 
 
 def _counts_addends(term: Term, root: Term) -> bool:
@@ -133,32 +126,22 @@ def _counts_addends(term: Term, root: Term) -> bool:
     return False
 
 
-def substituted(term: Term, links: Links) -> Mention | None:
-    """Returns the unused number of the text that the code miscopied as this term."""
+def misreading(term: Term, question: Question, links: Links, root: Term) -> str:
+    """Returns how the code misreads the text where it invents a number; empty if the number stands for nothing."""
     for one in links.unused:
         told, taken = sorted(f"{one.value:g}"), sorted(f"{term.value:g}")
         named = one.thing and one.thing in stems(term.name.replace("_", " "))
         if (len(told) > 1 and told == taken) or named:
-            return one
-    return None
-
-
-def missing_conversion(term: Term, question: Question, links: Links, root: Term) -> tuple[str, str, float] | None:
-    """Returns the units and the factor of the conversion that this invented number stands in for."""
-    if not _converts(term, root):
-        return None
-    told = {one.thing for one in links.sources.values()} | {one.per for one in links.sources.values()}
+            return f"the code takes {term.value:g} where the text says {one.value:g}"
+    if not _is_operand(term, root, "*", "/", "//"):
+        return ""
+    things = {one.thing for one in links.sources.values()} | {one.per for one in links.sources.values()}
     for (larger, smaller), factor in CONVERSIONS.items():
-        wanted = (question.thing == larger and smaller in told) or (question.thing == smaller and larger in told)
+        wanted = (question.thing == larger and smaller in things) or (question.thing == smaller and larger in things)
         done = any(_is(known.value, factor) or _is(known.value, 1 / factor) for known in links.known)
         if wanted and smaller and not done:
-            return larger, smaller, factor
-    return None
-
-
-def _converts(term: Term, root: Term) -> bool:
-    signs = ("*", "/", "//")
-    return any(above.operation in signs and any(part is term for part in above.parts) for above in root.walk())
+            return f"the code converts by {term.value:g}; one {larger} has {factor:g} of a {smaller}"
+    return ""
 
 
 def _is(one: float, other: float) -> bool:

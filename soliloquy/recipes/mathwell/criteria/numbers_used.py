@@ -4,7 +4,7 @@ import math
 import re
 from itertools import pairwise
 
-from soliloquy.recipes.mathwell.criteria.links import missing_conversion, substituted
+from soliloquy.recipes.mathwell.criteria.links import misreading
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
 
@@ -24,10 +24,8 @@ def wrong_number(problem: ParsedProblem) -> Objections:
     if problem.result is None:
         return
     for term in problem.links.invented:
-        if (meant := substituted(term, problem.links)) is not None:
-            yield f"the code takes {term.value:g} where the text says {meant.value:g}"
-        elif (pair := missing_conversion(term, problem.question, problem.links, problem.result)) is not None:
-            yield f"the code converts by {term.value:g}; one {pair[0]} has {pair[2]:g} of a {pair[1]}"
+        if why := misreading(term, problem.question, problem.links, problem.result):
+            yield why
 
 
 def left_out(problem: ParsedProblem) -> Objections:
@@ -53,49 +51,33 @@ def _counted_with_used(one: Mention, problem: ParsedProblem) -> bool:
 
 def pairs(problem: ParsedProblem) -> Objections:
     """A rate is multiplied by the thing that it is per: a price for adults by the adults."""
-    for term in problem.terms:
-        if term.operation != "*":
+    counted = [one for one in problem.question.mentions if not (one.rate or one.incidental)]
+    for _, rate, other in problem.operands("*"):
+        mention, count = problem.links.mention(rate), problem.links.mention(other)
+        if mention is None or count is None or not mention.rate or not mention.per or count.rate:
             continue
-        for rate, other in (term.parts, term.parts[::-1]):
-            mention, count = problem.links.mention(rate), problem.links.mention(other)
-            if mention is None or count is None or not mention.rate or not mention.per or count.rate:
-                continue
-            if count.thing == mention.per:
-                continue
-            meant = next(
-                (
-                    one
-                    for one in problem.question.mentions
-                    if one.thing == mention.per and not (one.rate or one.incidental)
-                ),
-                None,
-            )
-            if (
-                meant
-                and count.thing
-                and meant is not count
-                and meant.value != count.value
-                and not is_measure(mention.per)
-            ):
-                told = f"{mention.value:g} {mention.thing} are for each {mention.per}"
-                yield f"{told}, and the code takes the {count.value:g} {count.thing}"
+        if count.thing in ("", mention.per) or is_measure(mention.per):
+            continue
+        meant = next((one for one in counted if one.thing == mention.per), None)
+        if meant and meant.value != count.value:
+            told = f"{mention.value:g} {mention.thing} are for each {mention.per}"
+            yield f"{told}, and the code takes the {count.value:g} {count.thing}"
 
 
 def attached(problem: ParsedProblem) -> Objections:
     """A count directly before a rate belongs to it: in "6 three-point shots" the 6 goes with the 3."""
     mentions = problem.question.mentions
     after = {id(one): other for one, other in pairwise(mentions) if other.start - one.end <= 1 and other.rate}
-    for term in problem.terms:
-        numbers = [problem.links.mention(part) for part in term.parts] if term.operation == "*" else []
-        for one, other in (numbers, numbers[::-1]) if len(numbers) == 2 else ():
-            if one and other and id(one) in after and other.rate and after[id(one)] is not other:
-                yield f"{one.value:g} goes with {after[id(one)].value:g}, and the code multiplies it by {other.value:g}"
+    for _, part, other_part in problem.operands("*"):
+        one, other = problem.links.mention(part), problem.links.mention(other_part)
+        if one and other and id(one) in after and other.rate and after[id(one)] is not other:
+            yield f"{one.value:g} goes with {after[id(one)].value:g}, and the code multiplies it by {other.value:g}"
 
 
 def sharers(problem: ParsedProblem) -> Objections:
     """The one who shares counts too: "shares with 2 friends, so that all three have the same"."""
-    for term in problem.terms:
-        mention = problem.links.mention(term.parts[1]) if term.operation in ("/", "//") else None
+    for term in problem.steps("/", "//"):
+        mention = problem.links.mention(term.parts[1])
         if mention is None or term.parts[1].value != mention.value:
             continue
         together = any(one.value == mention.value + 1 and one.incidental for one in problem.question.mentions)

@@ -31,6 +31,11 @@ class ParsedProblem:
         """The returned number, without the terms that decided conditions."""
         return self.whole.parts[0] if self.whole and self.whole.operation == DECIDED else self.whole
 
+    @property
+    def answer(self) -> float | None:
+        """The traced result, or that of the execution."""
+        return self.problem.answer if self.result is None else self.result.value
+
     @cached_property
     def links(self) -> Links:
         assert self.whole is not None
@@ -43,6 +48,17 @@ class ParsedProblem:
     @cached_property
     def terms(self) -> list[Term]:
         return list(self.whole.walk()) if self.whole else []
+
+    def steps(self, *operations: str) -> Iterator[Term]:
+        """Yields the terms that come from one of these operations."""
+        return (term for term in self.terms if term.operation in operations)
+
+    def operands(self, *operations: str) -> Iterator[tuple[Term, Term, Term]]:
+        """Yields these terms with their two operands, in both orders."""
+        for term in self.steps(*operations):
+            one, other = term.parts
+            yield term, one, other
+            yield term, other, one
 
     @cached_property
     def used(self) -> list[Mention]:

@@ -3,10 +3,9 @@
 import re
 
 from soliloquy.recipes.mathwell.criteria.cues import asks_for
-from soliloquy.recipes.mathwell.criteria.links import missing_conversion, substituted
+from soliloquy.recipes.mathwell.criteria.links import misreading
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem
-from soliloquy.recipes.mathwell.criteria.terms import Term
 from soliloquy.recipes.mathwell.criteria.words import SAYS_LITTLE, UNITS, VAGUE, WORD, singular, stems
 
 _EVENT = re.compile(
@@ -34,14 +33,9 @@ def missing(problem: ParsedProblem) -> Objections:
     if problem.result is None:
         return
     for term in problem.links.invented:
-        if substituted(term, problem.links) is None and _convertible(term, problem) is None:
+        if not misreading(term, problem.question, problem.links, problem.result):
             what = f" for {term.name.replace('_', ' ')}" if term.name else ""
             yield f"the answer needs a number that the text does not give: the code takes {term.value:g}{what}"
-
-
-def _convertible(term: Term, problem: ParsedProblem) -> tuple[str, str, float] | None:
-    assert problem.result is not None
-    return missing_conversion(term, problem.question, problem.links, problem.result)
 
 
 def event(problem: ParsedProblem) -> Objections:
@@ -50,8 +44,7 @@ def event(problem: ParsedProblem) -> Objections:
         return
     multiplied = {
         id(mention)
-        for term in problem.terms
-        if term.operation in ("*", "/", "//")
+        for term in problem.steps("*", "/", "//")
         for part in term.walk()
         if (mention := problem.links.mention(part)) is not None
     }

@@ -6,7 +6,6 @@ import re
 from soliloquy.recipes.mathwell.criteria.cues import asks_for, happens, may_take_away
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
-from soliloquy.recipes.mathwell.criteria.terms import Term
 from soliloquy.recipes.mathwell.criteria.words import convertible
 
 _MORE = re.compile(r"# more\b(?!.*\bthan\b)", re.IGNORECASE)
@@ -19,22 +18,24 @@ _LATER = re.compile(r"\bin \S+ years\b|\byears from now\b|\byears later\b")
 
 def direction(problem: ParsedProblem) -> Objections:
     """Losses are subtracted and gains are added."""
-    asked = problem.question.asked
-    backwards = asks_for(asked, "before") or asks_for(asked, "needed") or asks_for(asked, "more")
+    asked, wanted = problem.question.asked, _WANTED.search(problem.question.text)
+    if asks_for(asked, "before") or asks_for(asked, "needed") or asks_for(asked, "more"):
+        return
     for one in problem.used:
-        signs = problem.signs.get(id(one), set())
         said = one.compared or (0 if one.rate or one.share or one.factor else _comes(one))
         if not one.compared and one.thing not in ("", problem.question.thing or one.thing):
             continue
-        if said == 0 or backwards or 0 in signs or len(signs) != 1:
+        # The code does the opposite of what the text says.
+        if problem.signs.get(id(one)) != {-said}:
             continue
         if one.compared:
-            if ((said > 0 and signs == {-1}) or (said < 0 and signs == {1})) and _about_subject(one, problem):
+            if _about_subject(one, problem):
                 yield f"{one.value:g} {'more' if said > 0 else 'less'} goes into the code the other way round"
-        elif said < 0 and signs == {1} and _has_less(one, problem) and not _first_to_go(one, problem):
-            if _other_stock(one, problem):
+        elif said < 0:
+            others = [problem.signs.get(id(used), ()) for used in problem.used if used is not one]
+            if _has_less(one, problem) and not _first_to_go(one, problem) and any(1 in signs for signs in others):
                 yield f"{one.value:g} {one.thing} go, and the code adds them".replace("  ", " ")
-        elif said > 0 and signs == {-1} and not _WANTED.search(problem.question.text) and _starts_before(one, problem):
+        elif any(used.start < one.start for used in problem.used) and not wanted:
             yield f"{one.value:g} {one.thing} come, and the code takes them away".replace("  ", " ")
 
 
@@ -43,12 +44,7 @@ def _has_less(one: Mention, problem: ParsedProblem) -> bool:
     asked = problem.question.asked
     if one.thing == "dollar":
         return asks_for(asked, "left") or re.search(r"\b(?:have|has)\b", asked) is not None
-    added = any(
-        problem.links.mention(part) is one
-        for term in problem.terms
-        if term.operation in ("+", "-")
-        for part in term.parts
-    )
+    added = any(problem.links.mention(part) is one for _, part, _ in problem.operands("+", "-"))
     return added and happens(asked) >= 0
 
 
@@ -59,17 +55,9 @@ def _comes(one: Mention) -> int:
     return 1 if _MORE.search(one.clause) and not happens(one.clause) else happens(one.clause)
 
 
-def _other_stock(one: Mention, problem: ParsedProblem) -> bool:
-    return any(1 in problem.signs.get(id(used), ()) for used in problem.used if used is not one)
-
-
 def _first_to_go(one: Mention, problem: ParsedProblem) -> bool:
     """Whether no amount precedes the loss; the question then counts the loss itself."""
     return all(used.start >= one.start or _comes(used) < 0 for used in problem.used)
-
-
-def _starts_before(one: Mention, problem: ParsedProblem) -> bool:
-    return any(used.start < one.start for used in problem.used)
 
 
 def _about_subject(one: Mention, problem: ParsedProblem) -> bool:
@@ -85,28 +73,15 @@ def _about_subject(one: Mention, problem: ParsedProblem) -> bool:
 
 def rate_added(problem: ParsedProblem) -> Objections:
     """A rate is multiplied by a count, not added to it."""
-    for term in problem.terms:
-        if term.operation not in ("+", "-"):
+    per_used = {one.thing for one in problem.used if one.thing}
+    for term, rate, other in problem.operands("+", "-"):
+        mention = problem.links.mention(rate)
+        if mention is None or not mention.rate or problem.is_rate(other) or _times_one(mention, problem):
             continue
-        left, right = term.parts
-        for rate, other in ((left, right), (right, left)):
-            mention = problem.links.mention(rate)
-            if mention is None or not mention.rate or problem.is_rate(other):
-                continue
-            if _has_rate(other, problem) and not (problem.links.unused or _per_is_used(mention, problem)):
-                continue
-            if _times_one(mention, problem):
-                continue
+        has_rate = any(problem.is_rate(part) for part in other.walk())
+        if not has_rate or problem.links.unused or mention.per in per_used:
             done = "added" if term.operation == "+" else "taken away"
             yield f"{mention.value:g} {mention.thing} for each of something are {done} once"
-
-
-def _per_is_used(mention: Mention, problem: ParsedProblem) -> bool:
-    return any(one.thing == mention.per and mention.per for one in problem.used)
-
-
-def _has_rate(term: Term, problem: ParsedProblem) -> bool:
-    return any(problem.is_rate(part) for part in term.walk())
 
 
 def _times_one(mention: Mention, problem: ParsedProblem) -> bool:
@@ -127,58 +102,49 @@ def taken_from_nothing(problem: ParsedProblem) -> Objections:
 
 def ratio_added(problem: ParsedProblem) -> Objections:
     """Factors and conversions are multiplied, not added."""
-    for term in problem.terms:
-        for part in term.parts if term.operation == "+" else ():
-            mention = problem.links.mention(part)
-            if mention is not None and mention.factor and part.value == mention.value and mention.value != 1:
-                yield f"{mention.value:g} times as many are added as {mention.value:g}"
-            elif mention is None and part in problem.links.known and part.value > 2:
-                yield f"the code adds {part.value:g}, of which the text has nothing"
+    for _, part, _ in problem.operands("+"):
+        mention = problem.links.mention(part)
+        if mention is not None and mention.factor and part.value == mention.value and mention.value != 1:
+            yield f"{mention.value:g} times as many are added as {mention.value:g}"
+        elif mention is None and part in problem.links.known and part.value > 2:
+            yield f"the code adds {part.value:g}, of which the text has nothing"
 
 
 def share_turned(problem: ParsedProblem) -> Objections:
     """A third of something is a division by three, not a multiplication."""
-    for term in problem.terms:
-        for part in term.parts if term.operation == "*" else ():
-            mention = problem.links.mention(part)
-            whole = mention is not None and mention.share and part.value > 1 and not part.operation
-            if whole and mention and _OF_ALL.search(mention.clause) and math.isclose(part.value * mention.value, 1):
-                yield f"one part of {part.value:g} is asked for, and the code multiplies by {part.value:g}"
+    for _, part, _ in problem.operands("*"):
+        mention = problem.links.mention(part)
+        if mention is None or not mention.share or part.value <= 1 or part.operation:
+            continue
+        if _OF_ALL.search(mention.clause) and math.isclose(part.value * mention.value, 1):
+            yield f"one part of {part.value:g} is asked for, and the code multiplies by {part.value:g}"
 
 
 def unlike_added(problem: ParsedProblem) -> Objections:
     """Amounts in different units cannot be added."""
-    for term in problem.terms:
-        if term.operation not in ("+", "-"):
-            continue
+    for term in problem.steps("+", "-"):
         one, other = (problem.thing_of(part) for part in term.parts)
         measures = is_measure(one) or is_measure(other)
         if one and other and one != other and measures:
-            yield (
-                f"{other} cannot be added to {one}" if term.operation == "+" else f"{other} cannot be taken from {one}"
-            )
+            yield f"{other} cannot be {'added to' if term.operation == '+' else 'taken from'} {one}"
 
 
 def counts_multiplied(problem: ParsedProblem) -> Objections:
     """Two counts are multiplied although neither is a rate."""
     asked = problem.question.asked
-    for term in problem.terms:
-        if term.operation != "*" or asks_for(asked, "area") or asks_for(asked, "around"):
-            continue
+    if asks_for(asked, "area") or asks_for(asked, "around"):
+        return
+    for term in problem.steps("*"):
         left, right = (problem.links.mention(part) for part in term.parts)
         if left is None or right is None or not all(problem.is_count(part) for part in term.parts):
             continue
         # The 12 of "2 dozen" is not a number of the text.
         if any(term.parts[place].value != one.value for place, one in enumerate((left, right))):
             continue
-        if left.thing and left.thing == right.thing and not is_measure(left.thing):
+        counted = left.thing and right.thing and not is_measure(left.thing) | is_measure(right.thing)
+        if counted and left.thing == right.thing:
             yield f"{left.value:g} and {right.value:g} {left.thing} are multiplied by each other"
-        elif (
-            left.sentence == right.sentence
-            and left.thing
-            and right.thing
-            and not is_measure(left.thing) | is_measure(right.thing)
-        ):
+        elif left.sentence == right.sentence and counted:
             yield f"{left.value:g} {left.thing} are multiplied by {right.value:g} {right.thing} as if one had so many"
 
 
@@ -186,21 +152,12 @@ def rate_time(problem: ParsedProblem) -> Objections:
     """A rate requires its own unit of time: for 3 cups a day, 2 weeks become days first."""
     if problem.links.known:
         return
-    for term in problem.terms:
-        if term.operation == "*":
-            yield from _rate_over_other_time(term, problem)
-
-
-def _rate_over_other_time(term: Term, problem: ParsedProblem) -> Objections:
-    for rate, other in (term.parts, term.parts[::-1]):
+    for _, rate, other in problem.operands("*"):
         mention, times = problem.links.mention(rate), problem.links.mention(other)
         if mention is None or times is None or not mention.rate:
             continue
-        if (
-            mention.per != times.thing
-            and convertible(mention.per, times.thing)
-            and math.isclose(other.value, times.value)
-        ):
+        same_time = mention.per == times.thing or not convertible(mention.per, times.thing)
+        if not same_time and math.isclose(other.value, times.value):
             yield f"{mention.value:g} {mention.thing} a {mention.per} are multiplied by {times.value:g} {times.thing}"
 
 

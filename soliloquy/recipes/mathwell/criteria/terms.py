@@ -4,6 +4,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
@@ -136,8 +137,8 @@ def evaluate_condition(test: ast.expr, known: Scope) -> tuple[bool, list[Term]]:
             return all(_COMPARED[type(op)](one.value, other.value) for op, (one, other) in pairs), terms
         case ast.BoolOp(op=op, values=values):
             parts = [evaluate_condition(each, known) for each in values]
-            as_integer = all if isinstance(op, ast.And) else any
-            return as_integer(met for met, _ in parts), [term for _, terms in parts for term in terms]
+            together = all if isinstance(op, ast.And) else any
+            return together(met for met, _ in parts), [term for _, terms in parts for term in terms]
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             met, terms = evaluate_condition(operand, known)
             return not met, terms
@@ -147,15 +148,10 @@ def evaluate_condition(test: ast.expr, known: Scope) -> tuple[bool, list[Term]]:
 def numbers_in(node: ast.AST, known: Scope) -> Iterator[Term]:
     """Yields the numbers of code that is not executed."""
     for each in ast.walk(node):
-        if isinstance(each, ast.Constant | ast.Name) and isinstance(term := _if_known(each, known), Term):
-            yield term
-
-
-def _if_known(node: ast.expr, known: Scope) -> Term | list[Term] | None:
-    try:
-        return evaluate(node, known)
-    except CannotTrace:
-        return None
+        if isinstance(each, ast.Constant | ast.Name):
+            with suppress(CannotTrace):
+                if isinstance(term := evaluate(each, known), Term):
+                    yield term
 
 
 def combine(op: ast.operator, left: Term, right: Term) -> Term:
