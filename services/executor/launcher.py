@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import itertools
 import logging
+import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,10 +100,6 @@ class SandboxLauncher:
         _log.info("%s is up after %.2f s (%s, %s)", spec.folder, seconds, kind, self.platform)
         return sandbox
 
-    def close(self) -> None:
-        """Ends the sandboxes that are left, and removes their folder."""
-        self.folder.remove()
-
     @property
     def _memory_bytes(self) -> int:
         return self.settings.memory_bytes + CGROUP["overhead_bytes"]
@@ -112,14 +109,13 @@ class SandboxLauncher:
         cgroup = self.cgroup.sub(name) if self.cgroup else None
         limits = cgroup.limits(memory_bytes=self._memory_bytes, pids=CGROUP["pids"]) if cgroup else {}
         return ContainerSpec(
-            command=self.runsc.command(
-                platform=self.platform,
-                cgroups=cgroup is not None,
-                state=home / name / "state",
-                bundle=home / name,
-                # Unique on the machine, because runsc names a machine-wide socket after it.
-                name=f"{home.name}-{name}",
-            ),
+            command=[
+                *(self.runsc.path, f"--root={home / name}/state", f"--platform={self.platform}", "--network=none"),
+                *([] if os.geteuid() == 0 else ["--rootless"]),
+                *([] if cgroup else ["--ignore-cgroups"]),
+                # A name that is unique on the machine, because runsc names a machine-wide socket after it.
+                *("run", f"--bundle={home / name}", f"{home.name}-{name}"),
+            ],
             folder=home / name,
             config=bundle.config(home, kind, limits),
             cgroup=cgroup,

@@ -55,9 +55,6 @@ class SandboxPool:
         forked = sum(lane.busy for lane in self._forks.values())
         return {"fast": self._vetted.busy, "fork": forked, "single-use": self._single_use.busy}
 
-    def _busy_in(self, lane: str) -> int:
-        return self.busy[lane]
-
     async def start(self) -> None:
         """Returns when the fast lane can run jobs; the other lanes boot on their first job."""
         self._launcher = await open_launcher(self._settings)
@@ -69,7 +66,7 @@ class SandboxPool:
             raise
         metrics.READY.set_function(lambda: float(self.fault is None))
         for name in self.busy:
-            metrics.BUSY.labels(name).set_function(partial(self._busy_in, name))
+            metrics.BUSY.labels(name).set_function(partial(lambda lane: self.busy[lane], name))
         if self._settings.audit:
             self._single_use.refill()
 
@@ -94,7 +91,7 @@ class SandboxPool:
             return
         await self._tasks.stop()
         await asyncio.gather(*(lane.stop() for lane in (self._vetted, *self._forks.values())), self._single_use.stop())
-        await asyncio.to_thread(launcher.close)
+        await asyncio.to_thread(launcher.folder.remove)
 
     async def _run(self, submission: Submission) -> Execution:
         if done := submission.rejection():

@@ -46,10 +46,19 @@ class DeadlinePassed(Exception):
     """The caller's deadline leaves no time to start the job."""
 
 
-class SandboxServicer(SandboxServiceServicer):
-    """Runs requests on a pool; a caller that disconnects cancels its waiting jobs."""
+class SandboxServer(SandboxServiceServicer):
+    """Runs requests on a pool; a caller that disconnects cancels its waiting jobs.
+
+    Has neither TLS nor authentication: for local use, or behind a service mesh that provides both.
+    """
 
     def __init__(self, pool: SandboxPool, settings: SandboxSettings) -> None:
+        self._server = GrpcServer(
+            SERVICE,
+            lambda server: add_SandboxServiceServicer_to_server(self, server),
+            lambda: pool.fault,
+            most_bytes=MAX_REQUEST_BYTES,
+        )
         self._pool = pool
         self._wall_seconds = settings.wall_seconds
         self._draining = False
@@ -57,6 +66,21 @@ class SandboxServicer(SandboxServiceServicer):
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
+
+    async def start(self, address: str) -> str:
+        """Starts listening and returns the address; port 0 picks a free port."""
+        return await self._server.start(address)
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Accepts no more jobs, answers the accepted ones within the grace period, and stops listening."""
+        await self._server.leave()
+        self._draining = True
+        for reading in self._reading:
+            reading.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace_seconds):
+                await self._idle.wait()
+        await self._server.stop()
 
     async def Execute(self, request: ExecuteRequest, context: Context) -> ExecuteResponse:
         with self._counted():
@@ -81,13 +105,6 @@ class SandboxServicer(SandboxServiceServicer):
                 for job in running:
                     job.cancel()
 
-    async def drain(self) -> None:
-        """Accepts no more jobs, and returns once the accepted ones are answered."""
-        self._draining = True
-        for reading in self._reading:
-            reading.cancel()
-        await self._idle.wait()
-
     async def _responses(
         self, requests: AsyncIterator[ExecuteRequest], context: Context, running: set[asyncio.Task[ExecuteResponse]]
     ) -> AsyncIterator[ExecuteResponse]:
@@ -95,7 +112,7 @@ class SandboxServicer(SandboxServiceServicer):
         at_end = False
         while True:
             if reading is None and not at_end and not self._draining and len(running) < READ_AHEAD:
-                reading = asyncio.create_task(_next(requests))
+                reading = asyncio.ensure_future(anext(requests, None))
                 self._reading.add(reading)
                 reading.add_done_callback(self._reading.discard)
             under_way = running | ({reading} if reading else set())
@@ -154,35 +171,6 @@ class SandboxServicer(SandboxServiceServicer):
             self._under_way -= 1
             if not self._under_way:
                 self._idle.set()
-
-
-class SandboxServer:
-    """Has neither TLS nor authentication: for local use, or behind a service mesh that provides both."""
-
-    def __init__(self, pool: SandboxPool, settings: SandboxSettings) -> None:
-        self._calls = SandboxServicer(pool, settings)
-        self._server = GrpcServer(
-            SERVICE,
-            lambda server: add_SandboxServiceServicer_to_server(self._calls, server),
-            lambda: pool.fault,
-            most_bytes=MAX_REQUEST_BYTES,
-        )
-
-    async def start(self, address: str) -> str:
-        """Starts listening and returns the address; port 0 picks a free port."""
-        return await self._server.start(address)
-
-    async def stop(self, grace_seconds: float) -> None:
-        """Accepts no more jobs, answers the accepted ones within the grace period, and stops listening."""
-        await self._server.leave()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace_seconds):
-                await self._calls.drain()
-        await self._server.stop()
-
-
-async def _next(requests: AsyncIterator[ExecuteRequest]) -> ExecuteRequest | None:
-    return await anext(requests, None)
 
 
 def _status(error: Exception) -> tuple[grpc.StatusCode, str, Metadata]:

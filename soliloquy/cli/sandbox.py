@@ -159,7 +159,7 @@ async def _boot_each_kind() -> None:
             await sandbox.close()
         click.echo("proved from inside: " + "; ".join(sandbox.proofs))
     finally:
-        await asyncio.to_thread(site.close)
+        await asyncio.to_thread(site.folder.remove)
 
 
 async def _serve(listen: str, settings: "SandboxSettings", grace_seconds: float) -> None:

@@ -8,10 +8,10 @@ import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.recipes.recipe import find
@@ -57,35 +57,12 @@ LOOK_SECONDS = 1.0
 CANCEL_SECONDS = 5.0
 
 
-class RunBackend(Protocol):
-    # Tells this execution of the run from others on the same transport; empty if the run has a transport of its own.
-    execution: str
-
-    @property
-    def topics(self) -> Mapping[str, Any]:
-        """The offset of each partition up to which results were read; empty if nobody can read them again."""
-
-    @property
-    def fault(self) -> str:
-        """Why the run cannot go on at the moment; empty while it can."""
-
-    def prepared(self, run: Run, journal: "Journal") -> AbstractAsyncContextManager[Transport]:
-        """While the context is entered, submitted problems become conversations in the journal."""
-
-    async def dead_letters(self, run: Run) -> int:
-        """Returns the number of the run's dead letters."""
-
-    async def is_stuck(self, run: Run) -> bool:
-        """Whether everything that is under way ended among the dead letters."""
-
-    async def cancel(self, run: Run) -> int | None:
-        """Returns the number of conversations dropped; None if they go on when the run does."""
-
-
 class LocalBackend:
     """An embedded log and worker processes, for as long as the command runs."""
 
+    # Tells this execution of the run from others on the same transport; this one has a transport of its own.
     execution = ""
+    # The offset of each partition up to which results were read; nobody can read these again.
     topics: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, plan: Plan, log: Path, traces: TraceSettings) -> None:
@@ -94,10 +71,12 @@ class LocalBackend:
 
     @property
     def fault(self) -> str:
+        """Why the run cannot go on at the moment; empty while it can."""
         return self._workers.fault
 
     @asynccontextmanager
     async def prepared(self, run: Run, journal: "Journal") -> AsyncIterator[Transport]:
+        """While the context is entered, submitted problems become conversations in the journal."""
         from services.collector import app as collecting
         from services.curriculum import app as admitting
 
@@ -119,12 +98,14 @@ class LocalBackend:
         return sum((await self._transport.dead_letters()).values())
 
     async def is_stuck(self, run: Run) -> bool:
+        """Whether everything that is under way ended among the dead letters."""
         if not await self.dead_letters(run):
             return False
         # Problems that wait for admission have not begun.
         return not any(backlog.events for backlog in await self._transport.backlog() if backlog.topic != SUBMITTED)
 
     async def cancel(self, run: Run) -> int | None:
+        """Returns the number of conversations dropped; None if they go on when the run does."""
         return None
 
 
@@ -263,6 +244,9 @@ class KafkaBackend:
             return
         with atomic_file(self._note) as file:
             file.write(json.dumps({"growing": self.execution, "positions": self._positions}).encode())
+
+
+RunBackend = LocalBackend | KafkaBackend
 
 
 def _ordinal_of(message: ConversationEvent | RunEvent) -> int:

@@ -80,18 +80,11 @@ class Plans:
         ]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServedGateway:
-    gateway: "Gateway"
-    # The addresses at which others reach it.
-    addresses: Sequence[str]
-
-
 @asynccontextmanager
 async def served(
     assignment: GatewayAssignment, model: ModelSettings, transport: Transport
-) -> AsyncIterator[ServedGateway]:
-    """Serves the gateway while the context is entered; raises Failure if it is set up wrongly."""
+) -> AsyncIterator["tuple[Gateway, Sequence[str]]"]:
+    """Serves the gateway, and yields it and its addresses; raises Failure if it is set up wrongly."""
     from services.gateway.app import access, answering
     from services.gateway.chat.chats import ChatSettings
     from services.gateway.service import Gateway
@@ -105,4 +98,4 @@ async def served(
         chat = chat_routes(model, assignment.sandbox, transport, ChatSettings())
         more = await opened.enter_async_context(chat) if assignment.sandbox else ()
         addresses = await opened.enter_async_context(answering(gateway, settings, callers, more))
-        yield ServedGateway(gateway=gateway, addresses=addresses)
+        yield gateway, addresses

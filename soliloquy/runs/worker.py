@@ -135,9 +135,8 @@ class Worker:
         # It loads what serves a browser and gRPC.
         from soliloquy.runs.gateway import served
 
-        async with served(assigned, self._assignment.model, transport) as gateway:
-            self._gateway = gateway.gateway
-            self.addresses += gateway.addresses
+        async with served(assigned, self._assignment.model, transport) as (self._gateway, addresses):
+            self.addresses += addresses
             await self._stopping.wait()
 
     async def _transport(self, services: Sequence[Service], opened: AsyncExitStack) -> Transport:

@@ -1,6 +1,7 @@
 """Converts the sandbox's tagged values: to text as Python prints them, to JSON and to Python objects."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from soliloquy.v1.sandbox_pb2 import Execution, Lane, Status, Value
@@ -74,7 +75,8 @@ def python_value(value: Value) -> Any:
     kind = value.WhichOneof("kind")
     match kind:
         case "integer":
-            return _integer(value.integer)
+            # Python refuses to read so many digits as an int, but not as a decimal.
+            return int(Decimal(value.integer))
         case "complex":
             return complex(value.complex.real, value.complex.imaginary)
         case "items":
@@ -93,11 +95,3 @@ def _key(value: Value) -> Any:
     if value.WhichOneof("kind") == "items":
         return tuple(_key(item) for item in value.items.items)
     return python_value(value)
-
-
-def _integer(digits: str) -> int:
-    whole = 0
-    for start in range(0, len(digits.lstrip("-")), _MOST_DIGITS):
-        piece = digits.lstrip("-")[start : start + _MOST_DIGITS]
-        whole = whole * 10 ** len(piece) + int(piece)
-    return -whole if digits.startswith("-") else whole

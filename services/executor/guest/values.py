@@ -1,17 +1,29 @@
 """Writes Python values as tagged JSON without running the job's code; numpy and sympy convert their own numbers."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .foreign_types import Converter
-
 Tagged = list[Any]
+Converter = Callable[[Any], object]
 
 # Read through the type's own descriptor: a metaclass can make `cls.__name__` run code.
 _NAME = type.__dict__["__name__"].__get__
 _DIGITS_PER_BIT = 0.30103
 _NONE: Mapping[type, Converter] = MappingProxyType({})
+# The numbers of numpy and sympy become Python's own, so that they can be read like any other result.
+_NUMPY: dict[str, Converter] = {
+    "bool": bool,
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), int),
+    **dict.fromkeys(("float16", "float32", "float64"), float),
+    **dict.fromkeys(("complex64", "complex128"), complex),
+}
+_SYMPY: dict[str, Converter] = {
+    **dict.fromkeys(("core.numbers.Integer", "core.numbers.Zero", "core.numbers.One", "core.numbers.NegativeOne"), int),
+    **dict.fromkeys(("core.numbers.Float", "core.numbers.Rational", "core.numbers.Half"), float),
+    **dict.fromkeys(("logic.boolalg.BooleanTrue", "logic.boolalg.BooleanFalse"), bool),
+}
 
 
 class TooBig(Exception):
@@ -78,3 +90,16 @@ def type_name(value: object) -> str:
 
 def _unserialisable(value: object) -> Tagged:
     return ["unserialisable", type_name(value)[:200]]
+
+
+def converters() -> dict[type, Converter]:
+    """Returns the converters of the loaded packages by exact type; called before a job can tamper with them."""
+    found: dict[type, Converter] = {}
+    if numpy := sys.modules.get("numpy"):
+        found |= {getattr(numpy, name): convert for name, convert in _NUMPY.items()}
+        found[numpy.ndarray] = numpy.ndarray.tolist
+    if "sympy" in sys.modules:
+        for path, convert in _SYMPY.items():
+            module, _, name = path.rpartition(".")
+            found[getattr(sys.modules[f"sympy.{module}"], name)] = convert
+    return found

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from . import forked_job, vetted_worker, wire
-from .foreign_types import converters
 from .jail import Jail, limit
 from .job_memory import CHUNK, JobMemory
-from .values import Tagger
+from .values import Tagger, converters
 
 _HOST_IN, _HOST_OUT = 0, 1
 _SCRATCH = "/tmp"

@@ -32,6 +32,7 @@ class PrivateFolder:
         (self.path / _CGROUPS).write_text("".join(f"{folder}\n" for folder in cgroups), "utf-8")
 
     def remove(self) -> None:
+        """Also ends the sandboxes that are left in it."""
         _remove(self.path)
         self._owner.close()
 

@@ -1,10 +1,8 @@
-"""Finds runsc, asks for its version and builds its command lines."""
+"""Finds runsc and asks for its version."""
 
 import asyncio
-import os
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Transient
@@ -27,14 +25,6 @@ class SandboxUnavailable(Failure, Transient):
 class Runsc:
     path: str
     version: str
-
-    def command(self, *, platform: str, cgroups: bool, state: Path, bundle: Path, name: str) -> list[str]:
-        return [
-            *(self.path, f"--root={state}", f"--platform={platform}", "--network=none"),
-            *([] if os.geteuid() == 0 else ["--rootless"]),
-            *([] if cgroups else ["--ignore-cgroups"]),
-            *("run", f"--bundle={bundle}", name),
-        ]
 
 
 async def find() -> Runsc:

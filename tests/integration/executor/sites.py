@@ -31,7 +31,7 @@ async def opened(runtime_dir: Path, **settings: Any) -> AsyncIterator[SandboxLau
     try:
         yield site
     finally:
-        site.close()
+        site.folder.remove()
 
 
 @asynccontextmanager

@@ -37,7 +37,7 @@ async def main():
         await sandboxes[0].ended()
     for sandbox in sandboxes:
         await sandbox.close()
-    site.close()
+    site.folder.remove()
 
 asyncio.run(main())
 """

@@ -29,7 +29,7 @@ async def boot():
         finally:
             for sandbox in site.booted:
                 await sandbox.close()
-            site.close()
+            site.folder.remove()
 
 try:
     asyncio.run(boot())

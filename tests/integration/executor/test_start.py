@@ -49,7 +49,7 @@ async def test_a_sandbox_that_sees_the_canary_gets_no_job(tmp_path: Path) -> Non
             await selftest(sandbox, SandboxSettings(), canary=Path("/tmp"))
     finally:
         await sandbox.close()
-        site.close()
+        site.folder.remove()
 
 
 @needs_runsc
