@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Failure, first_error
 
 
 class LazyGroup(click.Group):
@@ -19,10 +19,13 @@ class LazyGroup(click.Group):
         self._modules = modules
 
     def invoke(self, ctx: click.Context) -> Any:
-        """A Failure ends the command with one line and the exit status of its kind."""
+        """A Failure, of a task too, ends the command with one line and the exit status of its kind."""
         try:
             return super().invoke(ctx)
-        except Failure as failure:
+        except (Failure, ExceptionGroup) as error:
+            failure = first_error(error)
+            if not isinstance(failure, Failure):
+                raise
             click.echo(f"soliloquy: {failure}", err=True)
             ctx.exit(failure.exit_code)
 

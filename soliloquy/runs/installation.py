@@ -77,8 +77,6 @@ async def keep_up(specs: Sequence[ProcessSpec], kafka: KafkaSettings | None, whe
             replacing.cancel()
             await supervisor.stop()
             await supervising
-    except ExceptionGroup as faults:
-        raise faults.exceptions[0] from faults
     finally:
         await supervisor.stop()
 

@@ -1,25 +1,15 @@
-"""Runs an evaluation: an event loop, cases in parallel and a progress bar."""
+"""Runs the cases of an evaluation in parallel, with a progress bar."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Self, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Self, TypeVar
 
-import uvloop
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from soliloquy.runtime.failure import first_error
 from soliloquy.runtime.model.opening import ModelByRole
 
 C = TypeVar("C")
 R = TypeVar("R")
-
-
-def run_evaluation(evaluation: Coroutine[Any, Any, R]) -> R:
-    """Returns its result; raises Failure if it cannot be run."""
-    try:
-        return uvloop.run(evaluation)
-    except ExceptionGroup as errors:
-        raise first_error(errors) from errors
 
 
 class CaseProgress:

@@ -35,14 +35,15 @@ class Talk:
 @evaluating("")
 def debugging(settings: EvaluationSettings, cases: int) -> Evaluated:
     """Evaluate a tutor by the bugs that its students find, and by what its replies tell."""
-    from soliloquy.cli.evaluate.execution import run_evaluation
+    import uvloop
+
     from training.evaluation.cases import digest_of, parse_figures
     from training.evaluation.report import figure_rows, table
     from training.evaluation.shares import share_of
 
     source, problems = settings.held_out()
     wanted = list(islice(problems, cases))
-    talks = run_evaluation(_talks(settings, wanted))
+    talks = uvloop.run(_talks(settings, wanted))
     metrics = {name: share_of(talk.passed[name] for talk in talks) for name in TITLES}
     report = settings.report(
         "debugging",

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import uvloop
 from rich.table import Table
 
-from soliloquy.cli.evaluate.execution import run_evaluation
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.dataset.reading import Dataset
@@ -82,7 +82,7 @@ class MathDialEvaluation:
     def _hold(self) -> tuple[list[JudgedDialogue], list[ReplyResult], dict[str, Any]]:
         source, problems = self.settings.held_out()
         asked = self._histories()
-        drawn, results, replies = run_evaluation(self._evaluate(problems, asked))
+        drawn, results, replies = uvloop.run(self._evaluate(problems, asked))
         if replies and not any(each.text for each in replies):
             raise Failure(f"{self.references}: none of {len(replies)} histories got a reply: {replies[0].ended}")
         student = self.settings.tutor.models.identity() if self.student == MODEL else {"model": "scripted"}

@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 import click
+import uvloop
 
-from soliloquy.cli.evaluate.execution import run_evaluation
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.recipes.scaffold.evaluate.dialogues import DialogueCase, digest_of_cases, is_suitable, make_cases
@@ -53,7 +53,7 @@ class ScaffoldEvaluation:
         cases = list(make_cases(wanted, segments=self.segments, seed=settings.seed))
         others = {role: _read(file) for role, file in (("judge", self.judge), ("student", self.student))}
         prompts = TEMPLATES.fingerprints()
-        results = run_evaluation(self._evaluate(cases, others))
+        results = uvloop.run(self._evaluate(cases, others))
         report = settings.report(
             RECIPE,
             results,

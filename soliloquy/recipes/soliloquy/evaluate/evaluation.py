@@ -9,9 +9,9 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+import uvloop
 from rich.table import Table
 
-from soliloquy.cli.evaluate.execution import run_evaluation
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.recipes.soliloquy.evaluate.cases import RECIPE, Rehearsal, TutorCase, numeric_steps
@@ -30,7 +30,7 @@ _LOOKED_AT = 40
 def evaluate(settings: EvaluationSettings, questions: int) -> Evaluated:
     """Raises Failure if there are too few questions, or the tutor cannot be asked."""
     source, problems = settings.held_out()
-    drawn, results = run_evaluation(_answer(settings, problems, questions))
+    drawn, results = uvloop.run(_answer(settings, problems, questions))
     cases = settings.cases(
         source,
         f"{questions} questions of",

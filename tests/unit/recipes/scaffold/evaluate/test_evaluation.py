@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 from services.executor.handler import run
 from services.model.engines.scripted import ScriptedEngine
-from soliloquy.cli.evaluate.execution import run_evaluation
 from soliloquy.cli.main import commands
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample
@@ -34,7 +33,7 @@ from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator, ScoredDialo
 from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures, page
 from soliloquy.recipes.scaffold.evaluate.judging import SCORES
 from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Failure, first_error
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -194,8 +193,11 @@ def test_a_judge_that_refuses_ends_the_evaluation_with_its_reason() -> None:
 
     asking = Saying(lambda _: "What would you do first?")
     tutoring = RecipeLoop(recipe=find("scaffold"), model=asking, execute=partial(run, sandbox=DESK))
-    with pytest.raises(Failure, match="the key is not valid"):
-        run_evaluation(putting())
+    with pytest.raises(ExceptionGroup) as refused:
+        asyncio.run(putting())
+    failure = first_error(refused.value)
+    assert (type(failure), str(failure)) == (ModelRefused, "the key is not valid")
+    assert isinstance(failure, Failure)
 
 
 def test_a_tutor_that_tells_the_answer_at_once_scaffolds_nothing() -> None:
