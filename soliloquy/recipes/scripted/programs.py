@@ -4,10 +4,10 @@ import json
 import keyword
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, compose, load_tables
@@ -24,16 +24,16 @@ _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _STUDENT = re.compile(rf"`student_\w+` = {_VALUE}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Input:
+class Input(NamedTuple):
+    """A quantity of a description, in the order of its parts there."""
+
     symbol: str
+    name: str
     value: str
     unit: str
-    name: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Brief:
+class Brief(NamedTuple):
     """A parsed description."""
 
     symbol: str
@@ -98,10 +98,7 @@ def _parse_description(description: str) -> Brief:
     return Brief(
         symbol=expression.group(1),
         name=target.group(1),
-        inputs=[
-            Input(symbol=symbol, value=value, unit=unit, name=name)
-            for symbol, name, value, unit in _INPUT.findall(description)
-        ],
+        inputs=[Input(*parts) for parts in _INPUT.findall(description)],
         expression=expression.group(2),
         student=student.group(1) if student else "",
     )

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
@@ -74,15 +74,11 @@ class Facts:
         self.question = quantities_in(problem.question)
         # The results that the question itself reveals.
         self.told = frozenset(self.among(self.question))
-        self.values = self._values()
-
-    def _values(self) -> Mapping[str, float]:
-        """Maps each symbol to its value in base units, as the laws need it."""
-        found = {}
+        # Each symbol's value in base units, as the laws need it.
+        self.values: dict[str, float] = {}
         for quantity in (*self.givens, *(result for _, result in self.results)):
             known = unit(quantity.unit)
-            found[quantity.symbol] = quantity.value * known.factor + known.offset
-        return found
+            self.values[quantity.symbol] = quantity.value * known.factor + known.offset
 
     def among(self, written: Sequence[WrittenQuantity]) -> set[int]:
         """Returns the indexes of the results that occur in these quantities."""
@@ -140,9 +136,7 @@ def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: 
         return Claim(quantity=quantity, right=True)
     if not step.HasField("result"):
         return Claim(quantity=quantity, right=_statement(text, written, step, facts))
-    if quantity is None:
-        return Claim()
-    return Claim(quantity=quantity, right=False)
+    return Claim(quantity=quantity, right=None if quantity is None else False)
 
 
 def _named_quantity(text: str, written: Sequence[WrittenQuantity], step: Step) -> WrittenQuantity | None:

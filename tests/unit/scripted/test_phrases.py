@@ -4,8 +4,7 @@ import pytest
 
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.recipes.soliloquy.prompting import personas
-from soliloquy.recipes.soliloquy.scripted.phrases import book
-from soliloquy.recipes.soliloquy.scripted.voice import Voice
+from soliloquy.recipes.soliloquy.scripted.phrases import book, voice_of
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 
@@ -48,7 +47,7 @@ async def test_the_tutor_takes_each_wording_of_the_student_for_what_it_is(
     assert isinstance(problem, type(CART))
     engine = ScriptedEngine(Shelf())
     for step in problem.steps:
-        for wording in Voice(persona=persona).wordings(situation, name=step.result.name):
+        for wording in voice_of(persona).wordings(situation, name=step.result.name):
             prompt = (
                 f"<question>{problem.question}</question>"
                 + conversation([f"Tutor: {step.ask}", f"Student: {wording}"])

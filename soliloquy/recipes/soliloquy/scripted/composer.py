@@ -3,8 +3,8 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
@@ -23,8 +23,7 @@ from soliloquy.recipes.soliloquy.scripted.tutor import PATIENCE
 from soliloquy.truth.number_format import format_quantity, format_rounded, with_unit
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """The tutor's reaction to a message: the recipe's codes and the sentences that express them."""
 
     evaluation: str
@@ -114,14 +113,8 @@ def _assess(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Mo
 def _stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """Stays at the step and repeats its question."""
     lead = "begin" if thought == "opening" else "again"
-    return Move(
-        evaluation=evaluation,
-        action=action,
-        thought=thought,
-        step=reading.step.number,
-        state="q",
-        parts=[*parts, book().optional("tutor", lead), verbatim(reading.step.ask)],
-    )
+    asked = [book().optional("tutor", lead), verbatim(reading.step.ask)]
+    return Move(evaluation, action, thought, reading.step.number, "q", [*parts, *asked])
 
 
 def _advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
@@ -130,14 +123,8 @@ def _advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, 
         onward = [book().part("tutor", "farewell", name=reading.step.result.name)]
     else:
         onward = [book().optional("tutor", "next"), verbatim(reading.problem.steps[reading.step.number].ask)]
-    return Move(
-        evaluation=evaluation,
-        action=action,
-        thought=thought,
-        step=reading.step.number,
-        state="t" if reading.last_step else "r",
-        parts=[*parts, *onward],
-    )
+    state = "t" if reading.last_step else "r"
+    return Move(evaluation, action, thought, reading.step.number, state, [*parts, *onward])
 
 
 def _solve(reading: ParsedPrompt, evaluation: str, action: int, thought: str, lead: str) -> Move:
@@ -146,14 +133,7 @@ def _solve(reading: ParsedPrompt, evaluation: str, action: int, thought: str, le
 
 def _back(reading: ParsedPrompt) -> Move:
     before = reading.problem.steps[reading.step.number - 2]
-    return Move(
-        evaluation="f",
-        action=10,
-        thought="back",
-        step=before.number,
-        state="q",
-        parts=[book().part("tutor", "back"), verbatim(before.ask)],
-    )
+    return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), verbatim(before.ask)])
 
 
 def _solution(reading: ParsedPrompt) -> Part:

@@ -10,3 +10,14 @@ from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
 def book() -> Phrasebook:
     folder = Path(__file__).parent
     return Phrasebook(load_tables(folder / "phrases") | {"voices": load_tables(folder / "voices")})
+
+
+@cache
+def voice_of(persona: str) -> Phrasebook:
+    """Returns the student's phrases as a persona words them; where it has no words of its own it uses the common ones.
+
+    `inclined` has how much likelier than others the persona is to behave in each way.
+    """
+    common, own = book().tables["student"], book().tables["voices"].get(persona, {})
+    nested = {key: common[key] | own[key] for key in ("after", "partial") if key in own}
+    return Phrasebook({"inclined": {}} | common | own | nested)

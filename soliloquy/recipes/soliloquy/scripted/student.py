@@ -7,8 +7,8 @@ from random import Random
 
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import Part, compose, rephrase
-from soliloquy.recipes.soliloquy.scripted.phrases import book
+from soliloquy.recipes.scripted.phrasebook import Part, Phrasebook, capitalize, compose, rephrase
+from soliloquy.recipes.soliloquy.scripted.phrases import book, voice_of
 from soliloquy.recipes.soliloquy.scripted.steps import (
     answer,
     answer_form,
@@ -21,7 +21,6 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     step_asked,
     working,
 )
-from soliloquy.recipes.soliloquy.scripted.voice import Voice, mid_sentence
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.truth.phrases import says
@@ -35,18 +34,20 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     kind = intent.get("kind", "")
     if kind not in ("opening", "right", "wrong"):
         raise ModelRefused(f"the <intent> of {reading.prompt} has kind {kind!r}; it must be opening, right or wrong")
-    voice = Voice(persona=reading.persona)
+    voice = voice_of(reading.persona)
     if kind == "opening":
-        return voice.begun(compose(_opening(reading, voice), rng, reading.word_limit))
-    step, before = _current_step(reading)
-    if kind == "wrong":
-        parts = _wrong(reading.problem, step, intent.get("strategy", ""), before, voice, rng)
+        text = compose(_opening(reading, voice), rng, reading.word_limit)
     else:
-        parts = _behave(step, _behaviour(step, len(before), voice, rng), before, voice, rng)
-    return voice.begun(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
+        step, before = _current_step(reading)
+        if kind == "wrong":
+            parts = _wrong(reading.problem, step, intent.get("strategy", ""), before, voice, rng)
+        else:
+            parts = _behave(step, _behaviour(step, len(before), voice, rng), before, voice, rng)
+        text = rephrase(parts, rng, reading.word_limit, reading.messages(student=True))
+    return text if voice.tables.get("lower_case") else capitalize(text)
 
 
-def _opening(reading: ParsedPrompt, voice: Voice) -> list[Part]:
+def _opening(reading: ParsedPrompt, voice: Phrasebook) -> list[Part]:
     question = " ".join(reading.problem.question.split())
     request = voice.part("opening", question=question, asked=_task(question))
     return [voice.optional("greeting"), request, voice.optional("plea")]
@@ -73,14 +74,14 @@ def _current_step(reading: ParsedPrompt) -> tuple[Step, list[str]]:
     return current or reading.problem.steps[0], said
 
 
-def _behaviour(step: Step, answered: int, voice: Voice, rng: Random) -> str:
+def _behaviour(step: Step, answered: int, voice: Phrasebook, rng: Random) -> str:
     """Draws a behaviour: mostly an answer; the rates of the others depend on how many messages the step has had."""
     rates: Mapping[str, Sequence[float]] = book().tables["student"]["rates"]
     chance, drawn = 0.0, rng.random()
     for behaviour, by_reply in rates.items():
         if not _is_possible(behaviour, step):
             continue
-        chance += by_reply[min(answered, len(by_reply) - 1)] * voice.inclination(behaviour)
+        chance += by_reply[min(answered, len(by_reply) - 1)] * voice.tables["inclined"].get(behaviour, 1.0)
         if drawn < chance:
             return behaviour
     return "answer"
@@ -94,7 +95,7 @@ def _is_possible(behaviour: str, step: Step) -> bool:
     return True
 
 
-def _behave(step: Step, behaviour: str, before: Sequence[str], voice: Voice, rng: Random) -> list[Part]:
+def _behave(step: Step, behaviour: str, before: Sequence[str], voice: Phrasebook, rng: Random) -> list[Part]:
     if behaviour == "answer":
         return _answering(_right(step, voice, rng), step, before, voice)
     if behaviour == "partial" and not is_numeric(step):
@@ -106,11 +107,11 @@ def _behave(step: Step, behaviour: str, before: Sequence[str], voice: Voice, rng
     return [voice.part(behaviour, name=known[-1].name if known else "")]
 
 
-def _answering(answer: Part, step: Step, before: Sequence[str], voice: Voice) -> list[Part]:
+def _answering(answer: Part, step: Step, before: Sequence[str], voice: Phrasebook) -> list[Part]:
     return [_lead(step, before, voice), answer, voice.optional("tail")]
 
 
-def _lead(step: Step, before: Sequence[str], voice: Voice) -> Part:
+def _lead(step: Step, before: Sequence[str], voice: Phrasebook) -> Part:
     """Returns a transition from the student's last message to the answer."""
     if not before:
         return voice.optional("lead")
@@ -127,20 +128,27 @@ def _answers(text: str, step: Step) -> bool:
     return any(says(text, statement) for statement in (answer(step), *(slip.working for slip in step.slips)))
 
 
-def _right(step: Step, voice: Voice, rng: Random) -> Part:
+def _right(step: Step, voice: Phrasebook, rng: Random) -> Part:
     if not is_numeric(step):
         return _statement(answer(step), step, voice)
     texts = [with_unit(format_rounded(step.result.value, digits), step.result.unit) for digits in (3, 4)]
     return _number(step.result.value, texts, step.formula, working(step), step, voice, rng)
 
 
-def _statement(statement: str, step: Step, voice: Voice) -> Part:
+def _statement(statement: str, step: Step, voice: Phrasebook) -> Part:
     form = answer_form(step)
-    return voice.part(form, answer=statement, idea=mid_sentence(statement) if form == "idea" else "")
+    return voice.part(form, answer=statement, idea=_mid_sentence(statement) if form == "idea" else "")
+
+
+def _mid_sentence(statement: str) -> str:
+    """Returns the statement as it continues "I think"; empty if its first word may be a name."""
+    first = statement.split(maxsplit=1)[0]
+    common = first.lower() in book().tables["student"]["common_words"]
+    return statement[:1].lower() + statement[1:] if common else ""
 
 
 def _number(
-    value: float, texts: Sequence[str], formula: str, numbers: str, step: Step, voice: Voice, rng: Random
+    value: float, texts: Sequence[str], formula: str, numbers: str, step: Step, voice: Phrasebook, rng: Random
 ) -> Part:
     """Returns a few wordings that are read as this value; in some, another number would be taken for the answer."""
     options = [
@@ -156,7 +164,9 @@ def _gives(value: float, wording: str, step: Step) -> bool:
     return read is not None and abs(read - value) <= 0.005 * abs(value)
 
 
-def _wrong(problem: Problem, step: Step, strategy: str, before: Sequence[str], voice: Voice, rng: Random) -> list[Part]:
+def _wrong(
+    problem: Problem, step: Step, strategy: str, before: Sequence[str], voice: Phrasebook, rng: Random
+) -> list[Part]:
     slip = _slip(problem, step, strategy, rng)
     if is_numeric(step):
         # Wrong answers use the wordings of right ones, so only the numbers tell them apart.
