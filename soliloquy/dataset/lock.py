@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from soliloquy.dataset.storage import Storage, StorageUnavailable
+from soliloquy.runtime.atomic_file import atomic_file
 
 LOCK = "lock.json"
 
@@ -64,7 +65,6 @@ def _owner(working: Path) -> str:
     """Returns the id of the working folder, which it keeps across restarts."""
     path = working / "owner"
     if not path.exists():
-        unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text(uuid.uuid4().hex, "utf-8")
-        unfinished.replace(path)
+        with atomic_file(path) as file:
+            file.write(uuid.uuid4().hex.encode())
     return path.read_text("utf-8")

@@ -5,11 +5,9 @@ from typing import Protocol
 
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.book import ProblemBook
-from soliloquy.problems.files.problem_file import BadProblemFile, ProblemFile, read_problems
+from soliloquy.problems.files.problem_file import ProblemFile, read_problems
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
-
-__all__ = ["BadProblemFile", "ProblemSource", "problem_source"]
 
 
 class ProblemSource(Protocol):

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.assignment import LOOP, Assignment
 from soliloquy.runs.folder import RunFolder
@@ -21,6 +20,7 @@ from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.supervision import ProcessSpec, Supervisor, worker_spec
 from soliloquy.runtime import dead_letters
+from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.events import (
     ConversationEvent,
     RunEvent,

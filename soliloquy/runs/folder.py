@@ -10,8 +10,8 @@ from soliloquy.dataset.layout import KINDS
 from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
 from soliloquy.dataset.storage import Storage, StorageUnavailable
-from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.runs.plan import Plan, difference
+from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 
 WORKING = ".run"

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from soliloquy.problems.bank.bank import bank_names
-from soliloquy.problems.sources import BadProblemFile, ProblemSource
+from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.problems.sources import ProblemSource
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import chat_routes
 from soliloquy.runs.model import ModelSettings
@@ -63,7 +64,7 @@ class Plans:
         is_file = kinds[request.problems] == "file"
         try:
             return problems_of(f"{self.files}/{request.problems}" if is_file else request.problems, request.recipe)
-        except (BadProblemFile, OSError) as error:
+        except (UnreadableSource, OSError) as error:
             # Callers need not know where the folder is.
             reason = str(error).replace(f"{self.files}/", "")
             raise BadRequest(f"problems {request.problems!r} cannot be read ({reason}): correct the file") from error

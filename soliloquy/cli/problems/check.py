@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
-from soliloquy.problems.files.problem_file import BadProblemFile, check_problems
+from soliloquy.problems.files.problem_file import check_problems
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.runtime.failure import Failure
 
 FAULTY = 1
@@ -57,5 +58,5 @@ def _family_faults(families: Sequence[Path], path: Path) -> Iterator[str]:
 def _file_faults(path: Path) -> Iterator[str]:
     try:
         check_problems(path)
-    except BadProblemFile as bad:
+    except UnreadableSource as bad:
         yield str(bad)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
-from soliloquy.problems.files.importing import ImportRefused, NothingUsable, import_problems
+from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import NAMES, format_names, load_format
 from soliloquy.runtime.failure import Failure
@@ -47,8 +47,6 @@ def import_(
     status = 0
     try:
         counts = import_problems(source, out, source_format, strict=strict, keep_repeats=keep_repeats, report=_report)
-    except ImportRefused as refused:
-        raise Failure(f"{refused}; nothing was written because of --strict") from refused
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     except NothingUsable as nothing:

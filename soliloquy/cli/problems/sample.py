@@ -10,7 +10,7 @@ from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import NEW_FILE, SEED
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample_lines
-from soliloquy.problems.files.atomic_file import atomic_file
+from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 
 

@@ -21,6 +21,7 @@ from soliloquy.dataset.report.index import ReportIndex
 from soliloquy.dataset.report.overview import overview
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.view import columns, words_of
+from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.web import FOLDER as SHARED
 
 REPORT = "report.html"
@@ -53,7 +54,7 @@ def write_report(dataset: Dataset, out: Path) -> DatasetSummary:
     accepted, rejected = Statistics(), Statistics()
     durations, index = Durations(), ReportIndex()
     every = max(1, -(-(dataset.count() + dataset.count(rejected=True)) // MOST_BROWSED))
-    with tempfile.TemporaryFile("w+", encoding="ascii") as body:
+    with tempfile.TemporaryFile() as body:
         for counts in (accepted, rejected):
             for batch in dataset.batches(without=_UNREAD, rejected=counts is rejected):
                 counts.add(batch)
@@ -62,15 +63,10 @@ def write_report(dataset: Dataset, out: Path) -> DatasetSummary:
             durations.add(batch)
         counted = DatasetSummary(manifest=dataset.manifest, accepted=accepted, rejected=rejected)
         body.seek(0)
-        unfinished = out.with_name(f".{out.name}.unfinished")
-        try:
-            with unfinished.open("w", encoding="utf-8") as file:
-                file.write(_page(counted, durations, index))
-                shutil.copyfileobj(body, file)
-                file.write("</body>\n</html>\n")
-            unfinished.replace(out)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with atomic_file(out) as file:
+            file.write(_page(counted, durations, index).encode())
+            shutil.copyfileobj(body, file)
+            file.write(b"</body>\n</html>\n")
     return counted
 
 
@@ -80,10 +76,10 @@ def packed(content: Any) -> str:
     return base64.b64encode(deflate.compress(to_json(content)) + deflate.flush()).decode("ascii")
 
 
-def _add_blocks(batch: pa.RecordBatch, index: ReportIndex, body: IO[str]) -> None:
+def _add_blocks(batch: pa.RecordBatch, index: ReportIndex, body: IO[bytes]) -> None:
     blocks = [batch.slice(start, ROWS_A_BLOCK) for start in range(0, len(batch), ROWS_A_BLOCK)]
     for number, rows in enumerate(blocks, start=index.blocks):
-        body.write(f'<script type="text/plain" id="block-{number}">{packed(columns(rows))}</script>\n')
+        body.write(f'<script type="text/plain" id="block-{number}">{packed(columns(rows))}</script>\n'.encode())
     index.add(batch, list(map(len, blocks)))
 
 

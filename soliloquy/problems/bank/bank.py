@@ -2,13 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from soliloquy.problems.bank.family import Family, load_family
+from soliloquy.problems.bank.family import SLOT, Family, load_family
 from soliloquy.problems.bank.family_file import BadFamily, read_questions
-from soliloquy.problems.bank.wording import SLOT
 from soliloquy.problems.book import ProblemBook
 from soliloquy.runtime.seeds import seed
 from soliloquy.v1.conversation_pb2 import Problem
@@ -23,7 +22,6 @@ class Bank:
     files: Mapping[str, Path]
     # SHA-256 of the files: two runs with the same digest draw the same problems.
     digest: str
-    _loaded: dict[str, Family] = field(default_factory=dict, repr=False)
 
     @property
     def count(self) -> None:
@@ -46,10 +44,7 @@ class Bank:
         return found
 
     def family(self, name: str) -> Family:
-        family = self._loaded.get(name)
-        if family is None:
-            family = self._loaded[name] = load_family(self.files[name])
-        return family
+        return _family(self.files[name])
 
     def draw(self, number: int) -> Problem:
         """Returns the problem of a seed; every seed has one."""
@@ -78,6 +73,9 @@ class Bank:
             if number is not None:
                 return family.problem(number)
         return None
+
+
+_family = cache(load_family)
 
 
 def bank_names() -> list[str]:

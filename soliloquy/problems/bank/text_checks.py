@@ -4,8 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
-from soliloquy.problems.bank.family import Family
-from soliloquy.problems.bank.wording import SLOT
+from soliloquy.problems.bank.family import SLOT, Family
 from soliloquy.truth.number_format import format_value
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Problem

@@ -9,13 +9,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from soliloquy.problems.book import as_one_line
-from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.files.imported_row import import_row
 from soliloquy.problems.files.problem_file import refusal
 from soliloquy.problems.files.problem_from_row import BadField, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import digest
 
@@ -27,10 +27,6 @@ class ImportCounts:
     refused: int = 0
     # Rows with the question or the id of an earlier row.
     repeated: int = 0
-
-
-class ImportRefused(ValueError):
-    """A row of the source cannot be used, and the import is strict."""
 
 
 class NothingUsable(Failure):
@@ -73,7 +69,7 @@ def import_problems(
 
     def complain(refusal: RefusedRow) -> None:
         if strict:
-            raise ImportRefused(str(refusal))
+            raise Failure(f"{refusal}; nothing was written because of --strict")
         report(refusal)
 
     with closing(_seen_values()) as seen, atomic_file(target) as file:

@@ -14,14 +14,9 @@ from soliloquy.problems.files.problem_from_row import BadField, check_row, probl
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.lines import TextLine, lines
 from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
-from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
 
 Made = TypeVar("Made")
-
-
-class BadProblemFile(Failure):
-    """A problem file is invalid; the message names the line, the field and the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +50,7 @@ class ProblemFile:
 
 
 def read_problems(path: Path) -> list[Problem]:
-    """Returns every problem of a file; raises BadProblemFile for the first error."""
+    """Returns every problem of a file; raises UnreadableSource for the first error."""
     return list(_each(path, problem_from_row))
 
 
@@ -74,28 +69,25 @@ def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
             row = ProblemRow.model_validate_json(line.text)
             made = use(row, f"{path.name}:{number}")
         except (ValidationError, BadField) as error:
-            raise BadProblemFile(str(refusal(f"{path}:{number}", error))) from error
+            raise UnreadableSource(str(refusal(f"{path}:{number}", error))) from error
         for field, value in (("id", problem_id(row)), ("question", as_one_line(row.question))):
             first = line_of.setdefault(f"{field} {value}", number)
             if first != number:
-                raise BadProblemFile(f"{path}:{number}: {field}: the same as on line {first}")
+                raise UnreadableSource(f"{path}:{number}: {field}: the same as on line {first}")
         yield made
 
 
 def text_lines(path: Path) -> Iterator[TextLine]:
-    """Yields the lines of a problem file that contain text; raises BadProblemFile if one is invalid or none does."""
+    """Yields the lines of a problem file that contain text; raises UnreadableSource if one is invalid or none does."""
     empty = True
-    try:
-        for line in lines(path):
-            if line.flaw:
-                raise BadProblemFile(f"{path}:{line.number}: text: {line.flaw}")
-            if line.text.strip():
-                empty = False
-                yield line
-    except UnreadableSource as error:
-        raise BadProblemFile(str(error)) from error
+    for line in lines(path):
+        if line.flaw:
+            raise UnreadableSource(f"{path}:{line.number}: text: {line.flaw}")
+        if line.text.strip():
+            empty = False
+            yield line
     if empty:
-        raise BadProblemFile(f"{path}:1: question: the file contains no problem")
+        raise UnreadableSource(f"{path}:1: question: the file contains no problem")
 
 
 def refusal(place: str, error: ValidationError | BadField) -> RefusedRow:

@@ -8,7 +8,8 @@ from typing import Any
 from pydantic_core import from_json
 
 from soliloquy.problems.book import as_one_line
-from soliloquy.problems.files.problem_file import BadProblemFile, text_lines
+from soliloquy.problems.files.problem_file import text_lines
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.runtime.seeds import digest
 
 
@@ -45,7 +46,7 @@ class ProblemLine:
 
 
 def problem_lines(path: Path) -> Iterator[ProblemLine]:
-    """Raises BadProblemFile at the first invalid line."""
+    """Raises UnreadableSource at the first invalid line."""
     for line in text_lines(path):
         text = line.text if line.text.endswith("\n") else f"{line.text}\n"
         yield ProblemLine(number=line.number, text=text, row=_row(f"{path}:{line.number}", line.text))
@@ -55,10 +56,10 @@ def _row(place: str, text: str) -> dict[str, Any]:
     try:
         row = from_json(text)
     except ValueError as error:
-        raise BadProblemFile(f"{place}: text: not JSON: {error}") from error
+        raise UnreadableSource(f"{place}: text: not JSON: {error}") from error
     if not isinstance(row, dict):
-        raise BadProblemFile(f"{place}: text: expected a JSON object")
+        raise UnreadableSource(f"{place}: text: expected a JSON object")
     question = row.get("question")
     if not isinstance(question, str) or not question.strip():
-        raise BadProblemFile(f"{place}: question: expected text; `problems import` converts other formats")
+        raise UnreadableSource(f"{place}: question: expected text; `problems import` converts other formats")
     return row

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.sifting.sampling import by_solve_rate, draw_sample, even_sample, short_bins
+from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soliloquy.problems.files.importing import ImportRefused, NothingUsable
-from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
+from soliloquy.problems.files.importing import NothingUsable
+from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.reading.lines import LONGEST_LINE
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.files.source_format import format_names
+from soliloquy.runtime.failure import Failure
 from tests.unit.problems.imports import Outcome, as_csv, as_parquet, imported, jsonl, saved_split
 
 GOOD = {"question": "What is 2 + 3?", "solution": "2 + 3 = 5"}
@@ -61,7 +62,7 @@ def test_a_broken_line_is_named_and_costs_no_other(tmp_path: Path, line: bytes, 
     assert "\n" not in said
     assert len(said) < 300
     assert (outcome.counts.read, outcome.counts.written, outcome.counts.refused) == (3, 2, 1)
-    with pytest.raises(ImportRefused, match=r"a\.jsonl:2: "):
+    with pytest.raises(Failure, match=r"a\.jsonl:2: "):
         imported(source, "jsonl", strict=True)
 
 
@@ -274,14 +275,14 @@ def test_nothing_is_written_where_nothing_can_be_used_or_all_is_wanted(tmp_path:
     with pytest.raises(NothingUsable):
         imported(source, "jsonl")
     source = jsonl(source, GOOD, {"question": "Why?"})
-    with pytest.raises(ImportRefused):
+    with pytest.raises(Failure):
         imported(source, "jsonl", strict=True)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
 def test_what_was_there_stays_until_an_import_is_whole(tmp_path: Path) -> None:
     before = imported(jsonl(tmp_path / "a.jsonl", GOOD), "jsonl").target.read_bytes()
-    with pytest.raises(ImportRefused):
+    with pytest.raises(Failure):
         imported(jsonl(tmp_path / "a.jsonl", LAST, {"question": "Why?"}), "jsonl", strict=True)
     assert (tmp_path / "imported.jsonl").read_bytes() == before
 
@@ -293,7 +294,7 @@ def test_a_question_that_was_there_before_is_reported_and_left_out(tmp_path: Pat
     assert outcome.complaints == ["a.jsonl:2: question: the same as at a.jsonl:1"]
     assert (outcome.counts.refused, outcome.counts.repeated) == (0, 1)
     assert len(read_problems(outcome.target)) == 2
-    with pytest.raises(ImportRefused, match="the same as at"):
+    with pytest.raises(Failure, match="the same as at"):
         imported(source, "jsonl", strict=True)
 
 
@@ -343,7 +344,7 @@ def test_whatever_is_written_is_what_a_run_takes(
         return
     try:
         read = read_problems(outcome.target)
-    except BadProblemFile as bad:
+    except UnreadableSource as bad:
         pytest.fail(f"a run refuses what was imported: {bad}")
     assert len(read) == outcome.counts.written
     assert outcome.counts.read == outcome.counts.written + outcome.counts.refused + outcome.counts.repeated

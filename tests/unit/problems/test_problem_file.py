@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.problems.files.problem_file import BadProblemFile, ProblemFile, read_problems
+from soliloquy.problems.files.problem_file import ProblemFile, read_problems
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1 import conversation_pb2 as pb
@@ -112,7 +113,7 @@ def test_a_file_may_say_what_kind_a_step_is_and_how_it_goes_wrong(tmp_path: Path
 def test_small_numbers_are_not_all_the_same(tmp_path: Path) -> None:
     charge = {"symbol": "e", "value": 1.6e-19}
     step = {**STEP, "expression": "2 * e", "inputs": [charge], "result": {"symbol": "q", "value": 1.6e-19}}
-    with pytest.raises(BadProblemFile, match=r"steps\.0\.result\.value: is 1\.6e-19, but 2 \* e gives 3\.2e-19"):
+    with pytest.raises(UnreadableSource, match=r"steps\.0\.result\.value: is 1\.6e-19, but 2 \* e gives 3\.2e-19"):
         read_one(tmp_path, steps=[step])
     sine = {**STEP, "expression": "math.sin(math.pi)", "inputs": [], "result": {"symbol": "s", "value": 0}}
     assert read_one(tmp_path, steps=[sine]).steps[0].result.value == 0
@@ -169,35 +170,35 @@ def changed(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_a_mistake_is_reported_in_one_line_with_its_place(tmp_path: Path, row: Any, complaint: str) -> None:
-    with pytest.raises(BadProblemFile) as caught:
+    with pytest.raises(UnreadableSource) as caught:
         read_problems(file_of(tmp_path, row))
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_the_line_of_a_mistake_counts_blank_lines(tmp_path: Path) -> None:
-    with pytest.raises(BadProblemFile, match=r"problems\.jsonl:3: question"):
+    with pytest.raises(UnreadableSource, match=r"problems\.jsonl:3: question"):
         read_problems(file_of(tmp_path, FORCE, "\n", {"solution": "x"}))
 
 
 @pytest.mark.parametrize("field", ["id", "question"])
 def test_a_problem_given_twice_is_reported(tmp_path: Path, field: str) -> None:
     other = {**FORCE, "id": "a", "question": "Another?"} if field == "id" else {**FORCE, "id": "b"}
-    with pytest.raises(BadProblemFile, match=f":2: {field}: the same as on line 1"):
+    with pytest.raises(UnreadableSource, match=f":2: {field}: the same as on line 1"):
         read_problems(file_of(tmp_path, {**FORCE, "id": "a"}, other))
 
 
 def test_files_that_hold_no_readable_text_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
-    with pytest.raises(BadProblemFile, match="cannot be read"):
+    with pytest.raises(UnreadableSource, match="cannot be read"):
         read_problems(path)
-    with pytest.raises(BadProblemFile, match="cannot be read"):
+    with pytest.raises(UnreadableSource, match="cannot be read"):
         read_problems(tmp_path)
     path.write_bytes(b"\n\n")
-    with pytest.raises(BadProblemFile, match="contains no problem"):
+    with pytest.raises(UnreadableSource, match="contains no problem"):
         read_problems(path)
     path.write_bytes(json.dumps(FORCE).encode() + b"\n\xff\n")
-    with pytest.raises(BadProblemFile, match=r":2: text: .* is not UTF-8"):
+    with pytest.raises(UnreadableSource, match=r":2: text: .* is not UTF-8"):
         read_problems(path)
 
 
@@ -205,7 +206,7 @@ def test_files_that_hold_no_readable_text_are_reported(tmp_path: Path) -> None:
 def test_garbage_is_reported_and_never_crashes(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "garbage.jsonl"
     path.write_bytes(content)
-    with pytest.raises(BadProblemFile):
+    with pytest.raises(UnreadableSource):
         read_problems(path)
 
 
@@ -221,7 +222,7 @@ def test_any_json_is_read_or_reported(tmp_path_factory: pytest.TempPathFactory, 
     path = file_of(tmp_path_factory.getbasetemp(), {**FORCE, **fields})
     try:
         problems = read_problems(path)
-    except BadProblemFile:
+    except UnreadableSource:
         return
     assert problems[0].question == FORCE["question"]
 
@@ -236,7 +237,7 @@ def test_any_prose_becomes_steps_whose_numbers_agree(tmp_path_factory: pytest.Te
     path = file_of(tmp_path_factory.getbasetemp(), {**FORCE, "solution": solution})
     try:
         (problem,) = read_problems(path)
-    except BadProblemFile:
+    except UnreadableSource:
         return
     assert problem.steps
     for step in problem.steps:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.problems.files.problem_file import BadProblemFile
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sifting.near_duplicates import DedupeCounts, NearDuplicates, banding, dedupe, shingles
 from soliloquy.problems.sifting.policy import DUPLICATES
 
@@ -134,6 +134,6 @@ def test_a_file_that_is_no_problem_file_is_refused_and_nothing_written(
 ) -> None:
     source = tmp_path / "all.jsonl"
     source.write_bytes(content)
-    with pytest.raises(BadProblemFile, match=complaint):
+    with pytest.raises(UnreadableSource, match=complaint):
         dedupe(source, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["all.jsonl"]

@@ -12,13 +12,13 @@ from rich.console import Console
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
-from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.recipes.mathwell.commands.measuring import MEASURES, MeasuringModels, beside_published, measuring_options
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
 from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures
+from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
 
 _TOLD = {True: "yes", False: "no", None: "undecided"}
