@@ -47,7 +47,15 @@ def _exactly(fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": present, "required": list(present), "additionalProperties": False}
 
 
-class StudentMessage(Answer):
+class PlainAnswer(Answer):
+    """An answer in plain text, which no schema constrains."""
+
+    @classmethod
+    def json_schema(cls) -> str:
+        return ""
+
+
+class StudentMessage(PlainAnswer):
     """A student's message in plain text."""
 
     text: Text
@@ -62,10 +70,6 @@ class StudentMessage(Answer):
         if other := cls.other.search(spoken):
             raise Unreadable(f"the message also speaks for another ({other[0].strip()}); write your own words only")
         return cls(text=spoken), spoken == text
-
-    @classmethod
-    def json_schema(cls) -> str:
-        return ""
 
 
 class TutorMessage(StudentMessage):

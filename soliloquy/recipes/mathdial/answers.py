@@ -4,13 +4,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from soliloquy.recipes.answers import Text, any_of, yes_or_no
+from soliloquy.recipes.answers import PlainAnswer, Text, any_of, yes_or_no
 from soliloquy.recipes.mathdial.claims import final_answer
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, belongs
 from soliloquy.runtime.answers import Answer
 
 
-class SampledSolution(Answer):
+class SampledSolution(PlainAnswer):
     """A sampled solution; any text is accepted, so that the model is never asked again."""
 
     solution: str
@@ -18,10 +18,6 @@ class SampledSolution(Answer):
     @classmethod
     def read(cls, text: str) -> tuple[Self, bool]:
         return cls(solution=text.strip()), final_answer(text) is not None
-
-    @classmethod
-    def json_schema(cls) -> str:
-        return ""
 
 
 def _plain(value: object) -> object:

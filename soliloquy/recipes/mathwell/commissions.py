@@ -1,11 +1,16 @@
 """Commissions: which topics are allowed, and how a commission reads in words."""
 
 import re
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from soliloquy.recipes.mathwell.labels_pb2 import Authorship, ProblemLabels
-from soliloquy.recipes.mathwell.policy import POLICY
 from soliloquy.v1.conversation_pb2 import Commission, Problem
+
+# The limits of commissions and of written problems.
+POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
 
 
 def authorship_of(problem: Problem) -> Authorship:

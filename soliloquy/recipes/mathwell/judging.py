@@ -4,12 +4,11 @@ from pathlib import Path
 
 from soliloquy.recipes.judges import Judge
 from soliloquy.recipes.mathwell.answers import Judgement
-from soliloquy.recipes.mathwell.commissions import authorship_of, labelled
+from soliloquy.recipes.mathwell.commissions import POLICY, authorship_of, labelled
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem, opinion
 from soliloquy.recipes.mathwell.labels_pb2 import Authorship
-from soliloquy.recipes.mathwell.policy import POLICY
 from soliloquy.recipes.mathwell.prompting import judging
 from soliloquy.runtime.ask import Ask
 from soliloquy.truth.numbers import numbers_in_digits

@@ -4,17 +4,15 @@ The tags (<topic>, <question>, ..) are part of the contract with the scripted en
 be rewritten freely.
 """
 
-import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from soliloquy.recipes.mathwell.commissions import allowed_operations, authorship_of, join_names
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.templates import Templates, fill
 from soliloquy.runtime.ask import Prompt
 from soliloquy.truth.number_format import format_exact
-from soliloquy.v1.conversation_pb2 import Commission, Conversation, Example, Problem
+from soliloquy.v1.conversation_pb2 import Commission, Conversation, Problem
 
 FOLDER = Path(__file__).with_name("prompts")
 TEMPLATES = Templates(
@@ -28,7 +26,7 @@ def writing(problem: Problem) -> Prompt:
     commission = authorship_of(problem).commission
     return TEMPLATES.prompt(
         "writing",
-        examples="\n\n".join(map(_example, commission.examples)),
+        examples="\n\n".join(f"Problem: {one.question}\n```python\n{one.solution}\n```" for one in commission.examples),
         wishes="\n".join(_wishes(commission)),
     )
 
@@ -47,14 +45,13 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     return given
 
 
-@functools.cache
 def topics() -> Sequence[str]:
     """Returns the default topics."""
     return tuple(TEMPLATES.table("topics")["topics"])
 
 
 def _wishes(commission: Commission) -> Iterator[str]:
-    texts = _wish_texts()
+    texts = TEMPLATES.table("wishes")
     if commission.topic:
         yield f"{texts['topic']}\n<topic>{commission.topic}</topic>"
     else:
@@ -64,12 +61,3 @@ def _wishes(commission: Commission) -> Iterator[str]:
     if allowed := allowed_operations(commission):
         wish = fill(texts["operations"], operations=join_names(allowed))
         yield f"{wish}\n<operations>{', '.join(allowed)}</operations>"
-
-
-def _example(example: Example) -> str:
-    return f"Problem: {example.question}\n```python\n{example.solution}\n```"
-
-
-@functools.cache
-def _wish_texts() -> Mapping[str, Any]:
-    return TEMPLATES.table("wishes")

@@ -12,8 +12,8 @@ from soliloquy.recipes.mathwell import (
     writer,
 )
 from soliloquy.recipes.mathwell.labels_pb2 import ProblemLabels
-from soliloquy.recipes.mathwell.scripted import SPEAKERS
 from soliloquy.recipes.mathwell.scripted.noise import NOISE, RATES
+from soliloquy.recipes.mathwell.scripted.speakers import SPEAKERS
 from soliloquy.recipes.recipe import Recipe
 
 _STORY = """\

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from soliloquy.recipes.answers import Text, TutorMessage
+from soliloquy.recipes.answers import PlainAnswer, Text, TutorMessage
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.runtime.answers import Answer, Unreadable
@@ -41,7 +41,7 @@ class CalculationRequest(Answer):
     description: Text = Field(alias="Description")
 
 
-class Tutored(Answer):
+class Tutored(PlainAnswer):
     """The tutor's assessment of a message and its reply: three parts, each under a heading."""
 
     analysis: Text
@@ -67,10 +67,6 @@ class Tutored(Answer):
     def reply_so_far(raw: str) -> str:
         parts = _PARTS.search(raw)
         return parts["reply"] if parts else ""
-
-    @classmethod
-    def json_schema(cls) -> str:
-        return ""
 
 
 def tutored_text(analysis: str, state: str, reply: str) -> str:
@@ -110,7 +106,7 @@ class PlanAnswer(Answer):
         return Plan(analysis=self.analysis, questions=questions)
 
 
-class UnaidedPlan(Answer):
+class UnaidedPlan(PlainAnswer):
     """A plan in the paper's layout, written from the problem alone by a model that has learned to plan."""
 
     analysis: Text
@@ -127,10 +123,6 @@ class UnaidedPlan(Answer):
         except ValidationError as error:
             raise Unreadable("the analysis, each question and each expected answer need a text") from error
         return own, text == "\n".join(plan_lines(own.plan))
-
-    @classmethod
-    def json_schema(cls) -> str:
-        return ""
 
     @property
     def plan(self) -> Plan:

@@ -23,6 +23,8 @@ _DIGIT = re.compile(r"\d")
 # The longest answer, in words, that may be a number in words with its unit.
 _SHORT = 4
 _TOLERANCE: float = POLICY["talk"]["tolerance"]
+# Every message at one place in a conversation has the same known text.
+_quantities = functools.lru_cache(256)(quantities_in)
 
 
 def final_number(answer: str) -> WrittenQuantity | None:
@@ -54,6 +56,7 @@ def _calculate(answer: str) -> float | None:
         return None
 
 
+@functools.lru_cache(4096)
 def gives_law(answer: str, formula: str) -> bool | None:
     """Whether an answer is this equation in any equivalent form; None if that cannot be decided."""
     if not formula:
@@ -136,7 +139,7 @@ def gives_expected(text: str, target: SubQuestion) -> bool | None:
         given = final_number(text)
         return None if given is None else same_quantity(given, wanted)
     if expects_formula(target.answer):
-        return _gives_formula(text, target.answer)
+        return gives_law(text, target.answer)
     return True if says(text, target.answer) else None
 
 
@@ -151,22 +154,11 @@ def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[S
             known_so = any(math.isclose(one.value, wanted.value, rel_tol=_TOLERANCE) for one in given)
             tells = not known_so and any(same_quantity(one, wanted) for one in said)
         elif expects_formula(target.answer):
-            tells = bool(_gives_formula(text, target.answer)) and not _gives_formula(known, target.answer)
+            tells = bool(gives_law(text, target.answer)) and not gives_law(known, target.answer)
         else:
             tells = says(text, target.answer) and not says(known, target.answer)
         if tells:
             yield target
-
-
-# Every message at one place in a conversation has the same known text.
-@functools.lru_cache(256)
-def _quantities(text: str) -> Sequence[WrittenQuantity]:
-    return quantities_in(text)
-
-
-@functools.lru_cache(4096)
-def _gives_formula(text: str, answer: str) -> bool | None:
-    return gives_law(text, answer)
 
 
 def same_quantity(one: WrittenQuantity, other: WrittenQuantity, tolerance: float = _TOLERANCE) -> bool:

@@ -7,11 +7,12 @@ from soliloquy.recipes.scaffold.expected_answers import (
     expects_formula,
     expects_number,
     gives_expected,
+    gives_number,
     revealed,
 )
 from soliloquy.recipes.scaffold.memory import current_question
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, START, TABLE, UNDRAWN, drawn_state
+from soliloquy.recipes.scaffold.states import ANSWERING, CORRECT, INCORRECT, NAMES, START, TABLE, UNDRAWN, drawn_state
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
@@ -23,6 +24,12 @@ class AnswerCheck(NamedTuple):
 
     right: bool | None
     judge: Judge
+
+
+def needs_calculation(conversation: Conversation, turn: Turn) -> bool:
+    """Whether a message may answer with a number, which a program has to check."""
+    answers = drawn_state(turn) in ANSWERING and expects_number(current_question(conversation, turn))
+    return answers and gives_number(turn.student.text)
 
 
 def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:

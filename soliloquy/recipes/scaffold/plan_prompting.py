@@ -3,9 +3,7 @@
 The scripted engine reads the tags (<question>, <steps>, ..).
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from soliloquy.recipes.scaffold.labels_pb2 import Plan
@@ -16,7 +14,7 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
-_LESSON = Path(__file__).with_name("plan_lesson.txt")
+_LESSON = Path(__file__).with_name("plan_lesson.txt").read_text("utf-8").strip()
 SLOTS = {
     "planning": {"question", "steps", "refused"},
     "planning_again": {"reason"},
@@ -40,7 +38,7 @@ def verifying(problem: Problem, plan: Plan) -> Prompt:
         question=problem.question,
         steps=_steps(problem),
         plan=shown(plan),
-        answers=_join_numbers(undecided(plan, problem)),
+        answers=", ".join(map(str, undecided(plan, problem))) or "none",
     )
 
 
@@ -60,13 +58,8 @@ def lesson(problem: Problem) -> Prompt:
     """Asks a model that has learned to plan for a plan, without showing it the solution."""
     return Prompt(
         name="scaffold/plan",
-        said=[("system", _lesson()), ("user", f"<question>\n{problem.question}\n</question>")],
+        said=[("system", _LESSON), ("user", f"<question>\n{problem.question}\n</question>")],
     )
-
-
-@cache
-def _lesson() -> str:
-    return _LESSON.read_text("utf-8").strip()
 
 
 def shown(plan: Plan) -> str:
@@ -88,7 +81,3 @@ def _step_text(step: Step) -> str:
     return f"{step.explanation} {step.formula}" + (
         f" = {format_quantity(step.result)}" if step.HasField("result") else ""
     )
-
-
-def _join_numbers(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers)) or "none"

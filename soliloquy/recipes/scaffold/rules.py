@@ -1,13 +1,11 @@
 """Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
-from collections.abc import Iterator
-
 from soliloquy.recipes import agreement
 from soliloquy.recipes.agreement import letter_of, verdict_is_true
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings, Rule, faults_of, rules_of_manners
-from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_expected, gives_number
-from soliloquy.recipes.scaffold.fit import check_answer, find_misfit
+from soliloquy.recipes.scaffold.expected_answers import gives_expected
+from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, needs_calculation
 from soliloquy.recipes.scaffold.memory import (
     closing_state,
     current_question,
@@ -58,8 +56,11 @@ def _faults(conversation: Conversation) -> list[str]:
     if not questions(conversation):
         return ["plan: the problem has none"]
     found = faults_of(conversation, _RULES, [name for name in POLICY["rules"] if name in _RULES])
-    replies = _reply_faults(conversation)
-    return found + [f"{name.replace('_', ' ')}: turn {turn.number}: {evidence}" for turn, name, evidence in replies]
+    for turn in conversation.turns:
+        broken = reply_faults(turn.tutor.text, turn.tutor.thoughts, found_state(turn), conversation, turn)
+        rules = ((name.replace("_", " "), evidence) for name, evidence in broken if name in POLICY["rules"])
+        found += [f"{rule}: turn {turn.number}: {evidence}" for rule, evidence in rules]
+    return found
 
 
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
@@ -73,15 +74,6 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
         message=turn.student.text,
         reply=turn.tutor.text,
     )
-
-
-def _reply_faults(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
-    """Yields the faults of the tutor's replies."""
-    for turn in conversation.turns:
-        state = found_state(turn)
-        for name, evidence in reply_faults(turn.tutor.text, turn.tutor.thoughts, state, conversation, turn):
-            if name in POLICY["rules"]:
-                yield turn, name, evidence
 
 
 def _endless(conversation: Conversation) -> Findings:
@@ -111,8 +103,7 @@ def _contradiction(conversation: Conversation) -> Findings:
 
 def _blind(conversation: Conversation) -> Findings:
     for turn in conversation.turns:
-        answers = drawn_state(turn) in ANSWERING and expects_number(current_question(conversation, turn))
-        if answers and not has_run(turn.calculation) and gives_number(turn.student.text):
+        if needs_calculation(conversation, turn) and not has_run(turn.calculation):
             yield turn.number, "a number is judged although no program ran"
 
 

@@ -2,11 +2,11 @@
 
 from typing import Self
 
-from soliloquy.recipes.answers import Text
+from soliloquy.recipes.answers import PlainAnswer, Text
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.expected_answers import gives_quantity
 from soliloquy.recipes.scaffold.plan_rules import CLOSENESS
-from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Problem
@@ -14,7 +14,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 _MARK = "Answer:"
 
 
-class Solution(Answer):
+class Solution(PlainAnswer):
     """A submitted solution. One without an answer is a failed try, and is not asked for again."""
 
     text: Text
@@ -24,10 +24,6 @@ class Solution(Answer):
         if not text.strip():
             raise Unreadable("the solution is empty")
         return cls(text=text), _MARK in text
-
-    @classmethod
-    def json_schema(cls) -> str:
-        return ""
 
     @property
     def answer(self) -> str:

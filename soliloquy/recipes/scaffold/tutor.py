@@ -3,10 +3,7 @@
 from soliloquy.recipes.outcomes import calculate
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import CalculationRequest
-from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_number
-from soliloquy.recipes.scaffold.fit import find_misfit, send_back
-from soliloquy.recipes.scaffold.memory import current_question
-from soliloquy.recipes.scaffold.states import ANSWERING, drawn_state
+from soliloquy.recipes.scaffold.fit import find_misfit, needs_calculation, send_back
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.events_pb2 import ReplyNeeded, StudentReplied
@@ -16,8 +13,7 @@ async def check(event: StudentReplied, ask: Ask) -> Outcome:
     """Has a program check every numeric answer, whatever the rules find."""
     conversation = event.conversation
     turn = conversation.turns[-1]
-    answers = drawn_state(turn) in ANSWERING and expects_number(current_question(conversation, turn))
-    if answers and gives_number(turn.student.text):
+    if needs_calculation(conversation, turn):
         described = await ask(prompting.describing(conversation, turn), CalculationRequest)
         return calculate(conversation, described.description)
     if rejected := find_misfit(conversation, turn):

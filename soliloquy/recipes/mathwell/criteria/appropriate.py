@@ -3,9 +3,10 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, Field, TypeAdapter
 
 from soliloquy.recipes.mathwell.criteria.cues import asks_for
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
@@ -22,15 +23,14 @@ def _whole_words(patterns: list[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(patterns)})\b" if patterns else r"(?!)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Magnitude:
+class _Magnitude(BaseModel):
     about: str
     thing: str
-    of: frozenset[str]
-    words: re.Pattern[str]
-    unless: re.Pattern[str]
-    rate: bool
-    least: float
+    of: frozenset[str] = frozenset()
+    words: re.Pattern[str] = re.compile("")
+    unless: re.Pattern[str] = Field(default=re.compile(r"(?!)"), alias="not")
+    rate: bool = False
+    least: float = 0
     most: float
 
 
@@ -44,19 +44,7 @@ _ANY_KIND = re.compile(
 )
 _MAGNITUDES = _table("magnitudes")
 _LIMITS: Mapping[str, Any] = _MAGNITUDES["limits"]
-_ROWS = [
-    _Magnitude(
-        about=row["about"],
-        thing=row["thing"],
-        of=frozenset(row.get("of", ())),
-        words=re.compile(row.get("words", ""), re.IGNORECASE),
-        unless=re.compile(row.get("not", r"(?!)"), re.IGNORECASE),
-        rate=row.get("rate", False),
-        least=row.get("least", 0),
-        most=row["most"],
-    )
-    for row in _MAGNITUDES["rows"]
-]
+_ROWS = TypeAdapter(list[_Magnitude]).validate_python(_MAGNITUDES["rows"])
 _SENSE: Mapping[str, list[str]] = _table("appropriate")
 _DIVISIBLE, _BELOW_ZERO = (frozenset(_SENSE[name]) for name in ("divisible", "below_zero"))
 
@@ -104,7 +92,7 @@ def implausible(problem: ParsedProblem) -> Objections:
 
 def _limit(one: Mention, problem: ParsedProblem) -> _Magnitude | None:
     """Returns the row of the magnitudes that fits a number; treats compared amounts like stated ones."""
-    sentence = problem.question.sentences[one.sentence]
+    sentence = problem.question.sentences[one.sentence].lower()
     words = stems(sentence)
     for row in _ROWS:
         fits = row.thing == one.thing or (row.thing == "*" and (one.thing in row.of or one.thing == "slice"))

@@ -18,6 +18,10 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 
+_REQUEST = re.compile(
+    r"\W*(?:find|calculate|determine|work out|compute|count|figure out|add up|tell|give)\b", re.IGNORECASE
+)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
@@ -56,20 +60,14 @@ def parse_question(text: str) -> Question:
 def _asking(sentences: Sequence[str]) -> int:
     """Returns the index of the last question, else of the last imperative such as "find ..", else -1."""
     questions = [number for number, sentence in enumerate(sentences) if sentence.rstrip("\"'”").endswith("?")]
-    wanted = [
-        number
-        for number, sentence in enumerate(sentences)
-        if re.match(
-            r"\W*(?:find|calculate|determine|work out|compute|count|figure out|add up|tell|give)\b", sentence, re.I
-        )
-    ]
+    wanted = [number for number, sentence in enumerate(sentences) if _REQUEST.match(sentence)]
     return (questions or wanted or [-1])[-1]
 
 
 def _question_part(sentence: str) -> str:
     """Returns the sentence from its first question word on, in lower case."""
-    found = list(_ASKS.finditer(sentence))
-    return sentence[found[0].start() :].lower() if found else ""
+    found = _ASKS.search(sentence)
+    return sentence[found.start() :].lower() if found else ""
 
 
 def _thing_asked(asked: str) -> str:

@@ -7,15 +7,9 @@ from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.scaffold import plan_prompting, prompting
 from soliloquy.recipes.scaffold.answers import CalculationRequest, Tutored, UnaidedPlan
 from soliloquy.recipes.scaffold.evaluate.dialogues import DialogueCase, DialogueRound
-from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_number
+from soliloquy.recipes.scaffold.fit import needs_calculation
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, StudentLabels, TutorLabels
-from soliloquy.recipes.scaffold.memory import (
-    closing_state,
-    current_question,
-    solved,
-    solved_after,
-    store_solved,
-)
+from soliloquy.recipes.scaffold.memory import closing_state, solved, solved_after, store_solved
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.recipes.scaffold.student import record_message
 from soliloquy.runtime.ask import Ask, Prompt
@@ -72,11 +66,7 @@ class PlanningTutor:
     async def _calculate(self, turn: Turn) -> None:
         """Checks every number that may be an answer, since the message's state is unknown."""
         conversation = self._conversation
-        if (
-            turn.number == 1
-            or not gives_number(turn.student.text)
-            or not expects_number(current_question(conversation, turn))
-        ):
+        if turn.number == 1 or not needs_calculation(conversation, turn):
             return
         described = await self._asks["tutor"](prompting.describing(conversation, turn), CalculationRequest)
         turn.calculation.CopyFrom(Calculation(description=described.description))

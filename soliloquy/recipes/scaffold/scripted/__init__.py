@@ -7,8 +7,10 @@ from soliloquy.recipes.scripted import programs
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 
 SPEAKERS: Mapping[str, Speaker] = {
-    **planner.SPEAKERS,
-    **solver.SPEAKERS,
+    "scaffold/planning": planner.plan,
+    "scaffold/verifying": planner.verify,
+    "scaffold/plan": planner.plan_alone,
+    "scaffold/solving": solver.solve,
     "scaffold/student": student.reply,
     "scaffold/describing": tutor.describe,
     "scaffold/use_python": programs.code,

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -11,7 +11,7 @@ from soliloquy.recipes.scaffold.answers import plan_lines
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.truth.number_format import format_quantity, format_value
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
@@ -129,8 +129,3 @@ def _wordings(situation: str) -> Sequence[str]:
 
 
 _MISTAKES = {"wrong": _falsify_answer, "told": _reveal_answer, "skipped": _skip_question, "vague": _blur_question}
-SPEAKERS: Mapping[str, Speaker] = {
-    "scaffold/planning": plan,
-    "scaffold/verifying": verify,
-    "scaffold/plan": plan_alone,
-}

@@ -1,14 +1,13 @@
 """Plays a student whose success depends on the number of steps and on what a tutor has told it."""
 
-from collections.abc import Mapping
 from random import Random
 
 from soliloquy.recipes.scaffold.scripted.phrases import book
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_number, format_value, with_unit
-from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
-from soliloquy.v1.conversation_pb2 import Problem, Step
+from soliloquy.truth.quantities import is_same, quantities_in
+from soliloquy.v1.conversation_pb2 import Problem
 
 _SAME = 0.001
 
@@ -19,7 +18,8 @@ def solve(reading: ParsedPrompt, rng: Random) -> str:
     if reading.has("conversation"):
         chance += (1 - chance) * _learned_share(problem, reading.section("conversation"))
     lines = [f"{step.explanation} {step.formula}".strip() for step in problem.steps]
-    answer = _answer(problem) if rng.random() < chance else _wrong_answer(problem, rng)
+    right = format_value(problem.answer.value, problem.answer.unit)
+    answer = right if rng.random() < chance else _wrong_answer(problem, rng)
     return "\n".join([*lines, f"Answer: {answer}"])
 
 
@@ -35,17 +35,11 @@ def _learned_share(problem: Problem, talk: str) -> float:
     """Returns the share of mistakes that a dialogue prevents by reaching the problem's results."""
     said = quantities_in(talk)
     results = [step for step in problem.steps if step.HasField("result")]
-    came_up = [step for step in results if _is_said(step, said)]
+    came_up = [
+        step for step in results if any(is_same(one, step.result.value, step.result.unit, _SAME) for one in said)
+    ]
     learned: float = book().tables["solver"]["learned"]
     return learned * len(came_up) / max(len(results), 1)
-
-
-def _is_said(step: Step, said: list[WrittenQuantity]) -> bool:
-    return any(is_same(one, step.result.value, step.result.unit, _SAME) for one in said)
-
-
-def _answer(problem: Problem) -> str:
-    return format_value(problem.answer.value, problem.answer.unit)
 
 
 def _wrong_answer(problem: Problem, rng: Random) -> str:
@@ -53,6 +47,3 @@ def _wrong_answer(problem: Problem, rng: Random) -> str:
     values = [slip.value for slip in problem.steps[-1].slips] + [step.result.value for step in problem.steps[:-1]]
     others = [value for value in values if abs(value - problem.answer.value) > _SAME * abs(problem.answer.value)]
     return with_unit(format_number(rng.choice(others or [problem.answer.value * 10 + 1])), problem.answer.unit)
-
-
-SPEAKERS: Mapping[str, Speaker] = {"scaffold/solving": solve}

@@ -1,13 +1,17 @@
-"""The scripted writer: a problem of the bank with the requested operations and a sentence about the topic."""
+"""The scripted writer, which gives a problem of the bank, and the scripted judge, which repeats what the rules say."""
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from random import Random
 
+from soliloquy.recipes.mathwell.answers import Judgement
 from soliloquy.recipes.mathwell.criteria.operations import OPERATIONS, operations_in
+from soliloquy.recipes.mathwell.criteria.scoring import score
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
 from soliloquy.recipes.programs import steps_program
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
@@ -22,6 +26,7 @@ def _book() -> Phrasebook:
 
 
 def write(reading: ParsedPrompt, rng: Random) -> str:
+    """Writes a problem of the bank with the requested operations and a sentence about the topic."""
     problem, function = _chosen(reading, rng)
     topic = reading.section("topic") if reading.has("topic") else ""
     # Without a topic the story stays as it is.
@@ -48,3 +53,22 @@ def _chosen(reading: ParsedPrompt, rng: Random) -> tuple[Problem, str]:
             "the scripted model needs a bank whose problems calculate: choose another one with --problems"
         )
     return nearest
+
+
+def judge(reading: ParsedPrompt, rng: Random) -> str:
+    """Repeats the verdicts of the rules."""
+    returned = reading.section("returned").strip()
+    problem = WordProblem(
+        question=reading.section("question").strip(),
+        code=reading.section("function").strip(),
+        answer=float(returned) if returned != "nothing" else None,
+    )
+    scores = score(problem)
+    said: dict[str, str] = {}
+    for criterion in Criterion:
+        said[criterion.value] = "y" if scores.meets(criterion) else "n"
+        said[f"why_{criterion.value}"] = next(one.because for one in scores.opinions if one.criterion == criterion)
+    return Judgement.written(**said)
+
+
+SPEAKERS: Mapping[str, Speaker] = {"mathwell/writing": write, "mathwell/judging": judge}

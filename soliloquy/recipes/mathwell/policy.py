@@ -1,7 +1,0 @@
-"""The recipe's limits, from `rules.toml`."""
-
-import tomllib
-from pathlib import Path
-from typing import Any
-
-POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
