@@ -156,9 +156,12 @@ class Supervisor:
 
     async def run(self) -> None:
         """Keeps every process running until `stop`."""
-        async with asyncio.TaskGroup() as group:
-            for process in self._processes.values():
-                group.create_task(process.run())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for process in self._processes.values():
+                    group.create_task(process.run())
+        except ExceptionGroup as faults:
+            raise faults.exceptions[0] from faults
 
     async def stop(self) -> None:
         await asyncio.gather(*(process.stop() for process in self._processes.values()))
