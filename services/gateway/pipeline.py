@@ -12,12 +12,12 @@ from soliloquy.runtime.events import (
     RunEvent,
     Undecodable,
     message_of,
+    ordinal_of,
     run_key,
     run_of,
 )
 from soliloquy.runtime.topics import origin
 from soliloquy.runtime.transports.port import Transport
-from soliloquy.v1.events_pb2 import ProblemSubmitted
 from soliloquy.v1.gateway_pb2 import DeadLetter, Pipeline, Stage
 
 # After reading all letters, wait this many times as long as that took.
@@ -86,5 +86,4 @@ def _row(event: Event) -> tuple[DeadLetter, int | None]:
     row.run = run_key(run_of(message))
     if isinstance(message, ConversationEvent):
         row.conversation = message.conversation.id
-        return row, message.conversation.ordinal
-    return row, message.ordinal if isinstance(message, ProblemSubmitted) else None
+    return row, ordinal_of(message)

@@ -27,6 +27,7 @@ from soliloquy.runtime.events import (
     Undecodable,
     first_event,
     message_of,
+    ordinal_of,
     run_key,
     run_of,
 )
@@ -229,14 +230,14 @@ class KafkaBackend:
     def _is_past(self, ends: dict[int, int]) -> bool:
         return all(self._positions.get(number, 0) >= end for number, end in ends.items())
 
-    async def _dead_ordinals(self, run: Run) -> set[int]:
+    async def _dead_ordinals(self, run: Run) -> set[int | None]:
         """Returns the problems of the run that ended among the dead letters; undecodable letters belong to no run."""
-        found = set()
+        found: set[int | None] = set()
         if await self._transport.dead_letters():
             async for _, message in messages(dead_letters.letters(self._transport)):
                 assert isinstance(message, ConversationEvent | RunEvent)
                 if run_key(run_of(message)) == run_key(run):
-                    found.add(_ordinal_of(message))
+                    found.add(ordinal_of(message))
         return found
 
     def _write_note(self) -> None:
@@ -247,9 +248,3 @@ class KafkaBackend:
 
 
 RunBackend = LocalBackend | KafkaBackend
-
-
-def _ordinal_of(message: ConversationEvent | RunEvent) -> int:
-    if isinstance(message, ConversationEvent):
-        return message.conversation.ordinal
-    return message.ordinal if isinstance(message, ProblemSubmitted) else -1

@@ -100,16 +100,8 @@ def tutor(model: StreamingModel, sandbox: Sandbox, settings: "ChatSettings", fau
     return ChatTutor(model, handlers, seconds=settings.answer_seconds, fault=fault)
 
 
-@asynccontextmanager
-async def chat_routes(
-    model: ModelSettings, sandbox: str, transport: Transport, settings: "ChatSettings"
-) -> AsyncIterator["tuple[HttpRoute, ...]"]:
-    """Yields the routes of the chat. Conversations that people agree to share are published over the transport."""
-    async with tutoring(model, sandbox, settings) as talking:
-        yield routes(talking, transport, settings)
-
-
 def routes(talking: "ChatTutor", transport: Transport, settings: "ChatSettings") -> "tuple[HttpRoute, ...]":
+    """Returns the routes of the chat. Conversations that people agree to share are published over the transport."""
     from services.gateway.chat.chats import Chats
     from services.gateway.chat.completions import Completions
     from services.gateway.chat.routes import ChatRoutes

@@ -10,7 +10,7 @@ from soliloquy.problems.bank.bank import bank_names
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.runs.assignment import GatewayAssignment
-from soliloquy.runs.chat import chat_routes
+from soliloquy.runs.chat import routes, tutoring
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan, problems_of
 from soliloquy.runtime.ask import BrokenPrompt
@@ -19,6 +19,7 @@ from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.runs_pb2 import Run, RunRequest
 
 if TYPE_CHECKING:
+    from services.gateway.http.routes import HttpRoute
     from services.gateway.planning import Offered
     from services.gateway.service import Gateway
 
@@ -96,7 +97,9 @@ async def served(
         callers = access(settings)
         gateway = Gateway(transport, plans, settings)
         await opened.enter_async_context(gateway.at_work())
-        chat = chat_routes(model, assignment.sandbox, transport, ChatSettings())
-        more = await opened.enter_async_context(chat) if assignment.sandbox else ()
+        more: Sequence[HttpRoute] = ()
+        if assignment.sandbox:
+            talking = await opened.enter_async_context(tutoring(model, assignment.sandbox, ChatSettings()))
+            more = routes(talking, transport, ChatSettings())
         addresses = await opened.enter_async_context(answering(gateway, settings, callers, more))
         yield gateway, addresses

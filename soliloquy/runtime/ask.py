@@ -94,7 +94,10 @@ class Ask:
                     Message(role="user", text=f"That answer cannot be used: {problem}. Answer once more, as asked."),
                 ]
                 continue
-            self._close(call, _outcome(asks=len(call.raw), strict=strict))
+            if len(call.raw) > 1:
+                self._close(call, ParseOutcome.PARSE_OUTCOME_REASKED)
+            else:
+                self._close(call, ParseOutcome.PARSE_OUTCOME_STRICT if strict else ParseOutcome.PARSE_OUTCOME_REPAIRED)
             return value
         self._close(call, ParseOutcome.PARSE_OUTCOME_FAILED)
         raise Unusable(f"{prompt.name}: unusable after {MAX_ASKS} asks: {problem}")
@@ -102,9 +105,3 @@ class Ask:
     def _close(self, call: ModelCall, outcome: ParseOutcome) -> None:
         call.outcome = outcome
         ANSWERS.labels(self.role, ParseOutcome.Name(outcome).removeprefix("PARSE_OUTCOME_").lower()).inc()
-
-
-def _outcome(*, asks: int, strict: bool) -> ParseOutcome:
-    if asks > 1:
-        return ParseOutcome.PARSE_OUTCOME_REASKED
-    return ParseOutcome.PARSE_OUTCOME_STRICT if strict else ParseOutcome.PARSE_OUTCOME_REPAIRED

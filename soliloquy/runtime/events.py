@@ -156,6 +156,13 @@ def run_of(message: ConversationEvent | RunEvent) -> Run:
     return message.conversation.run if isinstance(message, ConversationEvent) else message.run
 
 
+def ordinal_of(message: ConversationEvent | RunEvent) -> int | None:
+    """Returns the place of the message's problem in its run; None for a message about the run as a whole."""
+    if isinstance(message, ConversationEvent):
+        return message.conversation.ordinal
+    return message.ordinal if isinstance(message, events_pb2.ProblemSubmitted) else None
+
+
 def run_key(run: Run) -> str:
     """Identifies one execution of a run."""
     return f"{run.id}-{run.growing}" if run.growing else run.id

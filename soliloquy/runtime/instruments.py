@@ -30,10 +30,6 @@ class Metric:
     together: Literal["livesum", "livemax"] = "livesum"
 
 
-class NotInSchema(LookupError):
-    """metrics.toml has no metric of this name and type."""
-
-
 @functools.cache
 def schema() -> Mapping[str, Metric]:
     table = tomllib.loads(FILE.read_text("utf-8"))
@@ -65,5 +61,5 @@ def histogram(name: str) -> Histogram:
 def _metric(name: str, kind: str) -> Metric:
     metric = schema().get(name)
     if metric is None or metric.type != kind:
-        raise NotInSchema(f"{FILE.name} has no {kind} {name!r}: describe it there first")
+        raise LookupError(f"{FILE.name} has no {kind} {name!r}: describe it there first")
     return metric

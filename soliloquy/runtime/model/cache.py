@@ -2,6 +2,8 @@
 
 import hashlib
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from soliloquy.runtime.model import StreamingModel, StreamListener, metrics
@@ -15,16 +17,12 @@ FILE = "answers.sqlite"
 BUSY_SECONDS = 10.0
 
 
-class CacheUnavailable(CannotServe):
-    """The cache file cannot be read or written."""
-
-
 class AnswerCache:
     """One file, shared by any number of processes. A look-up takes 0.1 ms, so it runs in the event loop."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
-        try:
+        with self._reporting():
             folder.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
             self._file.execute("PRAGMA journal_mode = WAL")
@@ -33,27 +31,27 @@ class AnswerCache:
             self._file.execute(
                 "CREATE TABLE IF NOT EXISTS answers (request BLOB PRIMARY KEY, answer BLOB) WITHOUT ROWID"
             )
-        except (OSError, sqlite3.Error) as error:
-            raise self._unavailable(error) from error
 
     def find(self, request: bytes) -> Completion | None:
-        try:
+        with self._reporting():
             row = self._file.execute("SELECT answer FROM answers WHERE request = ?", (request,)).fetchone()
-        except sqlite3.Error as error:
-            raise self._unavailable(error) from error
         return Completion.FromString(row[0]) if row else None
 
     def keep(self, request: bytes, answer: Completion) -> None:
-        try:
+        with self._reporting():
             self._file.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (request, answer.SerializeToString()))
-        except sqlite3.Error as error:
-            raise self._unavailable(error) from error
 
     def close(self) -> None:
         self._file.close()
 
-    def _unavailable(self, error: Exception) -> CacheUnavailable:
-        return CacheUnavailable(f"{self._path} cannot be used ({error}): make room, or choose another --model-cache")
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            raise CannotServe(
+                f"{self._path} cannot be used ({error}): make room, or choose another --model-cache"
+            ) from error
 
 
 class CachedModel:

@@ -15,7 +15,7 @@ from services.gateway.app import serving
 from services.gateway.chat.chats import ChatSettings
 from services.gateway.http.application import application
 from services.gateway.settings import GatewaySettings
-from soliloquy.runs.chat import chat_routes
+from soliloquy.runs.chat import routes, tutoring
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.chat.support import BANK, BEGINNING, MODEL, PROBLEMS, answers
 from tests.integration.executor.support import needs_runsc
@@ -32,9 +32,17 @@ async def console(sandbox: str, folder: Path, settings: ChatSettings | None = No
     async with (
         EmbeddedTransport(folder / "log.sqlite") as transport,
         opened(transport) as gateway,
-        chat_routes(MODEL, sandbox, transport, settings or ChatSettings()) as more,
+        tutoring(MODEL, sandbox, settings or ChatSettings()) as talking,
         serving(
-            "127.0.0.1:0", application(gateway, GatewaySettings(), Access(None), stopping, more), stopping
+            "127.0.0.1:0",
+            application(
+                gateway,
+                GatewaySettings(),
+                Access(None),
+                stopping,
+                routes(talking, transport, settings or ChatSettings()),
+            ),
+            stopping,
         ) as address,
         aiohttp.ClientSession(f"http://{address}") as session,
     ):

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from soliloquy.runtime.model import StreamListener
-from soliloquy.runtime.model.cache import FILE, AnswerCache, CachedModel, CacheUnavailable
+from soliloquy.runtime.model.cache import FILE, AnswerCache, CachedModel
 from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
 HOSTED = Endpoint(engine="openai", base_url="http://far/v1", model="large")
@@ -75,5 +76,5 @@ async def test_a_failure_is_not_kept(tmp_path: Path) -> None:
 
 def test_a_file_that_is_none_of_answers_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"this is no database" * 500)
-    with pytest.raises(CacheUnavailable, match=r"answers.sqlite.*choose another --model-cache"):
+    with pytest.raises(CannotServe, match=r"answers.sqlite.*choose another --model-cache"):
         AnswerCache(tmp_path)
