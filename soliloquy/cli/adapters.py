@@ -17,7 +17,6 @@ from soliloquy.cli.evaluate.retraining import RECIPE, retraining_evaluation
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.service_options import option
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.weights import base_digest
 
 if TYPE_CHECKING:
     from training.adapters.registry import Active, Registry
@@ -77,14 +76,13 @@ def list_(*, registry: str, as_json: bool) -> None:
 @adapters.command()
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.option("--name", required=True, metavar="NAME", help="The name that requests use for all its versions.")
-@click.option("--base", metavar="DIR", type=EXISTING_FOLDER, help="Refuse an adapter of any other base model.")
 @REGISTRY
-def push(*, folder: Path, name: str, base: Path | None, registry: str) -> None:
+def push(*, folder: Path, name: str, registry: str) -> None:
     """Add an adapter to the registry, from its own folder or from that of its training."""
     from training.adapters.version import read_version
 
     with reporting_file_errors():
-        version, files = read_version(folder, name, base=base_digest(base) if base else "")
+        version, files = read_version(folder, name)
         pushed = _opened(registry).push(version, files)
     click.echo(version.id if pushed else f"{version.id} is already in the registry")
 

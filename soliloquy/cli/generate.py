@@ -24,7 +24,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import DEFAULT, find
 from soliloquy.runs.folder import RunFolder
-from soliloquy.runs.generation import GenerationResult, generate_dataset, listed
+from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runs.plan import Plan, problems_of
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -106,7 +106,7 @@ def generate(
     if as_json:
         click.echo(json.dumps(report))
     elif not quiet:
-        _print_table(report, out)
+        Console().print(facts(report | {"dataset": out}))
     if result.shortfall:
         click.echo(f"soliloquy: {result.shortfall}", err=True)
     context.exit(exit_status(result))
@@ -126,9 +126,3 @@ def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> N
     for name in ("workers", "latency", "model_cache", "traces"):
         if kafka and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --kafka: set it on the services")
-
-
-def _print_table(report: dict[str, Any], out: Storage) -> None:
-    rows = {name: (listed(value) if isinstance(value, dict) else value) for name, value in report.items()}
-    shown = {name: str(value) or "none" for name, value in rows.items()}
-    Console().print(facts({**shown, "dataset": out}))

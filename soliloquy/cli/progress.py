@@ -16,26 +16,31 @@ def display(wanted: int, *, quiet: bool) -> Callable[[int], AbstractContextManag
         return lambda _: nullcontext(lambda _counts, _fault: None)
 
     def begin(resumed_from: int) -> AbstractContextManager[Show]:
-        console = Console(stderr=True)
         if resumed_from:
-            console.print(f"resuming: {resumed_from} of {wanted} conversations are there")
-        return progress_bar(console, wanted=wanted, resumed_from=resumed_from)
+            Console(stderr=True).print(f"resuming: {resumed_from} of {wanted} conversations are there")
+        return progress_bar(wanted=wanted, resumed_from=resumed_from)
 
     return begin
 
 
-@contextmanager
-def progress_bar(console: Console, *, wanted: int, resumed_from: int) -> Iterator[Show]:
-    """Yields a function that updates the bar; a fault replaces the rates."""
-    progress = Progress(
-        TextColumn("conversations"),
+def bar(*, quiet: bool = False) -> Progress:
+    """Returns a bar on standard error; its tasks have figures."""
+    return Progress(
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rates]}"),
+        TextColumn("{task.fields[figures]}"),
         TimeRemainingColumn(compact=True),
-        console=console,
+        console=Console(stderr=True),
+        disable=quiet,
     )
-    task = progress.add_task("conversations", total=wanted, completed=resumed_from, rates="")
+
+
+@contextmanager
+def progress_bar(*, wanted: int, resumed_from: int) -> Iterator[Show]:
+    """Yields a function that updates the bar; a fault replaces the rates."""
+    progress = bar()
+    task = progress.add_task("conversations", total=wanted, completed=resumed_from, figures="")
     started = time.monotonic()
     first: RunCounts | None = None
 
@@ -47,7 +52,7 @@ def progress_bar(console: Console, *, wanted: int, resumed_from: int) -> Iterato
         executions = (counts.executions - first.executions) / elapsed
         rejected = f"  rejected {counts.rejected}" if counts.rejected else ""
         rates = f"{conversations:.1f}/s  {executions:.1f} executions/s{rejected}"
-        progress.update(task, completed=counts.accepted, rates=fault or rates)
+        progress.update(task, completed=counts.accepted, figures=fault or rates)
 
     with progress:
         yield show

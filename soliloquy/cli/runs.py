@@ -148,15 +148,14 @@ def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
         for last in runs.watch(first.id):
             click.echo(_json(last))
         return _EXIT[last.state]
-    console = Console(stderr=True)
     try:
         there = first.progress.accepted
-        with progress_bar(console, wanted=first.request.conversations, resumed_from=there) as show_progress:
+        with progress_bar(wanted=first.request.conversations, resumed_from=there) as show_progress:
             for last in runs.watch(first.id):
                 show_progress(_counts(last), _pause_reason(last))
     finally:
         if not is_over(last):
-            console.print(f"run {first.id} continues: soliloquy runs watch {first.id}", highlight=False)
+            click.echo(f"run {first.id} continues: soliloquy runs watch {first.id}", err=True)
     _print_status(last)
     return _EXIT[last.state]
 

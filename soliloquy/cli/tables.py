@@ -19,12 +19,13 @@ def table(*heads: str) -> Table:
 
 
 def facts(rows: Mapping[str, object]) -> Table:
-    """Returns a table with a line for each name and its value."""
+    """Returns a table with a line for each name and its value or its counts."""
     made = Table(box=None, show_header=False, pad_edge=False)
     made.add_column(style="dim")
     made.add_column()
     for name, value in rows.items():
-        made.add_row(name.replace("_", " "), Text(str(value)))
+        shown = ", ".join(f"{count} {key}" for key, count in value.items()) if isinstance(value, Mapping) else value
+        made.add_row(name.replace("_", " "), Text(str(shown) or "none"))
     return made
 
 

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -67,12 +66,4 @@ def train(
     if as_json:
         click.echo(json.dumps(report | {"folder": str(job.folder)}))
     elif not quiet:
-        _print(report, job.folder)
-
-
-def _print(report: dict[str, Any], folder: Path) -> None:
-    shown = {
-        name: ", ".join(f"{key} {each}" for key, each in value.items()) if isinstance(value, dict) else value
-        for name, value in report.items()
-    }
-    Console().print(facts({**shown, "folder": folder}))
+        Console().print(facts(report | {"folder": job.folder}))

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import start_http_server
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress, TaskID
 
 from soliloquy.cli.launching import Launch
+from soliloquy.cli.progress import bar
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
@@ -50,31 +50,23 @@ def following(folder: Path, *, quiet: bool) -> Iterator[Callable[[int], None]]:
 
     Yields a callback for the number of conversations read before the first step.
     """
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[figures]}"),
-        TimeRemainingColumn(compact=True),
-        console=Console(stderr=True),
-        disable=quiet,
-    )
-    task = bar.add_task("conversations", total=None, figures="")
+    progress = bar(quiet=quiet)
+    task = progress.add_task("conversations", total=None, figures="")
     ended = threading.Event()
-    thread = threading.Thread(target=_follow, args=(folder, partial(_show, bar, task), ended))
-    with bar:
+    thread = threading.Thread(target=_follow, args=(folder, partial(_show, progress, task), ended))
+    with progress:
         thread.start()
         try:
-            yield lambda conversations: bar.update(task, completed=conversations)
+            yield lambda conversations: progress.update(task, completed=conversations)
         finally:
             ended.set()
             thread.join()
 
 
-def _show(bar: Progress, task: TaskID, step: dict[str, Any]) -> None:
+def _show(progress: Progress, task: TaskID, step: dict[str, Any]) -> None:
     held_out = f"  held out {step['validation']:.4f}" if step["validation"] is not None else ""
     figures = f"loss {step['loss']:.4f}{held_out}  {step['tokens'] / step['seconds']:,.0f} tokens/s"
-    bar.update(task, description="steps", completed=step["step"], total=step["steps"], figures=figures)
+    progress.update(task, description="steps", completed=step["step"], total=step["steps"], figures=figures)
 
 
 def _follow(folder: Path, show: Callable[[dict[str, Any]], None], ended: threading.Event) -> None:

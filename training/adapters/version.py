@@ -37,11 +37,8 @@ class Version:
         return f"{self.name}@{self.digest[:_DIGITS]}"
 
 
-def read_version(folder: Path, name: str, *, base: str = "") -> tuple[Version, Path]:
-    """Reads the folder of an adapter, or of the training that made it; also returns the folder of the files.
-
-    `base` is the required digest of its base; empty for any.
-    """
+def read_version(folder: Path, name: str) -> tuple[Version, Path]:
+    """Reads the folder of an adapter, or of the training that made it; also returns the folder of the files."""
     if not _NAME.fullmatch(name):
         raise Failure(f"{name!r} is not a valid adapter name: use letters, digits, dots, dashes and underscores")
     adapter = folder / "adapter" if (folder / "adapter" / ADAPTER_WEIGHTS).is_file() else folder
@@ -59,17 +56,15 @@ def read_version(folder: Path, name: str, *, base: str = "") -> tuple[Version, P
         config=_json(adapter / ADAPTER_CONFIG),
         metrics=_metrics(adapter),
     )
-    _check(version, adapter, base)
+    _check(version, adapter)
     return version, adapter
 
 
-def _check(version: Version, adapter: Path, base: str) -> None:
+def _check(version: Version, adapter: Path) -> None:
     card = adapter / CARD
     for entry, value in (("base_model_digest", version.base_digest), ("data_digest", version.data_digest)):
         if not value:
             raise Failure(f"{card} has no {entry} in its front matter: it must say what the adapter was trained on")
-    if base and base != version.base_digest:
-        raise Failure(f"{adapter} was trained on the base {version.base_digest[:_DIGITS]}, not on {base[:_DIGITS]}")
     trained = version.metrics.get("adapter_digest", version.digest)
     if trained != version.digest:
         raise Failure(

@@ -3,9 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Self, TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+from soliloquy.cli.progress import bar
 from soliloquy.runtime.model.opening import ModelByRole
 
 C = TypeVar("C")
@@ -19,11 +17,8 @@ class CaseProgress:
         self._model = model
         self._counted, self._count = counted, 0
         self._at_once = at_once
-        columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
-        self._progress = Progress(
-            *columns, TimeRemainingColumn(compact=True), console=Console(stderr=True), disable=quiet
-        )
-        self._task = self._progress.add_task("cases", total=cases, note="")
+        self._progress = bar(quiet=quiet)
+        self._task = self._progress.add_task("cases", total=cases, figures="")
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -40,6 +35,7 @@ class CaseProgress:
 
         def advance(result: R) -> None:
             self._count += counts(result)
-            self._progress.update(self._task, advance=1, note=self._model.fault or f"{self._counted} {self._count}")
+            figures = self._model.fault or f"{self._counted} {self._count}"
+            self._progress.update(self._task, advance=1, figures=figures)
 
         return await run_bounded(cases, run, at_once=self._at_once, on_result=advance)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
 from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import NAMES, format_names, load_format
-from soliloquy.runtime.failure import Failure
 
 NOTHING = 1
 
@@ -45,10 +45,10 @@ def import_(
     """
     source_format = load_format(format_name).with_columns(_column_map(columns))
     status = 0
+    options = {"strict": strict, "keep_repeats": keep_repeats}
     try:
-        counts = import_problems(source, out, source_format, strict=strict, keep_repeats=keep_repeats, report=_report)
-    except OSError as error:
-        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
+        with writing_to(out):
+            counts = import_problems(source, out, source_format, **options, report=_report)
     except NothingUsable as nothing:
         counts, status = nothing.counts, NOTHING
         click.echo(f"soliloquy: {source}: {nothing}; nothing was written", err=True)

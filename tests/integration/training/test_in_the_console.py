@@ -33,12 +33,11 @@ def evaluated(folder: Path, name: str, *told: bool) -> None:
 async def test_a_trained_adapter_and_its_evaluations_are_read_in_the_console(
     whole: Path, base: Path, tmp_path: Path
 ) -> None:
-    from soliloquy.runtime.weights import base_digest
     from training.adapters.registry import Registry, activation_of
     from training.adapters.version import read_version
 
     registry, evaluations = Registry(str(tmp_path / "adapters")), tmp_path / "evaluations"
-    version, files = read_version(whole, "tutor", base=base_digest(base))
+    version, files = read_version(whole, "tutor")
     registry.push(version, files)
     evaluated(evaluations, "untuned", True, True, False, False)
     evaluated(evaluations, "tuned", False, False, False, True)

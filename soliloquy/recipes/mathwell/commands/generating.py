@@ -18,7 +18,7 @@ from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON, NEW_FILE, QUIET, SEED, count_option
 from soliloquy.cli.progress import display
-from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
+from soliloquy.cli.service_options import CLASSIFIERS, NOISE
 from soliloquy.dataset.columns import value_counts
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
@@ -47,7 +47,6 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 @click.option("--sheet", metavar="FILE", type=NEW_FILE, help="Also write a printable sheet: .html or .pdf.")
 @count_option("--workers", 1, "Worker processes.")
 @count_option("--in-flight", 64, "Problems to write at once.")
-@LATENCY
 @NOISE
 @count_option("--max-attempts", 10, "Attempts at each problem.")
 @CLASSIFIERS

@@ -20,7 +20,7 @@ from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON, QUIET, SEED, count_option
 from soliloquy.cli.progress import display
-from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
+from soliloquy.cli.service_options import CLASSIFIERS, NOISE
 from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
@@ -82,7 +82,6 @@ _COLUMNS = {
 )
 @count_option("--workers", 1, "Worker processes.")
 @count_option("--in-flight", 64, "Problems to write at once.")
-@LATENCY
 @NOISE
 @CLASSIFIERS
 @model_options

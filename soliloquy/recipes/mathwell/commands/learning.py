@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
 from soliloquy.problems.files.reading.rows import UnreadableSource
@@ -38,11 +39,10 @@ def learn_criteria(*, source: Path, out: Path, seed: int, as_json: bool) -> None
 
     try:
         classifiers, tested = learn_classifiers(list(word_problems(source)), seed)
-        save(classifiers, out)
     except (UnreadableSource, TooFewLabels) as unusable:
         raise Failure(f"{source}: {unusable}; nothing was written") from unusable
-    except OSError as error:
-        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
+    with writing_to(out):
+        save(classifiers, out)
     if as_json:
         click.echo(json.dumps(tested))
         return
