@@ -154,7 +154,7 @@ def test_two_packages_with_a_recipe_of_one_name_are_one_line_and_leave_the_other
     install(stranger, "strange", "strange_too")
     forget()
     [line] = generated(tmp_path / "out", "strange").splitlines()
-    assert line == ("soliloquy: recipe strange: stranger and strange_too both have that name: rename or uninstall one")
+    assert line == ("soliloquy: recipe strange: strange_too and stranger both have that name: rename or uninstall one")
     assert find("scaffold").title
     assert "mathdial" in said("recipes", "list")
 
