@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,10 +22,12 @@ _SHORT = Sampling(temperature=0.0, top_p=1.0, max_tokens=4)
 
 
 @contextmanager
-def served(base: Path, *, replicas: int, traces: str = "") -> Iterator[tuple[int, int]]:
+def served(
+    base: Path, *, replicas: int, traces: str = "", engine: str = "transformers", environment: Mapping[str, str] = {}
+) -> Iterator[tuple[int, int]]:
     """Yields its gRPC and HTTP ports; exports traces if a collector is named."""
     port, http = free_port(), free_port()
-    command = ["-c", "from soliloquy.cli.main import main; main()", "model", "serve", "--engine", "transformers"]
+    command = ["-c", "from soliloquy.cli.main import main; main()", "model", "serve", "--engine", engine]
     command += ["--model", str(base), "--grpc", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http}"]
     process = subprocess.Popen(
         [
@@ -40,7 +42,12 @@ def served(base: Path, *, replicas: int, traces: str = "") -> Iterator[tuple[int
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1"},
+        env={
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
+            **environment,
+        },
     )
     try:
         assert process.stdout is not None

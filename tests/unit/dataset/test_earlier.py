@@ -6,6 +6,9 @@ import pyarrow as pa
 import pytest
 
 from soliloquy.dataset.contract import inlined, row_handler
+from soliloquy.dataset.exports.exporting import export
+from soliloquy.dataset.exports.format import ExportOptions
+from soliloquy.dataset.exports.formats import hf
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import REASONS, recipe_of, schema
 from soliloquy.dataset.statistics import Statistics
@@ -78,3 +81,40 @@ def test_labels_of_0_2_are_counted_and_shown(folder: Path, conversations: list[C
 
 def test_a_dataset_of_0_2_is_verified(folder: Path) -> None:
     assert list(findings(Storage(folder))) == []
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> tuple[Path, list[Conversation]]:
+    """A shard of 0.2 in which the conversations of all recipes follow each other."""
+    told = [labelled(small(number), recipe) for number, recipe in enumerate([*RECIPES, *RECIPES])]
+    batches = [earlier_rows([one]) for one in told]
+    # The contract of 0.2 had the fields of every recipe.
+    fields = pa.unify_schemas([batch.schema for batch in batches], promote_options="permissive")
+    kind = pa.schema([field.with_type(nullable(field.type)).with_nullable(True) for field in fields])
+    rows = pa.RecordBatch.from_pylist([row for batch in batches for row in batch.to_pylist()], schema=kind)
+    return written(tmp_path / "mixed", [("accepted/00000.parquet", rows)], conversations=len(told)), told
+
+
+def nullable(kind: pa.DataType) -> pa.DataType:
+    """Returns the type with fields that need not be set."""
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(nullable(field.type)).with_nullable(True) for field in kind])
+    return pa.list_(nullable(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+def test_a_shard_of_0_2_may_mix_recipes(mixed: tuple[Path, list[Conversation]]) -> None:
+    folder, told = mixed
+    dataset = Dataset(folder)
+    assert list(dataset) == told
+    assert [recipe_of(batch) for batch in dataset.batches()] == [*RECIPES, *RECIPES]
+    after = {one.id: place for place, one in dataset.placed()}
+    assert [one for _, one in dataset.placed(after=after["c2"])] == told[3:]
+    assert dataset.whole("c5") == told[5]
+    assert list(findings(Storage(str(folder)))) == []
+
+
+def test_hidden_columns_of_0_2_are_left_out_of_a_folder_for_datasets(folder: Path, tmp_path: Path) -> None:
+    export(Dataset(folder), "hf", tmp_path / "out", choice=ExportOptions(leave_out=frozenset({"hidden"})))
+    with pa.ipc.open_stream(tmp_path / "out" / "train" / hf.DATA) as stream:
+        table = stream.read_all()
+    assert {"calculation", "calls"}.isdisjoint(field.name for field in table.schema.field("turns").type.value_type)

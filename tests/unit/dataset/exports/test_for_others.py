@@ -4,12 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from soliloquy.dataset.exports.dialogue import CannotConvert
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
+from soliloquy.v1.conversation_pb2 import Conversation
+from tests.datasets import accepted_rows, written
 from tests.unit.dataset.labelled import RECIPES, labelled
 from tests.unit.dataset.small import dataset, small
 
@@ -120,6 +124,26 @@ def test_what_is_left_out_of_the_folder_is_not_there(
         batch = stream.read_all().to_pylist()
     assert not [name for name in gone if f'"{name}"' in json.dumps(batch)], said
     assert batch[0]["turns"][0]["tutor"]["text"] == "Not yet. What is divided by what?"
+
+
+def test_a_folder_of_several_recipes_has_the_labels_of_each(tmp_path: Path) -> None:
+    from soliloquy.dataset.exports.formats import hf
+
+    recipes = [*RECIPES, *reversed(RECIPES)]
+    told = [labelled(small(number), recipe) for number, recipe in enumerate(recipes)]
+    shards = [(f"accepted/{number:05}.parquet", accepted_rows([one])) for number, one in enumerate(told)]
+    folder = written(tmp_path / "dataset", shards)
+    export(Dataset(folder), "hf", tmp_path / "out", choice=ExportOptions(), shares=Splits.read("train=0.5,test=0.5"))
+    found = map(Conversation.FromString, hf.read(tmp_path / "out"))
+    assert sorted(found, key=lambda one: one.id) == sorted(told, key=lambda one: one.id)
+
+
+def test_labels_of_one_name_and_two_types_are_one_line() -> None:
+    from soliloquy.dataset.exports.formats import hf
+
+    one, other = pa.schema({"turns": pa.int32()}), pa.schema({"turns": pa.string()})
+    with pytest.raises(CannotConvert, match="labels have one name and different types"):
+        hf._merged([one, other], ExportOptions())
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

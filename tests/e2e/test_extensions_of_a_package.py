@@ -1,0 +1,104 @@
+"""A package beside the project adds an export format, an engine and a check, found by the ordinary commands."""
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from benchmarks.model_load import caller, channel
+from soliloquy.v1.model_pb2 import GenerateRequest, Message
+from tests.e2e.runs import SOLILOQUY, command, run
+from tests.e2e.test_recipe_of_a_package import installed, said
+from tests.integration.model.asking import served
+from tests.models import needs_torch
+from tests.models.fixtures import base as base
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "extensions"
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    site = installed(EXAMPLE, tmp_path_factory.mktemp("installed"))
+    return {"PYTHONPATH": f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset from before the package was installed."""
+    out = tmp_path_factory.mktemp("grown") / "out"
+    assert run(command(out, conversations=6, problems="physics")).returncode == 0
+    return out
+
+
+def test_its_format_is_in_the_help_and_comes_back_the_same(
+    beside: Mapping[str, str], grown: Path, tmp_path: Path
+) -> None:
+    assert "a question and pairs of messages" in said(beside, "export", "--help")
+    out, again = tmp_path / "rows.jsonl", tmp_path / "again.jsonl"
+    said(beside, "export", grown, "--format", "pairs", "--out", out)
+    said(beside, "import", out, "--format", "pairs", "--out", tmp_path / "imported")
+    said(beside, "export", tmp_path / "imported", "--format", "pairs", "--out", again)
+    assert len(again.read_text("utf-8").splitlines()) == 6
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_its_check_finds_faults_and_rejects_conversations(
+    beside: Mapping[str, str], grown: Path, tmp_path: Path
+) -> None:
+    assert run([SOLILOQUY, "check", str(grown)]).returncode == 0
+    found = run([SOLILOQUY, "check", str(grown), "--json"], environment=beside)
+    report = json.loads(found.stdout)
+    assert found.returncode == 1
+    assert report["rules"] == {"praise": len(report["faults"])}
+    assert report["faults"][0]["fault"].endswith("the tutor says 'Well done'")
+
+    out = tmp_path / "out"
+    assert run(command(out, conversations=6, problems="physics"), environment=beside).returncode == 0
+    manifest = json.loads((out / "manifest.json").read_bytes())
+    assert manifest["run"]["checks"] == ["praise"]
+    assert manifest["counts"]["rejected"]["rules"]["praise"] > 0
+    assert run([SOLILOQUY, "check", str(out)], environment=beside).returncode == 0
+
+
+@needs_torch
+def test_its_engine_answers_in_the_model_service(beside: Mapping[str, str], base: Path) -> None:
+    async def answer(port: int) -> tuple[str, str]:
+        async with channel(port) as opened:
+            done = await caller(opened)(GenerateRequest(messages=[Message(role="user", text="Why does it fall?")]))
+            return done.engine, done.text
+
+    with served(base, replicas=1, engine="echo", environment=beside) as (port, _):
+        engine, text = asyncio.run(answer(port))
+    assert engine == "echo"
+    assert "Why does it fall?" in text
+
+
+@pytest.mark.parametrize(
+    ("group", "line", "arguments"),
+    [
+        (
+            "exports",
+            "export format broken: nowhere:FORMAT does not load",
+            ["export", ".", "--format", "broken", "--out", "rows.jsonl"],
+        ),
+        (
+            "engines",
+            "engine broken: nowhere:FORMAT does not load",
+            ["model", "serve", "--engine", "broken", "--model", "."],
+        ),
+        ("truth", "check broken: nowhere:FORMAT does not load", ["service", "tutor", "--kafka", "127.0.0.1:1"]),
+    ],
+)
+def test_a_broken_entry_is_one_line_that_names_it(group: str, line: str, arguments: list[str], tmp_path: Path) -> None:
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n", "utf-8")
+    (info / "entry_points.txt").write_text(f"[soliloquy.{group}]\nbroken = nowhere:FORMAT\n", "utf-8")
+    done = run([SOLILOQUY, *arguments], environment={"PYTHONPATH": str(tmp_path)})
+    assert done.returncode != 0
+    [told] = done.stderr.splitlines()
+    assert told.startswith(f"soliloquy: {line}")
+    assert told.endswith("correct or uninstall it")
