@@ -114,20 +114,12 @@ def test_its_evaluation_is_a_command(beside: Mapping[str, str], problems: Path, 
 
 @needs_torch
 def test_a_model_is_tuned_on_it(grown: Path, beside: Mapping[str, str], tmp_path: Path) -> None:
-    code = """
-import sys
-from pathlib import Path
-from benchmarks.random_weights import make_base
-from training.folder import Job
-from training.settings import Lora, TrainingSettings
-from training.train import train
-folder = Path(sys.argv[2])
-settings = TrainingSettings(sequence_length=1024, batch=1, max_steps=1, lora=Lora(rank=2), learning_rate=1e-3)
-train(Job(settings=settings, base=make_base(folder / "nano", "nano"), data=sys.argv[1], folder=folder / "one"))
-"""
-    done = run([sys.executable, "-c", code, str(grown), str(tmp_path)], environment=beside)
-    assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "one" / "report.json").read_bytes())["steps"] == 1
+    from benchmarks.random_weights import make_base
+
+    base = make_base(tmp_path / "nano", "nano")
+    options = ["--base", base, "--data", grown, "--name", "one", "--out", tmp_path, "--json"]
+    report = json.loads(said(beside, "train", "--config", "debugging", *options))
+    assert report["steps"] > 0
 
 
 def test_the_services_of_a_kafka_grow_the_same_dataset(
