@@ -1,5 +1,7 @@
 """Names the contract's enums as records, prompts and other formats write them."""
 
+from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
+
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, Evaluation, Intent
 
 EVALUATIONS = {
@@ -20,3 +22,8 @@ STRATEGIES = {
     ErrorStrategy.ERROR_STRATEGY_CONVERSION: "conversion",
     ErrorStrategy.ERROR_STRATEGY_ARITHMETIC: "arithmetic",
 }
+
+
+def word_of(kind: EnumTypeWrapper, value: int) -> str:
+    """Returns the value of an enum in words; empty if it is unset."""
+    return kind.Name(value).removeprefix(kind.Name(0).removesuffix("UNSPECIFIED")).lower() if value else ""

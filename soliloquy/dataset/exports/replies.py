@@ -63,7 +63,7 @@ def reply_text(turn: Exchange, choice: ExportOptions, recipe: str) -> str:
 
 def read_reply(text: str) -> tuple[dict[str, Any], str]:
     """Returns the fields of an Exchange that a reply holds, and its recipe unless that is the default one."""
-    fields = _object(text)
+    fields = json_object(text)
     if fields and fields.keys() >= {key.key for key in _keys(DEFAULT).values()}:
         return read_fields(fields, DEFAULT), ""
     for recipe in known_recipes() if fields else ():
@@ -129,7 +129,8 @@ def _number(fields: Mapping[str, Any], name: str) -> int:
     return int(found[0]) if found else 0
 
 
-def _object(text: str) -> dict[str, Any]:
+def json_object(text: str) -> dict[str, Any]:
+    """Returns the fields of a JSON object; empty for any other text."""
     if not text.startswith("{"):
         return {}
     try:

@@ -7,9 +7,9 @@ and has chosen its move.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from soliloquy.recipes.codegen import output, written_answers
+from soliloquy.recipes.codegen import written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
-from soliloquy.recipes.lessons import lessons_of
+from soliloquy.recipes.lessons import calculation_in_chat, chat, lessons_of
 from soliloquy.recipes.mathdial.answers import MoveChoice
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels
 from soliloquy.recipes.mathdial.moves import EVALUATIONS, FAREWELL, MEANINGS, intent_name, move_name
@@ -40,18 +40,16 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Returns the conversation as a chat: messages, decision and program, output as a tool message, move and reply."""
     _check(conversation)
-    told = [TrainingMessage("system", outset(conversation), turn=0)]
-    for turn in conversation.turns:
-        if not turn.HasField("student"):
-            told.append(TrainingMessage("assistant", turn.tutor.text, turn=turn.number, learned=True))
-            continue
-        told.append(TrainingMessage("user", turn.student.text, turn=turn.number))
-        decision, *programs, choice, reply = _answers(turn)
-        if programs and programs[-1]:
-            told.append(TrainingMessage("assistant", f"{decision}\n{programs[-1]}", turn=turn.number, learned=True))
-            told.append(TrainingMessage("tool", output(turn.calculation), turn=turn.number))
-        told.append(TrainingMessage("assistant", f"{choice}\n{reply}", turn=turn.number, learned=True))
-    return told
+    return chat(conversation, outset(conversation), _said)
+
+
+def _said(turn: Turn) -> Iterator[tuple[str, str]]:
+    if not turn.HasField("student"):
+        yield "assistant", turn.tutor.text
+        return
+    decision, *programs, choice, reply = _answers(turn)
+    yield from calculation_in_chat(turn, decision, programs)
+    yield "assistant", f"{choice}\n{reply}"
 
 
 def _check(conversation: Conversation) -> None:

@@ -4,16 +4,10 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.labels import Column
-from soliloquy.recipes.mathdial.labels_pb2 import Belief, ErrorCategory, Move, MoveIntent, TutorLabels
-from soliloquy.v1.conversation_pb2 import Resolution, TutorReply
-
-
-def _word(name: str, prefix: str) -> str:
-    """Returns an empty text for an unset enum."""
-    word = name.removeprefix(prefix).lower()
-    return "" if word == "unspecified" else word
-
+from soliloquy.recipes.mathdial.labels_pb2 import Move, MoveIntent, TutorLabels
+from soliloquy.v1.conversation_pb2 import TutorReply
 
 _TABLE = tomllib.loads((Path(__file__).parent / "prompts" / "moves.toml").read_text("utf-8"))
 # The meaning of each move, and its intents with their meanings.
@@ -35,23 +29,11 @@ COLUMNS = {
 
 
 def move_name(reply: TutorReply) -> str:
-    return _word(Move.Name(TutorLabels.FromString(reply.labels).move), "MOVE_")
+    return word_of(Move, TutorLabels.FromString(reply.labels).move)
 
 
 def intent_name(reply: TutorReply) -> str:
-    return _word(MoveIntent.Name(TutorLabels.FromString(reply.labels).move_intent), "MOVE_INTENT_")
-
-
-def belief_name(belief: Belief) -> str:
-    return _word(Belief.Name(belief), "BELIEF_")
-
-
-def category_name(category: ErrorCategory) -> str:
-    return _word(ErrorCategory.Name(category), "ERROR_CATEGORY_")
-
-
-def resolution_name(resolution: Resolution) -> str:
-    return _word(Resolution.Name(resolution), "RESOLUTION_")
+    return word_of(MoveIntent, TutorLabels.FromString(reply.labels).move_intent)
 
 
 def belongs(move: str, intent: str) -> bool:

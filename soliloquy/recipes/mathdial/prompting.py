@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
+from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
-from soliloquy.recipes.mathdial.moves import INTENTS, MEANINGS, belief_name, intent_name, move_name
+from soliloquy.recipes.mathdial.moves import INTENTS, MEANINGS, intent_name, move_name
 from soliloquy.recipes.templates import Templates, fill, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
@@ -57,7 +58,7 @@ def describing(problem: Problem, confusion: Confusion) -> Prompt:
 
 def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) -> Prompt:
     """Returns the prompt for the student's message that follows these turns."""
-    kind, first = belief_name(belief), len(before) == 1
+    kind, first = word_of(Belief, belief), len(before) == 1
     labels = ConversationLabels.FromString(conversation.labels)
     return _sampled(
         "student",

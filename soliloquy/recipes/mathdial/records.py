@@ -2,19 +2,14 @@
 
 from typing import Any
 
+from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.confusion import confusion_of
-from soliloquy.recipes.mathdial.labels_pb2 import Confusion, ConversationLabels, StudentLabels
-from soliloquy.recipes.mathdial.moves import (
-    belief_name,
-    category_name,
-    intent_name,
-    move_name,
-    resolution_name,
-)
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, ErrorCategory, StudentLabels
+from soliloquy.recipes.mathdial.moves import intent_name, move_name
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.rules import calculates, consistent
 from soliloquy.recipes.records import discarded_counts, ending_fields, fields_of, header_fields, turn_fields
-from soliloquy.v1.conversation_pb2 import Conversation, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Resolution, Turn
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
@@ -31,7 +26,7 @@ def record(conversation: Conversation) -> dict[str, Any]:
         "turns": [_turn(turn) for turn in conversation.turns],
         **ending_fields(conversation),
         "annotation": {
-            "resolution": resolution_name(conversation.resolution) or None,
+            "resolution": word_of(Resolution, conversation.resolution) or None,
             "student_consistent": consistent(conversation),
             "student_calculates": calculates(conversation),
             "typical_confusion": labels.typical_confusion or None,
@@ -42,12 +37,15 @@ def record(conversation: Conversation) -> dict[str, Any]:
 
 def _confusion(confusion: Confusion) -> dict[str, Any]:
     fields = fields_of(confusion)
-    return fields | {"category": category_name(confusion.category), "discarded": discarded_counts(confusion.discarded)}
+    return fields | {
+        "category": word_of(ErrorCategory, confusion.category),
+        "discarded": discarded_counts(confusion.discarded),
+    }
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
     labels = StudentLabels.FromString(turn.student.labels)
-    student = {"belief": belief_name(labels.belief), "reasons": labels.reasons}
+    student = {"belief": word_of(Belief, labels.belief), "reasons": labels.reasons}
     return {
         "number": turn.number,
         **turn_fields(

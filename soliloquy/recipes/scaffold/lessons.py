@@ -27,7 +27,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Writes the conversation as one chat of the student's messages and the tutor's three parts."""
-    return chat(conversation, chat_preamble(conversation), _answer)
+    return chat(conversation, chat_preamble(conversation), lambda turn: [("assistant", _answer(turn))])
 
 
 def _answer(turn: Turn) -> str:

@@ -2,6 +2,7 @@
 
 from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.judges import Judges
+from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.soliloquy.codes import STATES
@@ -9,7 +10,7 @@ from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Ending, TutorReply
-from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
+from soliloquy.v1.events_pb2 import ReplyNeeded, TutorReplied
 
 
 async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
@@ -26,9 +27,7 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
         )
     )
     if reply.state == "t":
-        conversation.ending = Ending.ENDING_SOLVED
-    elif len(conversation.turns) >= conversation.run.max_turns:
-        conversation.ending = Ending.ENDING_TURN_LIMIT
-    else:
-        return emit(TutorReplied(conversation=conversation))
-    return emit(ConversationFinished(conversation=conversation))
+        return finish(conversation, Ending.ENDING_SOLVED)
+    if len(conversation.turns) >= conversation.run.max_turns:
+        return finish(conversation, Ending.ENDING_TURN_LIMIT)
+    return emit(TutorReplied(conversation=conversation))

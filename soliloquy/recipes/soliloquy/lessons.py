@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from soliloquy.recipes.codegen import output, written_answers
+from soliloquy.recipes.codegen import written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
-from soliloquy.recipes.lessons import lessons_of
+from soliloquy.recipes.lessons import calculation_in_chat, chat, lessons_of
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.soliloquy.codes import STATE_LETTERS
@@ -24,17 +24,13 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Writes the conversation as one chat, with the program's output as a tool message."""
-    told = [TrainingMessage("system", chat_preamble(conversation, _SYSTEM.read_text("utf-8").strip()), turn=0)]
-    for turn in conversation.turns:
-        told.append(TrainingMessage("user", turn.student.text, turn=turn.number))
-        decision, *programs, reply = _answers(turn)
-        if programs and programs[-1]:
-            told.append(TrainingMessage("assistant", f"{decision}\n{programs[-1]}", turn=turn.number, learned=True))
-            told.append(TrainingMessage("tool", output(turn.calculation), turn=turn.number))
-        elif not programs:
-            reply = f"{decision}\n{reply}"
-        told.append(TrainingMessage("assistant", reply, turn=turn.number, learned=True))
-    return told
+    return chat(conversation, chat_preamble(conversation, _SYSTEM.read_text("utf-8").strip()), _said)
+
+
+def _said(turn: Turn) -> Iterator[tuple[str, str]]:
+    decision, *programs, reply = _answers(turn)
+    yield from calculation_in_chat(turn, decision, programs)
+    yield "assistant", reply if programs else f"{decision}\n{reply}"
 
 
 def _answers(turn: Turn) -> Iterator[str]:

@@ -32,11 +32,6 @@ _RESOLUTIONS = {written: resolution for resolution, written in _RESOLVED.items()
 _NAME = "conversation.student_name"
 _WRONG, _CONFUSION = "enrichment.confusion.solution", "enrichment.confusion.description"
 _TYPICAL_CONFUSION, _TYPICAL_INTERACTIONS = "conversation.typical_confusion", "conversation.typical_interactions"
-_EMPTY = (
-    "scenario",
-    "self-typical-confusion",
-    "self-typical-interactions",
-)
 
 
 def columns(choice: ExportOptions) -> list[str]:
@@ -176,5 +171,5 @@ FORMAT = Format(
     dialogue=dialogue,
     made=(),
     holds_hidden=False,
-    empty=_EMPTY,
+    empty=("scenario", "self-typical-confusion", "self-typical-interactions"),
 )

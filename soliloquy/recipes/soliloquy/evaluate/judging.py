@@ -10,7 +10,7 @@ from soliloquy.recipes.soliloquy.evaluate.cases import CaseKind, TutorCase
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.runtime.values import plain, status_name, verdict
 from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ModelCall, ParseOutcome, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status
 from training.evaluation.cases import parse_outcomes
 
@@ -57,7 +57,8 @@ def judge(case: TutorCase, answered: Conversation) -> JudgedCase:
     used = _used_python(turn)
     passed: dict[str, bool] = {"usage" if case.kind.numeric else "non_usage": used is case.kind.numeric}
     if used:
-        passed["compilation"] = _ran(turn.calculation, 0)
+        attempts = turn.calculation.attempts
+        passed["compilation"] = bool(attempts) and attempts[0].execution.status == Status.STATUS_OK
     if case.kind.numeric:
         passed["verification"] = _is_verified(case, turn)
     return JudgedCase(
@@ -123,8 +124,3 @@ def _is_result(number: float, case: TutorCase) -> bool:
     asked = unit(result.unit)
     forms = (result.value, result.value * asked.factor + asked.offset)
     return any(math.isclose(number, form, rel_tol=tolerance) for form in forms)
-
-
-def _ran(calculation: Calculation, at: int) -> bool:
-    attempts = calculation.attempts
-    return len(attempts) > at and attempts[at].execution.status == Status.STATUS_OK

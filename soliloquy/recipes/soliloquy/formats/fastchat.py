@@ -5,13 +5,11 @@ Hidden states are JSON: gpt decides and writes its program, "human" answers with
 
 from typing import Any
 
-from pydantic_core import from_json
-
 from soliloquy.dataset.exports.dialogue import Attempt, CannotConvert, Dialogue, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.formats.openai import columns
 from soliloquy.dataset.exports.prompt import prompt, read_prompt, split_prompt
-from soliloquy.dataset.exports.replies import json_text, program, read_program, read_reply, reply_text
+from soliloquy.dataset.exports.replies import json_object, json_text, program, read_program, read_reply, reply_text
 from soliloquy.dataset.exports.transcript import Transcript
 
 _DECIDED = '{"Use Python":"y"'
@@ -77,10 +75,7 @@ def _decided(value: str) -> tuple[str | None, Attempt] | None:
     """Returns the description and program of a decision to calculate; None for a reply."""
     if not value.startswith((_DECIDED, _AGAIN)):
         return None
-    try:
-        decided = from_json(value)
-    except ValueError:
-        return None
+    decided = json_object(value)
     fields = decided.get("Python")
     description = text_of(decided, "Description") if "Description" in decided else None
     return (description, read_program(fields)) if isinstance(fields, dict) else None

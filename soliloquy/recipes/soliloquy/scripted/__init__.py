@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from soliloquy.recipes.scripted import programs
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
-from soliloquy.recipes.soliloquy.scripted import composer, planner, student, tutor
+from soliloquy.recipes.soliloquy.scripted import planner, student, tutor
 
 SPEAKERS: Mapping[str, Speaker] = {
     "soliloquy/enriching": planner.enrich,
     "soliloquy/student": student.reply,
     "soliloquy/deciding": tutor.decide,
     "soliloquy/use_python": programs.code,
-    "soliloquy/received_python": composer.reply,
-    "soliloquy/no_python": composer.reply,
+    "soliloquy/received_python": tutor.reply,
+    "soliloquy/no_python": tutor.reply,
 }
