@@ -63,11 +63,8 @@ def defaults() -> str:
 
 
 def _default(value: Any) -> str:
-    return "" if value in ("", None) or value == {} or value == [] else f"`{_cell(_plain(value))}`"
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    text = value if isinstance(value, str) else json.dumps(value)
+    return "" if value in ("", None, {}, []) else f"`{_cell(text)}`"
 
 
 def _cell(text: str) -> str:

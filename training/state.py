@@ -5,7 +5,7 @@ Files appear completely or not at all. One that exists marks a finished step, an
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -117,11 +117,9 @@ class RoundsFolder(Generic[Outcome]):
         self._outcome = outcome
         self._first = first
 
-    @contextmanager
-    def opened(self, identity: Mapping[str, Any]) -> Iterator[None]:
+    def opened(self, identity: Mapping[str, Any]) -> AbstractContextManager[None]:
         """Raises CannotTrain if the folder belongs to another workflow or is in use."""
-        with lock_folder(self.folder, self._workflow, identity):
-            yield
+        return lock_folder(self.folder, self._workflow, identity)
 
     def round(self, number: int) -> RoundFolder:
         return RoundFolder(self.folder, number)

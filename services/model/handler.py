@@ -9,18 +9,7 @@ from services.model.completion_cache import CompletionCache
 from services.model.engines.engine import EngineFailed, InvalidRequest
 from services.model.shared_adapters import SharedAdapters
 from soliloquy.runtime.traces import spans
-from soliloquy.v1.model_pb2 import (
-    Completion,
-    Delta,
-    Finish,
-    GenerateRequest,
-    ListAdaptersResponse,
-    LoadAdapterRequest,
-    LoadAdapterResponse,
-    ModelInfo,
-    UnloadAdapterRequest,
-    UnloadAdapterResponse,
-)
+from soliloquy.v1 import model_pb2 as pb
 
 # Prompts of the longest contexts take less.
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
@@ -46,11 +35,11 @@ class ModelHandler:
         self._fault_seconds = fault_seconds
         self._cache = CompletionCache(backend.stream, capacity=cached_answers)
 
-    async def generate(self, request: GenerateRequest, caller: str = "") -> Completion:
+    async def generate(self, request: pb.GenerateRequest, caller: str = "") -> pb.Completion:
         async with aclosing(self.stream(request, caller)) as deltas:
             return await final_completion(deltas)
 
-    async def stream(self, request: GenerateRequest, caller: str = "") -> AsyncGenerator[Delta, None]:
+    async def stream(self, request: pb.GenerateRequest, caller: str = "") -> AsyncGenerator[pb.Delta, None]:
         """`caller` is the request's traceparent, if it has one."""
         with spans.continue_trace("model", "model service", "server", caller) as span:
             span.note(role=request.role, state=request.prompt, adapter=request.adapter)
@@ -65,24 +54,24 @@ class ModelHandler:
             if not completed:
                 raise EngineFailed("the answer broke off before its end: try again")
 
-    def list_adapters(self) -> ListAdaptersResponse:
-        return ListAdaptersResponse(adapters=self._backend.adapters())
+    def list_adapters(self) -> pb.ListAdaptersResponse:
+        return pb.ListAdaptersResponse(adapters=self._backend.adapters())
 
-    async def load_adapter(self, request: LoadAdapterRequest) -> LoadAdapterResponse:
+    async def load_adapter(self, request: pb.LoadAdapterRequest) -> pb.LoadAdapterResponse:
         if not request.adapter.name or not request.adapter.path:
             raise InvalidRequest("an adapter requires a name and a path")
         if request.adapter.name == self.info().model:
             raise InvalidRequest(f"{request.adapter.name!r} is the name of the base model: choose another")
-        return LoadAdapterResponse(adapter=await self._adapters.load_adapter(request.adapter))
+        return pb.LoadAdapterResponse(adapter=await self._adapters.load_adapter(request.adapter))
 
-    async def unload_adapter(self, request: UnloadAdapterRequest) -> UnloadAdapterResponse:
+    async def unload_adapter(self, request: pb.UnloadAdapterRequest) -> pb.UnloadAdapterResponse:
         await self._adapters.unload_adapter(request.name)
-        return UnloadAdapterResponse()
+        return pb.UnloadAdapterResponse()
 
-    def info(self) -> ModelInfo:
+    def info(self) -> pb.ModelInfo:
         return self._backend.info()
 
-    async def _check(self, request: GenerateRequest) -> None:
+    async def _check(self, request: pb.GenerateRequest) -> None:
         if fault := self._backend.fault:
             await asyncio.sleep(self._fault_seconds)
             raise EngineFailed(fault)
@@ -92,10 +81,10 @@ class ModelHandler:
             raise InvalidRequest(f"the id has {len(request.id)} characters, above the limit of {MAX_ID_CHARACTERS}")
 
 
-def _note(span: spans.Span, completion: Completion) -> None:
+def _note(span: spans.Span, completion: pb.Completion) -> None:
     span.note(
         model=completion.model,
         prompt_tokens=completion.prompt_tokens,
         completion_tokens=completion.completion_tokens,
-        finish=Finish.Name(completion.finish).removeprefix("FINISH_").lower(),
+        finish=pb.Finish.Name(completion.finish).removeprefix("FINISH_").lower(),
     )

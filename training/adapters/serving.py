@@ -10,16 +10,7 @@ import grpc
 from google.protobuf.message import Message
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.v1.model_pb2 import (
-    Adapter,
-    Completion,
-    GenerateRequest,
-    InfoRequest,
-    ListAdaptersRequest,
-    LoadAdapterRequest,
-    ModelInfo,
-    UnloadAdapterRequest,
-)
+from soliloquy.v1 import model_pb2 as pb
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 from training.settings import CannotTrain
 
@@ -44,8 +35,8 @@ class ModelService:
     async def __aexit__(self, *_: object) -> None:
         await self._channel.close()
 
-    async def info(self) -> ModelInfo:
-        return await self._call(self._stub.Info, InfoRequest())
+    async def info(self) -> pb.ModelInfo:
+        return await self._call(self._stub.Info, pb.InfoRequest())
 
     async def check_base(self, base: Path, digest: str) -> None:
         """Raises CannotTrain unless the service serves the base that is trained."""
@@ -57,19 +48,14 @@ class ModelService:
                 "that is served"
             )
 
-    async def adapters(self) -> dict[str, Adapter]:
-        """Returns the loaded adapters, by name."""
-        listed = await self._call(self._stub.ListAdapters, ListAdaptersRequest())
-        return {adapter.name: adapter for adapter in listed.adapters}
-
-    async def load(self, adapter: Adapter) -> Adapter:
+    async def load(self, adapter: pb.Adapter) -> pb.Adapter:
         """Returns when every replica has the adapter; running requests keep the one they began with."""
-        return (await self._call(self._stub.LoadAdapter, LoadAdapterRequest(adapter=adapter))).adapter
+        return (await self._call(self._stub.LoadAdapter, pb.LoadAdapterRequest(adapter=adapter))).adapter
 
     async def unload(self, name: str) -> None:
-        await self._call(self._stub.UnloadAdapter, UnloadAdapterRequest(name=name))
+        await self._call(self._stub.UnloadAdapter, pb.UnloadAdapterRequest(name=name))
 
-    async def ask(self, request: GenerateRequest) -> Completion:
+    async def ask(self, request: pb.GenerateRequest) -> pb.Completion:
         return await self._call(self._stub.Generate, request)
 
     async def _call(self, method: Callable[..., Awaitable[T]], request: Message) -> T:

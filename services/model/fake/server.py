@@ -14,7 +14,7 @@ from aiohttp import web
 
 from services.model.engines.scripted import word_completion
 from services.model.fake.schema_values import sentence, value_of
-from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, error_body, model_entry, sse
+from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, error_body, sse
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
@@ -89,7 +89,6 @@ class FakeServer:
         """Serves on the address and yields the URL; port 0 picks a free port."""
         app = web.Application(client_max_size=MAX_REQUEST_BYTES)
         app.router.add_post("/v1/chat/completions", self._complete)
-        app.router.add_get("/v1/models", self._list)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=LAST_WORDS_SECONDS)
         await runner.setup()
         with listening(address) as listener:
@@ -100,14 +99,11 @@ class FakeServer:
             finally:
                 await runner.cleanup()
 
-    async def _list(self, request: web.Request) -> web.StreamResponse:
-        if refusal := self._refused_key(request):
-            return refusal
-        return web.json_response({"object": "list", "data": [model_entry("default")]})
-
     async def _complete(self, request: web.Request) -> web.StreamResponse:
-        if refusal := self._refused_key(request):
-            return refusal
+        key = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if self._settings.key not in ("", key):
+            # Some servers repeat the key.
+            return _error(401, f"Incorrect API key provided: {key}", code="invalid_api_key")
         number, self._requests = self._requests, self._requests + 1
         fate = self._settings.fate_of(number, time.monotonic() - self._began)
         self.fates[fate] += 1
@@ -144,13 +140,6 @@ class FakeServer:
         is_free = chosen["type"] != "json_schema"
         text = sentence(chance) if is_free else json.dumps(value_of(chosen["json_schema"]["schema"], chance))
         return word_completion(messages, text)
-
-    def _refused_key(self, request: web.Request) -> web.Response | None:
-        key = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if not self._settings.key or key == self._settings.key:
-            return None
-        # Some servers repeat the key.
-        return _error(401, f"Incorrect API key provided: {key}", code="invalid_api_key")
 
     async def _stream(
         self, request: web.Request, answer: ChatResponse, completion: Completion, *, usage: bool, cut: bool

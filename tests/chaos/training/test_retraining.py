@@ -121,7 +121,7 @@ async def test_what_finishes_on_a_topic_is_learned_evaluated_and_put_into_servic
     active = Registry(str(tmp_path / "registry")).active()["tutor"]
     assert (active.version, active.before) == (done[1]["version"], (done[0]["version"],))
     async with ModelService(address) as service:
-        answering = (await service.adapters())["tutor"].digest
+        answering = {one.name: one.digest for one in (await service.info()).adapters}["tutor"]
         assert done[1]["version"] == f"tutor@{answering[:12]}"
 
     # An adapter that must win all cases never does: it is stored, and the active one stays.
@@ -133,7 +133,7 @@ async def test_what_finishes_on_a_topic_is_learned_evaluated_and_put_into_servic
     assert registry.active()["tutor"] == active
     assert registry.find(worse["version"]).note == f"round 3: worse: {worse['reason']}"
     async with ModelService(address) as service:
-        assert (await service.adapters())["tutor"].digest == answering
+        assert {one.name: one.digest for one in (await service.info()).adapters} == {"tutor": answering}
     rows = (command.state / "rounds.md").read_text("utf-8").splitlines()[-3:]
     assert [row.split(" | ")[:2] for row in rows] == [["| 1", "2"], ["| 2", "2"], ["| 3", "2"]]
 

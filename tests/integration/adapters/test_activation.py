@@ -105,7 +105,7 @@ async def test_an_adapter_answers_when_it_is_active_and_the_one_before_after_a_r
     active = await activation.activate(other, prompts(), readable=0.0)
     assert (active.version, active.before) == (other.id, (first.id,))
     assert await answered_by(service) == other.digest
-    assert list(await service.adapters()) == ["tutor"]
+    assert [adapter.name for adapter in (await service.info()).adapters] == ["tutor"]
     again = await activation.activate(other, prompts(), readable=0.0)
     assert again == active
     back = await activation.roll_back("tutor")
@@ -134,7 +134,7 @@ async def test_what_was_trained_on_another_base_is_not_even_loaded(
 ) -> None:
     with pytest.raises(NotActivated, match="was trained on the base cccccccccccc; the model service serves tiny"):
         await activation.activate(versions[2], prompts(), readable=0.0)
-    assert await service.adapters() == {}
+    assert not (await service.info()).adapters
     assert registry.active() == {}
 
 
@@ -146,7 +146,7 @@ async def test_what_fails_its_canaries_leaves_everything_as_it_was(
     with pytest.raises(NotActivated, match="0 of 1 canary answers were readable, fewer than 80%"):
         await activation.activate(versions[1], unreadable, readable=0.8)
     assert await answered_by(service) == versions[0].digest
-    assert list(await service.adapters()) == ["tutor"]
+    assert [adapter.name for adapter in (await service.info()).adapters] == ["tutor"]
     assert registry.active() == {"tutor": before}
 
 

@@ -7,7 +7,7 @@ import pytest
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.soliloquy.prompting import TEMPLATES, deciding
 from tests.models import needs_torch
-from tests.unit.scripted.growing import begun
+from tests.unit.training.growing import conversations
 
 pytestmark = needs_torch
 
@@ -22,7 +22,7 @@ def tokenizer() -> Any:
 
 
 def test_every_text_comes_back_as_it_was(tokenizer: Any) -> None:
-    prompt = "\n".join(message.text for message in deciding(begun(0, seed=1)).messages)
+    prompt = "\n".join(message.text for message in deciding(conversations(1)[0]).messages)
     for text in (prompt, "µ = 3.4 × 10⁻⁵ … “ok” 😀", '{"Use Python":"n"}', "  two\n\n\tlines "):
         assert tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) == text
 
