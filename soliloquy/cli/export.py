@@ -70,7 +70,7 @@ def export(
     hidden (all but the problem and what is said).
     """
     form = find(name)
-    choice = ExportOptions(leave_out=frozenset(leave_out if form.holds_hidden else (*leave_out, "hidden")))
+    choice = ExportOptions(leave_out if form.holds_hidden else (*leave_out, "hidden"))
     try:
         shares = Splits.read(splits) if splits else None
     except InvalidSplits as bad:

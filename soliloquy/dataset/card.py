@@ -73,7 +73,9 @@ def card(summary: DatasetSummary) -> str:
         "limits": "\n".join(f"- {limit}" for limit in limits(summary)),
     }
     # Leaves out sections without any rows.
-    text = "\n## ".join(section.substitute(parts) for section in _SECTIONS if _has_content(section, parts))
+    empty = {name for name, part in parts.items() if not part.strip()}
+    shown = (one for one in _SECTIONS if not (slots := one.get_identifiers()) or not empty.issuperset(slots))
+    text = "\n## ".join(section.substitute(parts) for section in shown)
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return text
@@ -84,11 +86,6 @@ def _papers(kept: Statistics, dropped: Statistics) -> Iterator[str]:
     for figures in all_figures(kept, dropped):
         if compared := table(("", "here", figures.paper), figures.beside(kept, dropped)):
             yield f"## Beside {figures.paper}\n\n{compared}\n\n{figures.note}"
-
-
-def _has_content(section: Template, parts: Mapping[str, str]) -> bool:
-    slots = section.get_identifiers()
-    return not slots or any(parts[slot].strip() for slot in slots)
 
 
 def title(kept: Statistics) -> str:
@@ -156,7 +153,7 @@ def settings(summary: DatasetSummary) -> list[tuple[str, str]]:
     """Returns the settings of the run from the manifest, except tables and empty values."""
     run = summary.manifest["run"]
     return [
-        (name.replace("_", " "), _plain(value))
+        (name.replace("_", " "), {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value))
         for name, value in run.items()
         if not isinstance(value, dict) and value != ""
     ]
@@ -245,7 +242,3 @@ def _by_number(counted: tuple[str, int]) -> tuple[int, str]:
     """Sorts numbers by size, and words by frequency."""
     value, count = counted
     return (int(value), "") if value.lstrip("-").isdecimal() else (-count, value)
-
-
-def _plain(value: Any) -> str:
-    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

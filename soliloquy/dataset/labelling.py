@@ -9,15 +9,10 @@ import pyarrow.compute as pc
 from google.protobuf.descriptor import FieldDescriptor
 
 from soliloquy.dataset.columns import below, named, word
-from soliloquy.dataset.rows import recipe_of
+from soliloquy.dataset.rows import labels_of, recipe_of
 from soliloquy.recipes.labels import Column, row_path, value_prefix
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import DEFAULT, Recipe, find
-
-_WHOLE = {
-    *(FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64),
-    *(FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64),
-}
 
 
 @cache
@@ -39,16 +34,14 @@ def title_of(recipe: str, name: str) -> str:
 
 def label_values(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Array]]:
     """Yields the values of each enum, whole number and flag of the labels as words; unset values are null."""
-    recipe = installed(recipe_of(batch))
-    for name, field in recipe.labels.fields() if recipe else ():
+    for name, field in labels_of(recipe_of(batch)).fields():
         if (column := label_column(batch, name)) is not None and (words := _in_words(column, field)) is not None:
             yield name, words
 
 
 def label_texts(batch: pa.RecordBatch, name: str, template: str) -> Iterator[str]:
     """Yields for each conversation a text, or a line for each message of a list; empty if there is none."""
-    recipe = installed(recipe_of(batch))
-    field = dict(recipe.labels.fields())[name] if recipe else None
+    field = dict(labels_of(recipe_of(batch)).fields()).get(name)
     first, *path = row_path(name).split(".")
     for cell in pc.struct_field(batch[first], path).to_pylist():
         items = cell if isinstance(cell, list) else [cell] if cell else []
@@ -83,8 +76,8 @@ def _in_words(column: pa.Array, field: FieldDescriptor) -> pa.Array | None:
     """Returns None for texts, fractions and messages, which have no values to count."""
     if field.enum_type is not None:
         return named(column, value_prefix(field))
-    if field.cpp_type in _WHOLE:
+    if pa.types.is_integer(column.type):
         return pc.if_else(pc.not_equal(column, 0), column.cast(pa.string()), None)
-    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+    if pa.types.is_boolean(column.type):
         return pc.if_else(column, "yes", "no")
     return None

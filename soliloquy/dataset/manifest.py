@@ -16,8 +16,6 @@ MANIFEST = "manifest.json"
 FORMAT = 2
 _PARTS = ("format", "run", "counts", "cost", "arrival", "shards")
 _CONTRACT = (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2)
-# The file of a dataset of format 1.
-_FIRST_FORMAT = "conversations.jsonl"
 
 
 class UnreadableManifest(Exception):
@@ -54,7 +52,7 @@ def read_manifest(storage: Storage) -> dict[str, Any] | None:
         raise UnreadableManifest(f"{storage}/{MANIFEST} cannot be read ({error!r})") from error
     if version_read == 1:
         raise UnreadableManifest(
-            f"{storage} holds a dataset of format 1 ({_FIRST_FORMAT}), which this version cannot read"
+            f"{storage} holds a dataset of format 1 (conversations.jsonl), which this version cannot read"
         )
     raise UnreadableManifest(
         f"{storage}/{MANIFEST} has format {version_read!r}; this version reads format {FORMAT}: update soliloquy"

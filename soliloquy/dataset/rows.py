@@ -94,15 +94,17 @@ def recipe_of(batch: pa.RecordBatch) -> str:
 
 
 def _upgraded(batch: pa.RecordBatch, recipe: str) -> list[bytes]:
-    unlabelled = row_handler(inlined(_labels(recipe)), "Conversation").record_batch_to_array(batch)
-    return [upgraded(message, _labels(recipe)) for message in unlabelled.to_pylist()]
+    unlabelled = row_handler(inlined(labels_of(recipe)), "Conversation").record_batch_to_array(batch)
+    return [upgraded(message, labels_of(recipe)) for message in unlabelled.to_pylist()]
 
 
 @functools.cache
 def _rows(recipe: str) -> _Rows:
-    handler = row_handler(labelled(_labels(recipe)), "Conversation")
+    handler = row_handler(labelled(labels_of(recipe)), "Conversation")
     return _Rows(handler, handler.list_to_record_batch([]).schema.with_metadata({RECIPE: recipe}))
 
 
-def _labels(recipe: str) -> Labels:
+def labels_of(recipe: str) -> Labels:
+    """Returns no labels for a recipe that is not installed."""
+    recipe = recipe or DEFAULT
     return find(recipe).labels if recipe in known_recipes() else Labels()

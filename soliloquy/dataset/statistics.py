@@ -91,7 +91,8 @@ class Statistics:
         self.lengths += value_counts(pc.list_value_length(batch["turns"]))
         if "reasons" in batch.schema.names:
             self.reasons += value_counts(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
-        self._add_own(batch)
+        if (figures := figures_of(recipe_of(batch))) and figures.counts:
+            self.own.setdefault(recipe_of(batch), figures.counts()).add(batch)
         turns = pc.list_flatten(batch["turns"])
         self._add_texts(below(turns, "student", "text"), below(turns, "tutor", "text"))
         student, tutor = below(turns, "student"), below(turns, "tutor")
@@ -169,14 +170,6 @@ class Statistics:
         resolved = self.resolutions.total()
         outcomes = {"solved": "solved by the student alone", "revealed": "solved after the tutor revealed the answer"}
         return [(words, share(self.resolutions[name], resolved)) for name, words in outcomes.items() if resolved]
-
-    def _add_own(self, batch: pa.RecordBatch) -> None:
-        recipes = below(batch["run"], "recipe")
-        for recipe in recipes.drop_null().unique().to_pylist():
-            figures = figures_of(recipe)
-            if figures and figures.counts:
-                own = self.own.setdefault(recipe, figures.counts())
-                own.add(batch.filter(pc.equal(recipes, recipe)))
 
     def _add_labels(self, batch: pa.RecordBatch, evaluations: pa.Array) -> None:
         for name, values in label_values(batch):

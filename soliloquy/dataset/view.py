@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below, named, students, word
-from soliloquy.dataset.labelling import columns_of, installed, label_texts, label_values, title_of
-from soliloquy.dataset.rows import recipe_of, rows
+from soliloquy.dataset.labelling import columns_of, label_texts, label_values, title_of
+from soliloquy.dataset.rows import labels_of, recipe_of, rows
 from soliloquy.dataset.statistics import LETTERS
 from soliloquy.dataset.values import shown_values
 from soliloquy.recipes.recipe import Recipe
@@ -162,10 +162,10 @@ def _response(batch: pa.RecordBatch) -> list[str | None] | None:
 
 def _labels(batch: pa.RecordBatch) -> dict[str, list[str | None]] | None:
     """Returns the labels of each turn and of its reply in words, by their titles."""
-    recipe = installed(recipe_of(batch))
-    single = [name for name, _ in recipe.labels.values()] if recipe else []
+    recipe = recipe_of(batch)
+    single = [name for name, _ in labels_of(recipe).values()]
     return {
-        title_of(recipe_of(batch), name): values.to_pylist()
+        title_of(recipe, name): values.to_pylist()
         for name, values in label_values(batch)
         if name.startswith(("tutor.", "turn.")) and name in single
     } or None

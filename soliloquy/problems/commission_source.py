@@ -32,13 +32,11 @@ class CommissionSource:
     topics: Sequence[str]
     # Returns the labels with which the recipe marks a problem as still to be written.
     commissioned: Callable[[Commission], bytes]
+    # Commissions never end.
+    count: None = None
     grade: int = 0
     operations: Sequence[str] = ()
     _worked_out: dict[tuple[int, int], Example | None] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def count(self) -> None:
-        """Returns None: commissions never end."""
 
     @cached_property
     def digest(self) -> str:

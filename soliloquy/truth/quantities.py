@@ -105,7 +105,8 @@ def _quantities(text: str) -> Iterator[WrittenQuantity]:
         if known is None and before.rstrip()[-1:] in _CURRENCIES:
             known = unit("$")
         last, last_end = last_end, end
-        word = "" if known else _word_after(text, number.end)
+        found = None if known else _WORD.match(text, number.end)
+        word = found[1].lower() if found else ""
         stated = STATES.search(before) is not None
         # "one" and similar words are more often pronouns than numbers.
         goes_on = last and not text[last : number.start].strip()
@@ -128,11 +129,6 @@ def _quantities(text: str) -> Iterator[WrittenQuantity]:
 def _is_term(text: str, number: Number, before: str, end: int) -> bool:
     last = before.rstrip()[-1:]
     return bool(last and last in "×*/+-−^(√·⋅") or _GOES_ON.match(text, end) is not None
-
-
-def _word_after(text: str, at: int) -> str:
-    found = _WORD.match(text, at)
-    return found[1].lower() if found else ""
 
 
 def is_same(

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.exports.dialogue import Attempt, Dialogue, Exchange
 from soliloquy.dataset.exports.output import written
-from soliloquy.dataset.labelling import installed
-from soliloquy.dataset.rows import recipe_of
+from soliloquy.dataset.rows import labels_of, recipe_of
 from soliloquy.dataset.values import shown_values
 from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
 from soliloquy.recipes.labels import Labels, row_path, value_prefix
@@ -25,8 +24,7 @@ _EVALUATIONS = {Evaluation.Name(evaluation): letter for evaluation, letter in EV
 
 def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
     """Yields a dialogue for each row; fields without a column in the batch stay unset."""
-    recipe = installed(recipe_of(batch))
-    labels = recipe.labels if recipe else Labels()
+    labels = labels_of(recipe_of(batch))
     rows = pa.StructArray.from_arrays(batch.columns, names=batch.schema.names)
     return map(
         Dialogue,
@@ -97,7 +95,7 @@ def _attempts(attempts: pa.Array) -> Iterator[Attempt]:
         _lists(attempts, "execution", "values", decode=_values),
         _texts(attempts, "execution", "stdout"),
         _texts(attempts, "execution", "error"),
-        _numbers(attempts, "execution", "error_line"),
+        (line or 0 for line in _plain(attempts, "execution", "error_line")),
     )
     return map(Attempt, _texts(attempts, "code"), _plain(attempts, "result_variables"), outputs)
 
@@ -123,13 +121,6 @@ def _texts(rows: pa.Array, *path: str) -> list[str]:
     """Returns the column's texts; an unset message has empty texts."""
     column = _below(rows, path)
     return [""] * len(rows) if column is None else _objects(pc.fill_null(column, ""))
-
-
-def _numbers(rows: pa.Array, *path: str) -> list[int]:
-    """Returns the column's numbers; an unset message has zeros."""
-    column = _below(rows, path)
-    numbers: list[int] = [0] * len(rows) if column is None else np.asarray(pc.fill_null(column, 0)).tolist()
-    return numbers
 
 
 def _coded(rows: pa.Array, *path: str, word: Callable[[str], Any]) -> list[Any]:

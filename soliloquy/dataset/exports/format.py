@@ -28,35 +28,13 @@ PARTS = {
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ExportOptions:
     """Selects the parts of each conversation to export."""
 
-    leave_out: frozenset[str] = frozenset()
-
-    @property
-    def hidden(self) -> bool:
-        return "hidden" not in self.leave_out
-
-    @property
-    def prompts(self) -> bool:
-        return "prompts" not in self.leave_out
-
-    @property
-    def solutions(self) -> bool:
-        return "solutions" not in self.leave_out
-
-    @property
-    def thoughts(self) -> bool:
-        return self.hidden and "thoughts" not in self.leave_out
-
-    @property
-    def labels(self) -> bool:
-        return self.hidden and "labels" not in self.leave_out
-
-    @property
-    def raw(self) -> bool:
-        return self.hidden and "raw" not in self.leave_out
+    def __init__(self, leave_out: Collection[str] = ()) -> None:
+        without = {*leave_out, *(("thoughts", "labels", "raw") if "hidden" in leave_out else ())}
+        exported = (part not in without for part in PARTS)
+        self.hidden, self.prompts, self.solutions, self.thoughts, self.labels, self.raw = exported
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,8 @@ from pydantic_core import from_json, to_json
 
 from soliloquy.dataset.exports.dialogue import Attempt, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, text_of
-from soliloquy.dataset.labelling import columns_of, installed
+from soliloquy.dataset.labelling import columns_of
+from soliloquy.dataset.rows import labels_of
 from soliloquy.recipes.labels import Column
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import DEFAULT
@@ -31,8 +32,7 @@ class _Key(NamedTuple):
 @cache
 def _keys(recipe: str) -> Mapping[str, _Key]:
     """Returns the keys of the tutor's thoughts, evaluation, labels and text, in this order."""
-    found = installed(recipe)
-    labels = {name: field for name, field in found.labels.values() if name.startswith("tutor.")} if found else {}
+    labels = {name: field for name, field in labels_of(recipe).values() if name.startswith("tutor.")}
     columns = columns_of(recipe)
     keys = {}
     for name in ("tutor.thoughts", "tutor.evaluation", *labels, "tutor.text"):

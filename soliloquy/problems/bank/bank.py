@@ -22,10 +22,8 @@ class Bank:
     files: Mapping[str, Path]
     # SHA-256 of the files: two runs with the same digest draw the same problems.
     digest: str
-
-    @property
-    def count(self) -> None:
-        """Returns None: a bank never ends."""
+    # A bank never ends.
+    count: None = None
 
     @cached_property
     def book(self) -> ProblemBook:

@@ -40,8 +40,13 @@ def sample_lines(wanted: SampleRequest, size: int) -> Iterator[bytes]:
     chosen = islice(sample(wanted), size)
     while batch := list(islice(chosen, BATCH)):
         # Drawing family by family is a fifth faster: the data of one family stays in the CPU's caches.
-        written = {pick: _line(bank, pick) for pick in sorted(batch)}
-        yield b"".join([written[pick] for pick in batch])
+        written: dict[Pick, str] = {}
+        for name, number in sorted(batch):
+            family = bank.family(name)
+            problem = family.problem(number)
+            extra = {"source": problem.source, "difficulty": family.file.difficulty}
+            written[name, number] = problem_line(problem, extra)
+        yield "".join([written[pick] for pick in batch]).encode()
 
 
 def _of_topic(bank: Bank, names: Sequence[str], wanted: SampleRequest) -> Iterator[Pick]:
@@ -70,10 +75,3 @@ def _order(size: int, chance: int) -> Iterator[int]:
         stride += 1
     for place in range(size):
         yield (start + place * stride) % size
-
-
-def _line(bank: Bank, pick: Pick) -> bytes:
-    name, number = pick
-    family = bank.family(name)
-    problem = family.problem(number)
-    return problem_line(problem, {"source": problem.source, "difficulty": family.file.difficulty}).encode()

@@ -87,8 +87,9 @@ def _extra(
     own = given.get("extra") or {}
     extra: dict[str, Any] = dict(own) if isinstance(own, dict) else {"extra": own}
     extra |= {name: value for name, value in given.items() if name not in FIELDS}
-    if isinstance(extra.get("solve_rate"), str):
-        extra["solve_rate"] = _rate(extra["solve_rate"])
+    rate = stated_number(extra["solve_rate"]) if isinstance(extra.get("solve_rate"), str) else None
+    if rate and math.isfinite(rate[0]) and not rate[1]:
+        extra["solve_rate"] = rate[0]
     if worded is not None:
         extra["answer"] = worded
         extra |= {"unit": given["unit"]} if given.get("unit") else {}
@@ -99,11 +100,6 @@ def _extra(
         if column not in taken:
             extra[column if column not in extra else f"source {column}"] = _plain(column, value)
     return extra
-
-
-def _rate(text: str) -> float | str:
-    stated = stated_number(text)
-    return stated[0] if stated and math.isfinite(stated[0]) and not stated[1] else text
 
 
 def _checked(fields: dict[str, Any], *, states_answer: bool) -> tuple[ProblemRow, str]:

@@ -114,11 +114,7 @@ def _unit(stated: re.Match[str]) -> str:
     unit = (stated["unit"] or "").rstrip(".")
     closes = not re.match(r"\s*\w", stated["rest"])
     known = any(part in FACTORS for part in re.split(r"[*/^()²³\d-]+", unit))
-    return _textbook(unit) if known or closes else ""
-
-
-def _textbook(unit: str) -> str:
-    return unit.replace("^2", "²").replace("^3", "³").replace("*", "·")
+    return unit.replace("^2", "²").replace("^3", "³").replace("*", "·") if known or closes else ""
 
 
 def number(digits: str) -> float:
