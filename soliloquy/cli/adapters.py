@@ -12,9 +12,9 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
-from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.evaluate.retraining import RECIPE, retraining_evaluation
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
+from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import option
 from soliloquy.runtime.failure import Failure
 

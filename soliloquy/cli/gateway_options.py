@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
+from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import gathered, option
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runtime.model.settings import Models

@@ -16,7 +16,7 @@ from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET, SEED, count_option
-from soliloquy.cli.places import PLACE
+from soliloquy.cli.parameters import PLACE
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
 from soliloquy.cli.tables import facts

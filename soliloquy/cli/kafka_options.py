@@ -10,7 +10,7 @@ from typing import Any
 import click
 from pydantic import TypeAdapter, ValidationError
 
-from soliloquy.cli.addresses import ADDRESS
+from soliloquy.cli.parameters import BROKERS
 from soliloquy.cli.service_options import Command, gathered, option
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -25,19 +25,6 @@ VARIABLES = {
 }
 
 
-class Brokers(click.ParamType[str]):
-    name = "brokers"
-
-    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> str:
-        addresses = str(value).split(",")
-        for address in addresses:
-            try:
-                ADDRESS.convert(address, param, context)
-            except click.BadParameter:
-                self.fail(f"invalid address {address!r}: use HOST:PORT, e.g. 127.0.0.1:9092", param, context)
-        return ",".join(addresses)
-
-
 def _prefix(_: click.Context, __: click.Parameter, prefix: str) -> str:
     if re.fullmatch(r"[\w.-]{0,64}", prefix, re.ASCII) is None:
         raise click.BadParameter(f"invalid prefix {prefix!r}: use letters, digits, '.', '_' and '-'")
@@ -47,7 +34,7 @@ def _prefix(_: click.Context, __: click.Parameter, prefix: str) -> str:
 _OPTIONS = (
     option(
         "--kafka",
-        type=Brokers(),
+        type=BROKERS,
         metavar="HOST:PORT[,HOST:PORT]...",
         help=f"Brokers, one of which must be up. {_PREFIX}SECURITY, _USERNAME, _PASSWORD_FILE, _CA_FILE and others "
         "of docs/operating.md log in.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from soliloquy.cli.addresses import ADDRESS
+from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import gathered
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.recipes.packages import folder, has_part, known_recipes

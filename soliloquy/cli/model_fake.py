@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import uvloop
 
-from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.options import EXISTING_FILE, SEED
+from soliloquy.cli.parameters import ADDRESS, DURATION
 from soliloquy.cli.service_options import LATENCY, NOISE, PROBLEMS, option
 from soliloquy.cli.signals import stop_signals
-from soliloquy.cli.units import DURATION
 from soliloquy.runs.model import ModelSettings, scripted_model
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.options import EXISTING_FILE, NEW_FOLDER
+from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import SCRIPTED, Command, gathered, option
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.model.settings import (

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import count_option
+from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import GRACE, SCRIPTED, with_options
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.extensions import Extensions

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import click
 
 from soliloquy.cli.processes import PORTS, processes_of_up
-from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
+from soliloquy.cli.prometheus import Prometheus, prometheus
 from soliloquy.cli.service_options import option
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.runtime.failure import Failure
@@ -25,10 +25,7 @@ def observe(*, processes: Mapping[str, str], port: int) -> None:
     """
     end_when_asked()
     targets = {address: name for name, address in processes.items()}
-    with (
-        contextlib.suppress(KeyboardInterrupt),
-        prometheus(Scraping(targets=targets, port=port, rules=shipped_rules())) as running,
-    ):
+    with contextlib.suppress(KeyboardInterrupt), prometheus(targets, port) as running:
         _tell(running, len(targets))
         if not any(map(_answers, targets)):
             first = next(iter(targets)).rpartition(":")[2]

@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.kafka_options import Brokers
+from soliloquy.cli.parameters import ADDRESS, BROKERS
 from soliloquy.cli.service_options import Command, gathered, option
 from soliloquy.runs import installation
 from soliloquy.runs.assignment import SERVICES
@@ -33,7 +32,7 @@ def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str
 SCALE = option(
     "--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service."
 )
-_KAFKA_OF_UP = option("--kafka", metavar="HOST:PORT", type=Brokers(), help=_AS_UP)
+_KAFKA_OF_UP = option("--kafka", metavar="HOST:PORT", type=BROKERS, help=_AS_UP)
 CONSOLE_OF_UP = option("--console", metavar="HOST:PORT", type=ADDRESS, help=_AS_UP)
 
 

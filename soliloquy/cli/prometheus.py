@@ -9,7 +9,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
@@ -28,29 +27,15 @@ def shipped_rules() -> Path:
     return _CHECKOUT if _CHECKOUT.exists() else _INSTALLED
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scraping:
-    # The processes to scrape: address to name in alerts.
-    targets: Mapping[str, str]
-    port: int
-    rules: Path
-    # Interval of scrapes and of rule evaluation.
-    interval: str = "15s"
-
-    @property
-    def configuration(self) -> str:
-        """Returns the configuration as JSON, which is also YAML."""
-        targets = [{"targets": [address], "labels": {"pod": name}} for address, name in self.targets.items()]
-        settings = {
-            "global": {
-                "scrape_interval": self.interval,
-                "scrape_timeout": self.interval,
-                "evaluation_interval": self.interval,
-            },
-            "rule_files": [f"{self.rules}/*.yaml"],
-            "scrape_configs": [{"job_name": JOB, "static_configs": targets}],
-        }
-        return json.dumps(settings)
+def configuration(targets: Mapping[str, str], rules: Path, interval: str) -> str:
+    """Returns the configuration as JSON, which is also YAML."""
+    labelled = [{"targets": [address], "labels": {"pod": name}} for address, name in targets.items()]
+    settings = {
+        "global": dict.fromkeys(("scrape_interval", "scrape_timeout", "evaluation_interval"), interval),
+        "rule_files": [f"{rules}/*.yaml"],
+        "scrape_configs": [{"job_name": JOB, "static_configs": labelled}],
+    }
+    return json.dumps(settings)
 
 
 class Prometheus:
@@ -90,15 +75,21 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(scraping: Scraping) -> Iterator[Prometheus]:
-    """Yields a running Prometheus; raises Failure if it is not installed or does not start."""
+def prometheus(
+    targets: Mapping[str, str], port: int, *, rules: Path | None = None, interval: str = "15s"
+) -> Iterator[Prometheus]:
+    """Yields a running Prometheus; raises Failure if it is not installed or does not start.
+
+    `targets` maps the addresses of processes to their names in alerts. Rules are those that we ship, unless others are
+    given, and are evaluated as often as processes are scraped.
+    """
     path = shutil.which("prometheus")
     if path is None:
         raise Failure("Prometheus is not installed: install it (Debian, Ubuntu: sudo apt-get install prometheus)")
     with tempfile.TemporaryDirectory(prefix="soliloquy-prometheus-") as name:
         folder = Path(name)
-        (folder / "prometheus.yaml").write_text(scraping.configuration, "utf-8")
-        listen = f"127.0.0.1:{scraping.port}"
+        (folder / "prometheus.yaml").write_text(configuration(targets, rules or shipped_rules(), interval), "utf-8")
+        listen = f"127.0.0.1:{port}"
         command = [
             path,
             f"--config.file={folder / 'prometheus.yaml'}",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.options import EXISTING_FILE
+from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import gathered, option
 from soliloquy.client import Runs, Tls
 from soliloquy.runtime.failure import Failure

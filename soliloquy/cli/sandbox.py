@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import uvloop
 
-from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE
 from soliloquy.cli.service_options import GRACE, sandbox_options
 from soliloquy.cli.signals import stop_signals
-from soliloquy.cli.units import DURATION, SIZE
 from soliloquy.client import Sandbox
 from soliloquy.runtime.code import names
 from soliloquy.runtime.failure import Failure

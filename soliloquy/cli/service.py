@@ -7,11 +7,11 @@ from typing import Any
 import click
 import uvloop
 
-from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.gateway_options import GatewayOptions, gateway_options
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
 from soliloquy.cli.observing import observing
+from soliloquy.cli.parameters import ADDRESS, DURATION
 from soliloquy.cli.recipes import check_recipes
 from soliloquy.cli.service_options import (
     CLASSIFIERS,
@@ -23,7 +23,6 @@ from soliloquy.cli.service_options import (
     with_options,
 )
 from soliloquy.cli.signals import stop_signals
-from soliloquy.cli.units import DURATION
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import READY

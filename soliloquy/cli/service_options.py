@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from soliloquy.cli.options import NEW_FOLDER
-from soliloquy.cli.units import DURATION, SIZE
+from soliloquy.cli.parameters import DURATION, SIZE
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.recipes.recipe import load_judges

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import uvloop
 
-from soliloquy.cli.addresses import ADDRESS, free_address
 from soliloquy.cli.gateway_options import GatewayOptions, gateway_options
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
 from soliloquy.cli.observing import observing
+from soliloquy.cli.parameters import ADDRESS, free_address
 from soliloquy.cli.processes import CONSOLE, PORTS, SCALE, console_address, metrics_addresses, process_names
 from soliloquy.cli.recipes import check_recipes
 from soliloquy.cli.service_options import (

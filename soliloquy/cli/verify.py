@@ -5,7 +5,7 @@ import json
 import click
 
 from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.places import PLACE
+from soliloquy.cli.parameters import PLACE
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings

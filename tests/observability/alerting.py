@@ -16,7 +16,7 @@ import promql_parser
 import pytest
 import yaml
 
-from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
+from soliloquy.cli.prometheus import Prometheus, prometheus, shipped_rules
 
 # Every `for` and every range of the rules is divided by this factor; thresholds stay.
 # Scrape interval and timeout before acceleration: longer than usual, because scrapes cost the machine under test.
@@ -99,9 +99,7 @@ def watching(targets: Mapping[str, str], port: int, folder: Path, haste: float) 
         complaint = "prometheus is missing: apt-get install prometheus"
         pytest.fail(complaint) if os.environ.get("CI") else pytest.skip(complaint)
     rules = hastened_rules(folder / "rules", haste)
-    with prometheus(
-        Scraping(targets=targets, port=port, rules=rules, interval=f"{INTERVAL_SECONDS / haste:g}s")
-    ) as running:
+    with prometheus(targets, port, rules=rules, interval=f"{INTERVAL_SECONDS / haste:g}s") as running:
         alerts = Alerts(running)
         alerts.wait_until_watching(len(targets))
         yield alerts

@@ -10,13 +10,12 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.parameters import ADDRESS, DURATION
 from soliloquy.cli.processes import processes_of_up
 from soliloquy.cli.top.overview import Overview, overview
 from soliloquy.cli.top.scrape import Interval, Scrape, scrape
 from soliloquy.cli.top.view import view
-from soliloquy.cli.units import DURATION
 from soliloquy.runtime.failure import Failure
 
 # Rates are means over this many scrapes.

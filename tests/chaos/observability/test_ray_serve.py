@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deploy.dashboards.board import boards
-from soliloquy.cli.prometheus import Scraping, prometheus, shipped_rules
+from soliloquy.cli.prometheus import prometheus
 from tests.e2e.runs import SOLILOQUY, command, run
 from tests.integration.model.serving import free_port
 from tests.kafka import processes
@@ -46,8 +46,7 @@ def watcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     try:
         _wait_for_line(log, "serving on")
         [port] = (path.read_text() for path in _SESSION.glob("metrics_export_port_*"))
-        scraping = Scraping(targets={f"127.0.0.1:{port}": "ray"}, port=own, rules=shipped_rules(), interval="2s")
-        with prometheus(scraping) as scraped:
+        with prometheus({f"127.0.0.1:{port}": "ray"}, own, interval="2s") as scraped:
             watcher = Asked(scraped.address)
             # A counter has no rate before it has grown.
             for name in ("counted", "growing"):

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from deploy.dashboards.board import boards
-from soliloquy.cli.prometheus import Scraping, prometheus, shipped_rules
+from soliloquy.cli.prometheus import prometheus
 from soliloquy.client import AsyncRuns, state_of
 from soliloquy.runtime.health import serve_probes
 from tests.chaos.kafka.installation import free_ports
@@ -30,8 +30,7 @@ async def test_every_panel_of_the_gateway_shows_data(tmp_path: Path) -> None:
         serve_probes("127.0.0.1:0", lambda: []) as exported,
         AsyncRuns(address) as runs,
     ):
-        scraping = Scraping(targets={exported: "gateway"}, port=port, rules=shipped_rules(), interval="1s")
-        with prometheus(scraping) as watcher:
+        with prometheus({exported: "gateway"}, port, interval="1s") as watcher:
             seeing = asyncio.create_task(asyncio.to_thread(Asked(watcher.address).wait_for, asked, DATA_SECONDS))
             while not seeing.done():
                 run = await runs.start(problems="arithmetic", conversations=20, in_flight=4)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from soliloquy.cli.prometheus import Scraping, prometheus, shipped_rules
+from soliloquy.cli.prometheus import prometheus
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
@@ -64,9 +64,8 @@ def watched(folder: Path, bootstrap: str, *, conversations: int, steps: int, lat
         run += ["--kafka", bootstrap, "--kafka-prefix", installation.settings.prefix]
         others.append(processes.start(run, folder / "generate.log"))
         targets = installation.addresses | {beside: "beside"}
-        scraping = Scraping(targets=targets, port=int(own.rpartition(":")[2]), rules=shipped_rules(), interval="2s")
         began = time.time()
-        watcher = Asked(opened.enter_context(prometheus(scraping)).address)
+        watcher = Asked(opened.enter_context(prometheus(targets, int(own.rpartition(":")[2]), interval="2s")).address)
         watcher.wait_for({"all is scraped": f"sum(up) == {len(targets)}"}, SCRAPED_SECONDS)
         yield Watched(prometheus=watcher, addresses=list(installation.addresses), began=began)
         # Ends the run while its services still hear of the cancellation.

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from soliloquy.cli.processes import metrics_addresses, process_names
-from soliloquy.cli.prometheus import Scraping, shipped_rules
+from soliloquy.cli.prometheus import configuration, shipped_rules
 from soliloquy.runs.assignment import SERVICES
 from tests.e2e.runs import SOLILOQUY, said
 from tests.unit.rules.rulebook import FOLDER
@@ -34,8 +34,7 @@ def test_every_process_has_a_place_in_the_order_of_the_ports() -> None:
 
 
 def test_a_target_has_its_name_and_the_rules_are_those_that_are_shipped() -> None:
-    scraping = Scraping(targets={"127.0.0.1:9100": "student-0"}, port=9090, rules=shipped_rules())
-    told = json.loads(scraping.configuration)
+    told = json.loads(configuration({"127.0.0.1:9100": "student-0"}, shipped_rules(), "15s"))
     [jobs] = told["scrape_configs"]
     assert jobs["job_name"] == "soliloquy"
     assert jobs["static_configs"] == [{"targets": ["127.0.0.1:9100"], "labels": {"pod": "student-0"}}]

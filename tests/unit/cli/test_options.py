@@ -3,8 +3,7 @@
 import click
 import pytest
 
-from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.units import SIZE
+from soliloquy.cli.parameters import ADDRESS, SIZE
 
 
 @pytest.mark.parametrize(("text", "size"), [("256MiB", 2**28), ("1GiB", 2**30), ("4KiB", 4096)])
