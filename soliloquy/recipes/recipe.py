@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ConfigDict
 
-from soliloquy.recipes import labelled_records
 from soliloquy.recipes.agreement import AgreeingLetters
 from soliloquy.recipes.checks import also_checked, further_checks
 from soliloquy.recipes.judges import Judge, Judges
@@ -17,6 +16,7 @@ from soliloquy.recipes.labels import OF_EVERY_REPLY, Column, Labels, repeated_nu
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
+from soliloquy.recipes.records import labelled_record
 from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
@@ -143,7 +143,7 @@ class Recipe:
         """Returns a conversation as readable JSON."""
         if self.own_record:
             return self.own_record(conversation)
-        return labelled_records.record(conversation, self.labels, self.agreeing)
+        return labelled_record(conversation, self.labels, self.agreeing)
 
     def faults(self, conversation: Conversation) -> list[str]:
         """Why a finished conversation is rejected; empty if it is kept."""

@@ -1,4 +1,4 @@
-"""Writes the parts of a conversation that all recipes share as JSON records."""
+"""Writes a conversation as a JSON record: the parts that all recipes share, and the labels of a recipe."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 
 from soliloquy.recipes.agreement import AgreeingLetters, agrees, code_verdict
 from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS, STRATEGIES
-from soliloquy.recipes.labels import value_prefix
+from soliloquy.recipes.labels import Labels, value_prefix
 from soliloquy.runtime.values import plain
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
@@ -88,6 +88,40 @@ def call_record(call: ModelCall) -> dict[str, Any]:
 def discarded_counts(discarded: Iterable[Discarded]) -> dict[str, int]:
     """Returns how often each reason occurred for which the planner discarded a sample."""
     return {one.because: one.samples for one in discarded}
+
+
+def labelled_record(conversation: Conversation, labels: Labels, agreeing: AgreeingLetters) -> dict[str, Any]:
+    """Returns the record of a conversation whose recipe has no form of its own."""
+    problem = conversation.problem
+    return {
+        **header_fields(conversation),
+        "labels": {
+            **_labels_of(labels, "conversation", conversation.labels),
+            **_labels_of(labels, "problem", problem.labels),
+            **_labels_of(labels, "enrichment", problem.enrichment.labels),
+        },
+        **fields_of(conversation, "persona", "resolution"),
+        "turns": [_labelled_turn(turn, labels, agreeing) for turn in conversation.turns],
+        **ending_fields(conversation),
+    }
+
+
+def _labelled_turn(turn: Turn, labels: Labels, agreeing: AgreeingLetters) -> dict[str, Any]:
+    return {
+        "number": turn.number,
+        "labels": _labels_of(labels, "turn", turn.labels),
+        **turn_fields(
+            turn,
+            agreeing,
+            student=_labels_of(labels, "student", turn.student.labels),
+            tutor=_labels_of(labels, "tutor", turn.tutor.labels),
+        ),
+    }
+
+
+def _labels_of(labels: Labels, place: str, stored: bytes) -> dict[str, Any]:
+    kind = getattr(labels, place)
+    return fields_of(kind.FromString(stored)) if kind else {}
 
 
 def _problem(problem: Problem) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from soliloquy.recipes.mathdial.evaluate.baseline import next_step
+from soliloquy.recipes.mathdial.evaluate.dialogues import next_step
 from soliloquy.recipes.mathdial.evaluate.figures import CURVES, figures
 from tests.unit.recipes.mathdial.evaluate.dialogues import drawn, results, tutoring
 

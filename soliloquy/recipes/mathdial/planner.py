@@ -22,8 +22,16 @@ from soliloquy.v1.conversation_pb2 import Enrichment, Problem
 
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     """Returns the confusion of a problem, or the reason that there is none."""
+    try:
+        confusion = await _described_confusion(problem, ask)
+    except NoConfusion as none:
+        return Enrichment(plain_because=str(none), labels=labelled(none.confusion), calls=ask.calls)
+    return Enrichment(labels=labelled(confusion), calls=ask.calls)
+
+
+async def _described_confusion(problem: Problem, ask: Ask) -> Confusion:
     if why := sampling_refusal(problem):
-        return Enrichment(plain_because=why, labels=labelled(Confusion()))
+        raise NoConfusion(why, Confusion())
     # Each sample has its own seeds, so that all can be requested at once.
     asks = [
         Ask(model=ask.model, role=ask.role, origin=(*ask.origin, number))
@@ -32,22 +40,18 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     sampled = await asyncio.gather(*(one(prompting.enriching(problem), SampledSolution) for one in asks))
     for one in asks:
         ask.calls += one.calls
+    confusion = choose_confusion([one.solution for one in sampled], problem)
+    check = partial(_check, confusion=confusion)
     try:
-        confusion = choose_confusion([one.solution for one in sampled], problem)
-    except NoConfusion as none:
-        return Enrichment(plain_because=str(none), labels=labelled(none.confusion), calls=ask.calls)
-    try:
-        described = await ask(
-            prompting.describing(problem, confusion), ConfusionDescription, partial(_check, confusion=confusion)
-        )
+        described = await ask(prompting.describing(problem, confusion), ConfusionDescription, check)
     except Unusable as unusable:
         undescribed = Confusion(samples=confusion.samples, discarded=confusion.discarded)
-        return Enrichment(plain_because=f"not described: {unusable}", labels=labelled(undescribed), calls=ask.calls)
+        raise NoConfusion(f"not described: {unusable}", undescribed) from unusable
     category, line = locate_error(confusion, problem) or (described.category, described.line)
-    confusion.MergeFrom(
-        Confusion(description=described.confusion, category=f"ERROR_CATEGORY_{category.upper()}", first_wrong_step=line)
-    )
-    return Enrichment(labels=labelled(confusion), calls=ask.calls)
+    located = Confusion(category=f"ERROR_CATEGORY_{category.upper()}", first_wrong_step=line)
+    confusion.MergeFrom(located)
+    confusion.description = described.confusion
+    return confusion
 
 
 def _check(described: ConfusionDescription, confusion: Confusion) -> None:

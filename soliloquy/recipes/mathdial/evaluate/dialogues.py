@@ -1,17 +1,26 @@
-"""Holds dialogues with students who believe in a wrong solution; every tutor meets the same students."""
+"""Holds dialogues with students who believe in a wrong solution, or takes existing ones.
+
+Every tutor meets the same students. Existing dialogues are by people, or of a generated dataset.
+"""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
+from typing import Any
 
+from soliloquy.recipes.mathdial.composer import tutor_move
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, reaches
-from soliloquy.recipes.mathdial.evaluate.judging import MOST, JudgedDialogue, judge
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.mathdial.evaluate.judging import MOST, JudgedDialogue, judge, messages_of
+from soliloquy.recipes.mathdial.moves import OPENING
+from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem
+from soliloquy.v1.events_pb2 import StudentReplied, TutorReplied
 from soliloquy.v1.runs_pb2 import Run
 from training.evaluation.cases import NO_ANSWER, DrawnCases, digest_of, run_bounded
 from training.evaluation.recipe_loop import RecipeLoop
@@ -21,6 +30,9 @@ RECIPE = "mathdial"
 _LOOKED_AT = 20
 # The opening turn, and one for each of the student's messages.
 _MAX_TURNS = MOST + 1
+_OPENS = "Hello! Would you show me how you worked this problem out?"
+_ASKS = "And what would you do as the next step?"
+_MOVE = ("focus", "seek_strategy")
 
 
 async def draw_dialogues(
@@ -67,3 +79,57 @@ async def hold_dialogue(conversation: Conversation, loop: RecipeLoop) -> JudgedD
         return judge(await loop.hold(conversation, enough=enough), wanted)
     except NO_ANSWER as error:
         return judge(latest, wanted, ended=str(error))
+
+
+async def _ask_for_the_next_step(event: StudentReplied, _ask: Ask) -> Outcome:
+    conversation = event.conversation
+    turn = conversation.turns[-1]
+    has_spoken = turn.HasField("student")
+    turn.tutor.CopyFrom(tutor_move(*(_MOVE if has_spoken else OPENING)))
+    turn.tutor.text = _ASKS if has_spoken else _OPENS
+    return emit(TutorReplied(conversation=conversation))
+
+
+def next_step() -> Recipe:
+    """Returns the recipe with the paper's simplest baseline: a tutor that always asks for the next step."""
+    return replace(find(RECIPE), tutor=_ask_for_the_next_step)
+
+
+def judge_recorded(conversations: Iterable[Conversation], name: str) -> tuple[list[JudgedDialogue], dict[str, Any]]:
+    """Judges each dialogue and describes the cases for the report; raises Failure if none can be measured."""
+    results: list[JudgedDialogue] = []
+    unanswerable = one_sided = 0
+    for conversation in require_recipe(conversations, name):
+        wanted = ExpectedAnswer.from_problem(conversation.problem)
+        if wanted is None:
+            unanswerable += 1
+        elif len({speaker for speaker, _ in messages_of(conversation)}) < 2:
+            one_sided += 1
+        else:
+            results.append(judge(conversation, wanted))
+    if not results:
+        raise Failure(
+            f"{name} has no dialogue to measure: {unanswerable} are about a problem without a numeric answer, "
+            f"in {one_sided} only one side speaks"
+        )
+    return results, {
+        "put": f"The {len(results)} dialogues of `{name}` as they are",
+        "dialogues": len(results),
+        "references": None,
+        # Dialogues about problems without a numeric answer, and dialogues in which fewer than two speak.
+        "unanswerable": unanswerable,
+        "one_sided": one_sided,
+        "sha256": digest_of([[result.conversation.id, *messages_of(result.conversation)] for result in results]),
+        "problem_ids": sorted({result.conversation.problem.id for result in results}),
+    }
+
+
+def require_recipe(conversations: Iterable[Conversation], name: str) -> Iterable[Conversation]:
+    """Passes conversations of this recipe and imported ones on; raises Failure for any other."""
+    for conversation in conversations:
+        if conversation.run.recipe not in ("", RECIPE):
+            raise Failure(
+                f"{name} holds conversations of the recipe {conversation.run.recipe}: use a dataset of {RECIPE}, "
+                "or imported dialogues"
+            )
+        yield conversation

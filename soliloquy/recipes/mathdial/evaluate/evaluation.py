@@ -14,12 +14,16 @@ from rich.table import Table
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.dataset.reading import Dataset
-from soliloquy.recipes.mathdial.evaluate.baseline import next_step
 from soliloquy.recipes.mathdial.evaluate.command import MODEL, NEXT_STEP
-from soliloquy.recipes.mathdial.evaluate.dialogues import RECIPE, draw_dialogues, hold_dialogue
+from soliloquy.recipes.mathdial.evaluate.dialogues import (
+    RECIPE,
+    draw_dialogues,
+    hold_dialogue,
+    judge_recorded,
+    next_step,
+)
 from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, PAPER, WHOSE, figures, page, shares
 from soliloquy.recipes.mathdial.evaluate.judging import OWN, JudgedDialogue
-from soliloquy.recipes.mathdial.evaluate.recordings import judge_recorded
 from soliloquy.recipes.mathdial.evaluate.replies import (
     RecordedHistory,
     ReplyResult,

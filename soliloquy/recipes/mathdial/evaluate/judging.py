@@ -48,7 +48,9 @@ class JudgedDialogue:
 
     @property
     def steps(self) -> int:
-        return count_steps(self.conversation)
+        """Those of the problem; without any, the lines of its solution that hold an equation."""
+        problem = self.conversation.problem
+        return len(problem.steps) or sum("=" in line for line in problem.solution.splitlines())
 
     def as_json(self) -> dict[str, Any]:
         problem = self.conversation.problem
@@ -107,9 +109,3 @@ def messages_of(conversation: Conversation) -> Iterator[Message]:
             yield "student", turn.student.text
         if turn.tutor.text.strip():
             yield "tutor", turn.tutor.text
-
-
-def count_steps(conversation: Conversation) -> int:
-    """Counts the problem's steps; without steps, the lines of its solution that hold an equation."""
-    problem = conversation.problem
-    return len(problem.steps) or sum("=" in line for line in problem.solution.splitlines())

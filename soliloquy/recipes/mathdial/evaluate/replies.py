@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Protocol
 
-from soliloquy.recipes.mathdial.evaluate.recordings import require_recipe
+from soliloquy.recipes.mathdial.evaluate.dialogues import require_recipe
 from soliloquy.runtime.seeds import digest, seed
 from soliloquy.truth.utterances import bigram_entropy, overlap_f1, uptake, words
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall

@@ -1,7 +1,7 @@
 """Problems worked through on paper, correctly or with one mistake, and the parsed solution of a pupil."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -79,19 +79,16 @@ def mistakes(problem: Problem) -> Sequence[Mistake]:
 @lru_cache(256)
 def _mistakes(serialised: bytes) -> Sequence[Mistake]:
     problem = Problem.FromString(serialised)
-    found = list(_written_down(problem))
-    # The same order for every sample of a problem, so that pupils share their mistakes.
-    draw(problem.id, "mistakes").shuffle(found)
-    return found
-
-
-def _written_down(problem: Problem) -> Iterator[Mistake]:
+    found = []
     for step in problem.steps:
         for slip in step.slips:
             numbers = _put_in(slip)
             if step.expression and numbers and any(sign in numbers for sign in "+-*/"):
                 sound = not false_equations(f"<<{numbers}={format_number(slip.value)}>>")
-                yield Mistake(step=step, slip=slip, sound=sound)
+                found.append(Mistake(step=step, slip=slip, sound=sound))
+    # The same order for every sample of a problem, so that pupils share their mistakes.
+    draw(problem.id, "mistakes").shuffle(found)
+    return found
 
 
 def pupil_solution(reading: ParsedPrompt) -> PupilSolution:

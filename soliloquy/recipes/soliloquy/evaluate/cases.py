@@ -15,8 +15,6 @@ from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
-from soliloquy.runtime.ask import Prompt
-from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest, draw, seed
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import STEP_KIND_REARRANGE, Conversation, Intent, Problem, Step
@@ -120,7 +118,9 @@ class Rehearsal:
         for number in range(_WRONG_ANSWERS):
             strategy = strategies[number % len(strategies)]
             prompt = prompting.student(before, before.turns, Intent.INTENT_WRONG, strategy)
-            text = await _student_text(self.loop.model, prompt, seed(self.seed, right.id, "wrong", number))
+            chance = seed(self.seed, right.id, "wrong", number)
+            asked = GenerateRequest(role="student", prompt=prompt.name, messages=prompt.messages, seed=chance)
+            text = StudentMessage.read((await self.loop.model.generate(asked)).text)[0].text
             wrong = Conversation()
             wrong.CopyFrom(before)
             student = wrong.turns.add(number=right.turns[-1].number).student
@@ -153,8 +153,3 @@ def _is_in_words(conversation: Conversation) -> bool:
     text = conversation.turns[-1].student.text
     asks = any(cue in text.casefold() for cue in POLICY["cues"]["asks_for_solution"])
     return len(conversation.turns) > 1 and not asks and not quantities_in(text)
-
-
-async def _student_text(model: Model, prompt: Prompt, chance: int) -> str:
-    request = GenerateRequest(role="student", prompt=prompt.name, messages=prompt.messages, seed=chance)
-    return StudentMessage.read((await model.generate(request)).text)[0].text

@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer
-from soliloquy.recipes.mathdial.evaluate.baseline import next_step
-from soliloquy.recipes.mathdial.evaluate.dialogues import draw_dialogues
+from soliloquy.recipes.mathdial.evaluate.dialogues import draw_dialogues, judge_recorded, next_step
 from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, PAPER, WHOSE, figures, page
 from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue, judge, outcome
-from soliloquy.recipes.mathdial.evaluate.recordings import judge_recorded
 from soliloquy.runtime.failure import Failure
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Problem

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from soliloquy.recipes.mathdial.evaluate.baseline import next_step
+from soliloquy.recipes.mathdial.evaluate.dialogues import next_step
 from soliloquy.recipes.mathdial.evaluate.figures import figures
 from soliloquy.recipes.mathdial.evaluate.replies import (
     ReplyResult,
