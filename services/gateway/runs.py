@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from services.gateway.paging import page
@@ -91,36 +91,24 @@ class RunTable:
     def __init__(self, models: Models) -> None:
         """`models` has the prices."""
         self._models = models
-        self._known: dict[str, KnownRun] = {}
+        self.by_id: dict[str, KnownRun] = {}
         self._by_request: dict[str, str] = {}
         # Standings that came before their runs.
         self._standing: dict[str, frozenset[int]] = {}
 
-    def __iter__(self) -> Iterator[KnownRun]:
-        return iter(self._known.values())
-
-    def __contains__(self, run_id: object) -> bool:
-        return run_id in self._known
-
-    def __getitem__(self, run_id: str) -> KnownRun:
-        return self._known[run_id]
-
-    def get(self, run_id: str) -> KnownRun | None:
-        return self._known.get(run_id)
-
     def count(self, state: RunState) -> int:
-        return sum(known.changed.state == state for known in self._known.values())
+        return sum(known.changed.state == state for known in self.by_id.values())
 
     def asked(self, request_id: str) -> KnownRun | None:
         """Returns the run that was started with this request_id."""
-        return self._known.get(self._by_request.get(request_id, ""))
+        return self.by_id.get(self._by_request.get(request_id, ""))
 
     def changed(self, changed: RunChanged) -> None:
         run_id = run_key(changed.run)
-        if known := self._known.get(run_id):
+        if known := self.by_id.get(run_id):
             known.changed = changed
             return
-        self._known[run_id] = KnownRun(changed=changed, under_way=self._standing.get(run_id, frozenset()))
+        self.by_id[run_id] = KnownRun(changed=changed, under_way=self._standing.get(run_id, frozenset()))
         if changed.request_id:
             self._by_request[changed.request_id] = run_id
 
@@ -141,7 +129,7 @@ class RunTable:
     def collected(self, collected: ConversationCollected, at: float) -> None:
         """Counts a conversation of a known run."""
         conversation, summary = collected.conversation, collected.summary
-        known = self._known[run_key(conversation.run)]
+        known = self.by_id[run_key(conversation.run)]
         progress = known.progress
         if collected.accepted:
             progress.accepted += 1
@@ -163,7 +151,7 @@ class RunTable:
     def standing(self, standing: RunStanding) -> None:
         run_id = run_key(standing.run)
         under_way = frozenset(standing.under_way)
-        if known := self._known.get(run_id):
+        if known := self.by_id.get(run_id):
             known.under_way = under_way
         elif under_way:
             self._standing[run_id] = under_way
@@ -172,7 +160,7 @@ class RunTable:
 
     def dead_letters(self, ordinals: Mapping[str, Collection[int]]) -> Iterable[str]:
         """Takes the dead problems by run id; yields the runs whose dead problems changed."""
-        for run_id, known in self._known.items():
+        for run_id, known in self.by_id.items():
             dead = frozenset(ordinals.get(run_id, ()))
             if dead != known.dead:
                 known.dead = dead
@@ -181,14 +169,14 @@ class RunTable:
     def page(self, serialised: bytes) -> ListRunsResponse:
         """Takes a serialised ListRunsRequest, which is also the key of all who watch this page."""
         request = ListRunsRequest.FromString(serialised)
-        chosen = [known for known in self if request.state in (known.changed.state, 0)]
+        chosen = [known for known in self.by_id.values() if request.state in (known.changed.state, 0)]
         rows, token = page(
             chosen, lambda known: (known.changed.requested_at, known.id), request.page_size, request.page_token
         )
         return ListRunsResponse(runs=[self.status(known.id) for known in rows], next_page_token=token)
 
     def status(self, run_id: str, now: float | None = None) -> RunStatus:
-        known, now = self._known[run_id], time.time() if now is None else now
+        known, now = self.by_id[run_id], time.time() if now is None else now
         changed, progress = known.changed, known.counted()
         grows = changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_OPEN)
         rate = known.pace.rate(now, since=changed.requested_at) if grows else 0.0

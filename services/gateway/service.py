@@ -158,7 +158,7 @@ class Gateway:
                     Code.UNKNOWN, f"no dead letter has the id {request.id[:80]!r}: list the dead letters"
                 ) from None
             await self._refresh(at_once=True)
-            if letter and (known := self._runs.get(letter.run)):
+            if letter and (known := self._runs.by_id.get(letter.run)):
                 await self._steering.revive(known)
         return api.ReplayDeadLetterResponse()
 
@@ -181,7 +181,7 @@ class Gateway:
         return self._runs.status(run_id)
 
     def _known(self, run_id: str) -> KnownRun:
-        if (known := self._runs.get(run_id)) is None:
+        if (known := self._runs.by_id.get(run_id)) is None:
             raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs")
         return known
 
@@ -200,7 +200,7 @@ class Gateway:
     def _collected(self, message: ConversationCollected, at: float) -> None:
         run = message.conversation.run
         run_id = run_key(run)
-        if run_id not in self._runs:
+        if run_id not in self._runs.by_id:
             self._runs.found(run, at)
         if shown := self._index.add(message, at):
             self._runs.collected(message, at)
@@ -209,7 +209,7 @@ class Gateway:
 
     def _cancelled(self, run_id: str, at: float) -> None:
         """Takes note of a cancellation, whoever requested it."""
-        known = self._runs.get(run_id)
+        known = self._runs.by_id.get(run_id)
         if known and known.is_steered:
             self._runs.changed(turned(known, RunState.RUN_STATE_CANCELLED, "", at))
             self._tell(run_id)

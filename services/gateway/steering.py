@@ -55,7 +55,7 @@ class Steering:
     def drive_in(self, tasks: asyncio.TaskGroup) -> None:
         """Drives every run that is not over, in tasks of this group."""
         self._tasks = tasks
-        for known in self._runs:
+        for known in self._runs.by_id.values():
             self._drive(known)
 
     def stop(self) -> None:
@@ -112,9 +112,9 @@ class Steering:
             raise Refusal(Code.INVALID, str(error)) from error
 
     async def _begin(self, request_id: str, request: RunRequest, run: Run) -> KnownRun:
-        if sum(known.is_steered for known in self._runs) >= self._most_runs:
+        if sum(known.is_steered for known in self._runs.by_id.values()) >= self._most_runs:
             raise Refusal(Code.TOO_MANY, f"{self._most_runs} runs are not over yet: wait for one, or cancel one")
-        if run_key(run) in self._runs:
+        if run_key(run) in self._runs.by_id:
             raise Refusal(Code.EXISTS, f"request_id {request_id!r} is too like another: send another id")
         now = time.time()
         await self._write(
@@ -128,7 +128,7 @@ class Steering:
                 state=RunState.RUN_STATE_RUNNING,
             )
         )
-        return self._runs[run_key(run)]
+        return self._runs.by_id[run_key(run)]
 
     def _drive(self, known: KnownRun) -> None:
         if not known.is_steered or known.id in self._drivers:

@@ -1,7 +1,7 @@
 """Fans out updates to any number of watchers in bounded memory; a slow one delays no other."""
 
 import asyncio
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,27 +25,16 @@ class Skipped:
     number: int
 
 
-class _Queue(Generic[Item]):
-    """The items for one reader, at most so many: the oldest are dropped and counted."""
+class _Queue(asyncio.Queue[Item]):
+    """The items for one reader: a full queue drops its oldest one, and counts it."""
 
-    def __init__(self, most: int) -> None:
-        self._items: deque[Item] = deque(maxlen=most)
-        self._dropped = 0
-        self._filled = asyncio.Event()
+    dropped = 0
 
-    def put(self, item: Item) -> None:
-        self._dropped += len(self._items) == self._items.maxlen
-        self._items.append(item)
-        self._filled.set()
-
-    async def take(self) -> tuple[int, Item]:
-        """Returns the next item, and how many were dropped before it."""
-        await self._filled.wait()
-        dropped, self._dropped = self._dropped, 0
-        item = self._items.popleft()
-        if not self._items:
-            self._filled.clear()
-        return dropped, item
+    def push(self, item: Item) -> None:
+        if self.full():
+            self.get_nowait()
+            self.dropped += 1
+        self.put_nowait(item)
 
 
 class _Feed(Generic[Key, Item]):
@@ -58,7 +47,7 @@ class _Feed(Generic[Key, Item]):
 
     def publish(self, key: Key, item: Item) -> None:
         for queue in self._queues.get(key, ()):
-            queue.put(item)
+            queue.push(item)
 
     @contextmanager
     def _queue(self, key: Key, most: int) -> Iterator[_Queue[Item]]:
@@ -96,7 +85,7 @@ class LatestFeed(_Feed[Key, Item]):
         with self._queue(key, 1) as queue:
             yield shown
             while True:
-                _, item = await queue.take()
+                item = await queue.get()
                 if item != shown:
                     shown = item
                     yield item
@@ -121,7 +110,8 @@ class TailFeed(_Feed[str, Item]):
     async def follow(self, key: str) -> AsyncGenerator[Item | Skipped, None]:
         with self._queue(key, MOST_KEPT) as queue:
             while True:
-                dropped, item = await queue.take()
+                item = await queue.get()
+                dropped, queue.dropped = queue.dropped, 0
                 if dropped:
                     yield Skipped(number=dropped)
                 yield item

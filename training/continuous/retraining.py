@@ -19,11 +19,11 @@ from training.adapters.version import Version, read_version
 from training.continuous.folder import RetrainingFolder, RoundOutcome, RoundPlan
 from training.continuous.policy import Figures, Policy
 from training.continuous.sources import Source
-from training.evaluation.report import read_report
+from training.evaluation.report import REPORT
 from training.folder import Job, TrainingFolder
 from training.freeze import LeaveOut
 from training.settings import CannotTrain, Diverged, TrainingSettings
-from training.state import PLAN, RoundFolder
+from training.state import PLAN, RoundFolder, read
 from training.step_log import ROUNDS
 
 Report = Mapping[str, Any]
@@ -191,8 +191,8 @@ class Retraining:
         """Evaluates each version once; all versions get the same cases."""
         if version not in self._reports:
             folder = self.rounds.evaluation(version)
-            report: Report | None = read_report(folder)
-            if report is None:
+            report: Report = read(folder / REPORT)
+            if not report:
                 self.display.at(number, f"evaluating {version or 'the base'}")
                 report = self.evaluate(self.served.path(version), folder)
             for other, known in self._reports.items():

@@ -37,14 +37,6 @@ def write_report(folder: Path, report: Mapping[str, Any], results: Iterable[Case
     unfinished.replace(folder / REPORT)
 
 
-def read_report(folder: Path) -> dict[str, Any] | None:
-    """Returns None if the folder holds no complete evaluation."""
-    try:
-        return dict(json.loads((folder / REPORT).read_bytes()))
-    except FileNotFoundError:
-        return None
-
-
 def format_share(share: Mapping[str, Any]) -> str:
     """Formats a share as "0.96 (48 of 50, 0.87 to 0.99)"."""
     if share["share"] is None:

@@ -36,7 +36,7 @@ def test_a_run_is_what_was_collected_of_it() -> None:
     known.standing(RunStanding(run=RUN, under_way=[3, 4]))
     assert list(known.dead_letters({ID: {4}})) == [ID]
     assert list(known.dead_letters({ID: {4}})) == []
-    assert known[ID].counted() == RunProgress(
+    assert known.by_id[ID].counted() == RunProgress(
         accepted=1,
         rejected=3,
         given_up=2,
@@ -47,14 +47,14 @@ def test_a_run_is_what_was_collected_of_it() -> None:
         failed_executions=4,
         tokens={"tutor": TokenUse(prompt=28, completion=12)},
     )
-    assert known[ID].unfit == 1
+    assert known.by_id[ID].unfit == 1
 
 
 def test_what_is_under_way_may_be_told_before_the_run_is() -> None:
     known = RunTable(MODELS)
     known.standing(RunStanding(run=RUN, under_way=[1]))
     known.changed(RunChanged(run=RUN, request_id="one"))
-    assert known[ID].under_way == {1}
+    assert known.by_id[ID].under_way == {1}
 
 
 def test_rate_and_rest_are_those_of_the_last_minute() -> None:
@@ -69,12 +69,12 @@ def test_rate_and_rest_are_those_of_the_last_minute() -> None:
 def test_a_run_that_is_over_keeps_what_had_come_of_it() -> None:
     known = runs()
     tell(known, 0)
-    known.changed(turned(known[ID], RunState.RUN_STATE_CANCELLED, "", at=130.0))
+    known.changed(turned(known.by_id[ID], RunState.RUN_STATE_CANCELLED, "", at=130.0))
     again = RunTable(MODELS)
-    again.changed(known[ID].changed)
+    again.changed(known.by_id[ID].changed)
     assert again.status(ID, now=131.0).progress.accepted == 1
     # One that goes on counts from what was collected.
-    assert not turned(known[ID], RunState.RUN_STATE_RUNNING, "", at=140.0).HasField("progress")
+    assert not turned(known.by_id[ID], RunState.RUN_STATE_RUNNING, "", at=140.0).HasField("progress")
 
 
 def test_a_pace_keeps_no_more_than_two_minutes() -> None:
