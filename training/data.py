@@ -175,7 +175,9 @@ def split(chat: Sample, limit: int, length: Length) -> list[list[TrainingMessage
 
     A chat of one prompt and its answer is one turn, and cannot be split.
     """
-    head, *turns = _by_turn(chat)
+    turns = [list(messages) for _, messages in groupby(chat, key=lambda message: message.turn)]
+    # The messages before the first turn, which may be none.
+    head = turns.pop(0) if turns[0][0].turn == 0 else []
     parts = []
     start = 0
     while start < len(turns):
@@ -187,12 +189,6 @@ def split(chat: Sample, limit: int, length: Length) -> list[list[TrainingMessage
         parts.append(part)
         start = end
     return parts
-
-
-def _by_turn(chat: Sample) -> list[list[TrainingMessage]]:
-    """Returns the messages before the first turn, which may be none, and then the turns."""
-    turns = [list(messages) for _, messages in groupby(chat, key=lambda message: message.turn)]
-    return turns if turns[0][0].turn == 0 else [[], *turns]
 
 
 def _with_context(

@@ -3,7 +3,7 @@
 import datetime
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -35,26 +35,18 @@ class World:
         return float(value.item())
 
 
-def device() -> torch.device:
-    if not torch.cuda.is_available():
-        return torch.device("cpu")
-    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
-
-
 @contextmanager
 def world() -> Iterator[World]:
     """Yields the group that Ray has set up or torchrun's environment describes, or a single process."""
-    own = device()
-    if own.type == "cuda":
-        torch.cuda.set_device(own)
-    if dist.is_initialized():
-        yield World(rank=dist.get_rank(), size=dist.get_world_size(), device=own)
-        return
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield World(device=own)
-        return
-    dist.init_process_group("nccl" if own.type == "cuda" else "gloo", timeout=_PATIENCE)
-    try:
-        yield World(rank=dist.get_rank(), size=dist.get_world_size(), device=own)
-    finally:
-        dist.destroy_process_group()
+    device = torch.device("cpu")
+    if torch.cuda.is_available():
+        device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+        torch.cuda.set_device(device)
+    with ExitStack() as stack:
+        if not dist.is_initialized():
+            if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+                yield World(device=device)
+                return
+            dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=_PATIENCE)
+            stack.callback(dist.destroy_process_group)
+        yield World(rank=dist.get_rank(), size=dist.get_world_size(), device=device)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.dataset.storage import Storage
+from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import digest_of
 from training.adapters.version import Version
@@ -69,9 +70,11 @@ class Registry:
         if cache is None:
             raise Failure(f"{self} is an object store: --cache must name a folder that all replicas read")
         folder = cache / version.id
+        folder.mkdir(parents=True, exist_ok=True)
         for name, digest in version.files.items():
             if not (folder / name).is_file() or digest_of([folder / name]) != digest:
-                self._fetch(f"{_files(version)}/{name}", folder / name)
+                with self._storage.opened(f"{_files(version)}/{name}") as source, atomic_file(folder / name) as target:
+                    shutil.copyfileobj(source, target)
         return folder
 
     def active(self) -> dict[str, Active]:
@@ -90,13 +93,6 @@ class Registry:
 
     def _write(self, name: str, content: Any) -> None:
         self._storage.write(name, json.dumps(content, indent=2).encode())
-
-    def _fetch(self, name: str, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}.unfinished")
-        with self._storage.opened(name) as source, unfinished.open("wb") as target:
-            shutil.copyfileobj(source, target)
-        unfinished.replace(path)
 
 
 def activation_of(version: Version, before: tuple[str, ...] = ()) -> Active:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from soliloquy.runtime.atomic_file import atomic_file
 from training.evaluation.cases import CaseResult
 
 REPORT = "report.json"
@@ -32,9 +33,8 @@ def write_report(folder: Path, report: Mapping[str, Any], results: Iterable[Case
     (folder / CASES).write_text("".join(f"{line}\n" for line in lines), "utf-8")
     (folder / PAGE).write_text("\n".join(page) + "\n", "utf-8")
     # Written last and atomically: a folder with a report holds a complete evaluation.
-    unfinished = folder / f".{REPORT}.unfinished"
-    unfinished.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
-    unfinished.replace(folder / REPORT)
+    with atomic_file(folder / REPORT) as file:
+        file.write(json.dumps(report, indent=2).encode() + b"\n")
 
 
 def format_share(share: Mapping[str, Any]) -> str:
