@@ -3,10 +3,10 @@
 from itertools import chain
 from typing import Protocol
 
-from services.collector import metrics
 from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.instruments import counter, gauge
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.truth.report import CheckedConversation, located_faults
@@ -14,6 +14,13 @@ from soliloquy.v1.conversation_pb2 import Conversation, Summary
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 from soliloquy.v1.sandbox_pb2 import Status
+
+FINISHED = counter("soliloquy_conversations_finished_total")
+REASONS = counter("soliloquy_rejection_reasons_total")
+TURNS = counter("soliloquy_conversation_turns_total")
+TOKENS = counter("soliloquy_conversation_tokens_total")
+VERDICTS = counter("soliloquy_verdicts_total")
+BLOCKED = gauge("soliloquy_shards_blocked")
 
 QUESTION_CHARACTERS = 160
 
@@ -35,7 +42,7 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
         await store.add(conversation, faults, origin)
     except (OSError, UnreadableManifest) as error:
         raise CannotServe(f"the conversation cannot be stored: {error}") from error
-    metrics.finished(conversation, checked)
+    _count(conversation, checked)
     judged = Conversation(
         id=conversation.id,
         run=conversation.run,
@@ -77,3 +84,18 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
                 attempt.execution.status != Status.STATUS_OK for attempt in turn.calculation.attempts
             )
     return summary
+
+
+def _count(conversation: Conversation, checked: CheckedConversation) -> None:
+    recipe, outcome = conversation.run.recipe, "rejected" if checked.faults else "accepted"
+    FINISHED.labels(recipe, outcome).inc()
+    for reason in {fault.partition(":")[0] for fault in checked.faults}:
+        REASONS.labels(recipe, reason).inc()
+    for told in checked.turns:
+        if told.verdict_true is not None:
+            VERDICTS.labels(recipe, "true" if told.verdict_true else "untrue").inc()
+    for turn in conversation.turns:
+        TURNS.labels(recipe, outcome, "yes" if turn.HasField("calculation") else "no").inc()
+        for call in turn.calls:
+            TOKENS.labels(recipe, outcome, "prompt").inc(call.prompt_tokens)
+            TOKENS.labels(recipe, outcome, "completion").inc(call.completion_tokens)

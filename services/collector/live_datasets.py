@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from services.collector import metrics
+from services.collector.handler import BLOCKED
 from services.collector.settings import LiveSettings
 from soliloquy.dataset.lock import write_lock
 from soliloquy.dataset.storage import Storage
@@ -52,7 +52,7 @@ class LiveDatasets:
         for old in settings.data.glob(_FIRST_FORMAT):
             raise OtherVersion(f"{old} is of an earlier version")
         self._held.enter_context(write_lock(Storage(settings.store or settings.data), settings.data))
-        metrics.BLOCKED.set_function(lambda: float(bool(self.fault)))
+        BLOCKED.set_function(lambda: float(bool(self.fault)))
         self._rolling = asyncio.create_task(self._roll_always())
         return self
 

@@ -1,7 +1,7 @@
 """The gateway's use cases, shared by HTTP and gRPC: a request in, an answer or a Refusal out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
 
@@ -11,7 +11,7 @@ from services.gateway.conversations import read_conversation
 from services.gateway.index import Index
 from services.gateway.paging import page
 from services.gateway.pipeline import PipelineState
-from services.gateway.planning import Offered, Planning
+from services.gateway.planning import Planning
 from services.gateway.refusals import Code, Refusal
 from services.gateway.runs import OVER, KnownRun, RunTable, state_name, turned
 from services.gateway.settings import GatewaySettings
@@ -41,7 +41,7 @@ class Gateway:
 
     def __init__(self, transport: Transport, planning: Planning, settings: GatewaySettings) -> None:
         self._transport = transport
-        self._planning = planning
+        self.planning = planning
         self._runs = RunTable(settings.models)
         self._index = Index()
         self._pipeline = PipelineState(transport)
@@ -171,9 +171,6 @@ class Gateway:
         while True:
             yield await self.get_pipeline(api.GetPipelineRequest())
             await asyncio.sleep(LOOK_SECONDS)
-
-    def offered_problems(self) -> Sequence[Offered]:
-        return self._planning.offered()
 
     async def _turn(self, run_id: str, state: RunState, done: str) -> api.RunStatus:
         async with _answered():

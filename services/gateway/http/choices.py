@@ -56,7 +56,7 @@ def _choices(gateway: Gateway, models: Models) -> Choices:
     usual = {name: bounds["usual"] for name, bounds in RUN_LIMITS.items() if "usual" in bounds}
     return Choices(
         recipes=[_recipe(name) for name in known_recipes()],
-        problems=gateway.offered_problems(),
+        problems=gateway.planning.offered(),
         defaults={**_DEFAULTS, **usual},
         limits={**RUN_LIMITS, "seed": _SEED},
         models={name: models.endpoint_of(name).engine for name in models.roles},

@@ -1,7 +1,6 @@
 """Checks what the collector counts of the conversations that arrive."""
 
-from services.collector.handler import collect
-from services.collector.metrics import VERDICTS
+from services.collector.handler import VERDICTS, collect
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
