@@ -60,13 +60,11 @@ class FakeSettings:
     # The required API key; empty for none.
     key: str = field(default="", repr=False)
 
-    def storms(self, elapsed: float) -> bool:
-        return not self.period or elapsed % self.period >= self.period - self.storm
-
     def fate_of(self, request: int, elapsed: float) -> Fate:
         """Returns the fate of a request by its number."""
         drawn, reached = draw("weather", self.seed, request).random(), 0.0
-        for fate in Fate if self.storms(elapsed) else ():
+        is_calm = self.period and elapsed % self.period < self.period - self.storm
+        for fate in () if is_calm else Fate:
             reached += getattr(self, fate.value, 0.0)
             if drawn < reached:
                 return fate
@@ -79,7 +77,6 @@ class FakeServer:
     def __init__(self, model: Model, settings: FakeSettings) -> None:
         self._model = model
         self._settings = settings
-        self._requests = 0
         self._began = time.monotonic()
         # Counts the requests by fate.
         self.fates: Counter[Fate] = Counter()
@@ -104,8 +101,7 @@ class FakeServer:
         if self._settings.key not in ("", key):
             # Some servers repeat the key.
             return _error(401, f"Incorrect API key provided: {key}", code="invalid_api_key")
-        number, self._requests = self._requests, self._requests + 1
-        fate = self._settings.fate_of(number, time.monotonic() - self._began)
+        fate = self._settings.fate_of(self.fates.total(), time.monotonic() - self._began)
         self.fates[fate] += 1
         if fate is Fate.THROTTLED:
             headers = {"Retry-After": self._settings.retry_after} if self._settings.retry_after else {}
