@@ -1,6 +1,6 @@
 """The answers to the recipe's prompts, besides those that all recipes share."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -37,14 +37,15 @@ class ConfusionDescription(Answer):
     confusion: Text = Field(alias="Confusion")
 
 
-def _kinds() -> list[dict[str, Any]]:
-    return [{"Move": {"const": move}, "Intent": {"enum": list(intents)}} for move, intents in INTENTS.items()]
-
-
 class MoveChoice(Answer):
     """The move that the next message is to make."""
 
-    model_config = ConfigDict(title="Choice", json_schema_extra=any_of(*_kinds()))
+    model_config = ConfigDict(
+        title="Choice",
+        json_schema_extra=any_of(
+            *({"Move": {"const": move}, "Intent": {"enum": list(intents)}} for move, intents in INTENTS.items())
+        ),
+    )
 
     thoughts: Text = Field(alias="Thoughts")
     evaluation: Annotated[Literal["incorrect", "correct", "partial", "unclear"], BeforeValidator(_plain)] = Field(

@@ -5,6 +5,7 @@ import string
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -61,34 +62,31 @@ class Phrasebook:
 
     def __init__(self, tables: Mapping[str, Any]) -> None:
         self.tables = tables
-        self._phrases: dict[Sequence[str], Sequence[Phrase]] = {}
-        self._fillable: dict[tuple[Sequence[str], frozenset[str]], Sequence[Phrase]] = {}
-        self._cues: dict[str, re.Pattern[str]] = {}
+        self.phrases = cache(self._parse)
+        self.cue = cache(self._compile)
+        self._fillable = cache(self._select)
 
-    def phrases(self, *path: str) -> Sequence[Phrase]:
+    def _parse(self, *path: str) -> Sequence[Phrase]:
         """Returns the wordings of one situation, such as phrases("tutor", "right", "number")."""
-        if path not in self._phrases:
-            found: Any = self.tables
-            for key in path:
-                found = found[key]
-            self._phrases[path] = tuple(
-                Phrase(text=text, slots=frozenset(slot for _, slot, _, _ in string.Formatter().parse(text) if slot))
-                for wording in found
-                for text in _expand_choices(wording)
-            )
-        return self._phrases[path]
+        found: Any = self.tables
+        for key in path:
+            found = found[key]
+        return tuple(
+            Phrase(text=text, slots=frozenset(slot for _, slot, _, _ in string.Formatter().parse(text) if slot))
+            for wording in found
+            for text in _expand_choices(wording)
+        )
 
-    def cue(self, situation: str) -> re.Pattern[str]:
-        if situation not in self._cues:
-            self._cues[situation] = re.compile("|".join(self.tables["cues"][situation]), re.IGNORECASE)
-        return self._cues[situation]
+    def _select(self, path: Sequence[str], slots: frozenset[str]) -> Sequence[Phrase]:
+        return [phrase for phrase in self.phrases(*path) if phrase.slots <= slots]
+
+    def _compile(self, situation: str) -> re.Pattern[str]:
+        return re.compile("|".join(self.tables["cues"][situation]), re.IGNORECASE)
 
     def wordings(self, *path: str, **slots: str) -> Wordings:
         """Returns the wordings whose slots all have a value."""
-        key = (path, frozenset(slot for slot, text in slots.items() if text))
-        if key not in self._fillable:
-            self._fillable[key] = [phrase for phrase in self.phrases(*path) if phrase.slots <= key[1]]
-        return Wordings(self._fillable[key], slots)
+        given = frozenset(slot for slot, text in slots.items() if text)
+        return Wordings(self._fillable(path, given), slots)
 
     def part(self, *path: str, **slots: str) -> Part:
         return Part(options=self.wordings(*path, **slots))

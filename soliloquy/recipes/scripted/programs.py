@@ -50,19 +50,17 @@ def _book() -> Phrasebook:
 
 def description(step: Step, student: float | None, rng: Random) -> str:
     """Describes the calculation of a step and the student's value to compare it with, if there is one."""
+    result = step.result
+    target = f"`{result.symbol}` ({_plain(result.name)})" + (f", in {result.unit}" if result.unit else "")
+    relation = f"{result.symbol} = {step.expression}"
     parts = [
-        _book().part("programs", "task", target=_target(step.result)),
+        _book().part("programs", "task", target=target),
         _book().part("programs", "inputs", inputs="; ".join(map(_input, step.inputs))),
-        _book().part(
-            "programs",
-            "relation",
-            formula=step.formula or f"{step.result.symbol} = {step.expression}",
-            expression=f"{step.result.symbol} = {step.expression}",
-        ),
+        _book().part("programs", "relation", formula=step.formula or relation, expression=relation),
     ]
     if student is None:
         return compose(parts, rng)
-    value = f"`student_{step.result.symbol}` = {format_exact(student)}"
+    value = f"`student_{result.symbol}` = {format_exact(student)}"
     return f"{compose(parts, rng)} {_book().one_of(rng, 'programs', 'student', student=value)}"
 
 
@@ -125,10 +123,6 @@ def _usable(names: list[str]) -> bool:
     return len(set(names)) == len(names) and all(
         name.isidentifier() and not keyword.iskeyword(name) and name not in reserved for name in names
     )
-
-
-def _target(quantity: Quantity) -> str:
-    return f"`{quantity.symbol}` ({_plain(quantity.name)})" + (f", in {quantity.unit}" if quantity.unit else "")
 
 
 def _input(quantity: Quantity) -> str:

@@ -29,12 +29,9 @@ def review(conversation: Conversation) -> CheckedConversation:
 
 def check(conversation: Conversation) -> CheckedConversation:
     truths = list(assess(conversation))
-    return CheckedConversation(turns=[_checked_turn(truth) for truth in truths], faults=_faults(conversation, truths))
-
-
-def _faults(conversation: Conversation, truths: Sequence[TurnTruth]) -> list[str]:
     own = {name: partial(rule, truths=truths) for name, rule in _RULES.items()}
-    return faults_of(conversation, _MANNERS | own, POLICY["rules"])
+    faults = faults_of(conversation, _MANNERS | own, POLICY["rules"])
+    return CheckedConversation(turns=[_checked_turn(truth) for truth in truths], faults=faults)
 
 
 def _checked_turn(truth: TurnTruth) -> CheckedTurn:

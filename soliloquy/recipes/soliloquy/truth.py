@@ -179,7 +179,8 @@ def _statement(text: str, written: Sequence[WrittenQuantity], step: Step, facts:
         found = [any(_is(one, known, facts.tolerance) for one in written) for known in step.inputs]
         return True if all(found) else None
     if step.kind == STEP_KIND_CONCEPT:
-        return True if says(text, _first_sentence(step.explanation)) else None
+        idea = re.split(r"(?<=[.!?])\s", step.explanation, maxsplit=1)[0]
+        return True if says(text, idea) else None
     if step.formula and says(text, step.formula):
         return True
     judged = [held for held in (holds(*sides, facts.values) for sides in laws_in(text)) if held is not None]
@@ -243,7 +244,3 @@ def _has_zero_of(written: WrittenQuantity, quantity: Quantity) -> bool:
 def _is_weak(written: WrittenQuantity) -> bool:
     """A small bare number is more often a factor, an exponent or a count than a result."""
     return written.digits == 1 and written.unit is None and not written.stated and abs(written.value) < 10
-
-
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]

@@ -14,7 +14,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
 )
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import says
-from soliloquy.v1.conversation_pb2 import Quantity, Step, StepKind
+from soliloquy.v1.conversation_pb2 import Step, StepKind
 
 
 def hints(reading: ParsedPrompt) -> Sequence[str]:
@@ -48,13 +48,15 @@ def step_facts(reading: ParsedPrompt) -> Mapping[str, str]:
 
 def without_giveaways(options: Sequence[str], reading: ParsedPrompt) -> list[str]:
     problem, step = reading.problem, reading.step
-    return [text for text in options if not gives_away(text, problem, step) and not _states(text, step)]
+    stated = "" if is_numeric(step) else step.formula
+    return [text for text in options if not gives_away(text, problem, step) and not says(text, stated)]
 
 
 def concept_wordings(reading: ParsedPrompt, text: str) -> Sequence[str]:
     """Explains the quantity that a student asks about, or the purpose of the step."""
     step, later = reading.step, reading.problem.steps[reading.step.number :]
-    asked = None if book().cue("why").search(text) else _named_in(text, step)
+    named = (known for known in (step.result, *step.inputs) if known.name and known.name.casefold() in text.casefold())
+    asked = None if book().cue("why").search(text) else next(named, None)
     if asked is not None:
         known = asked.symbol != step.result.symbol
         quantity = {"name": asked.name, "symbol": asked.symbol, "unit": asked.unit}
@@ -78,13 +80,5 @@ def _was_said(text: str, reading: ParsedPrompt) -> bool:
     return any(text in said for said in reading.messages(student=False))
 
 
-def _named_in(text: str, step: Step) -> Quantity | None:
-    return next((q for q in (step.result, *step.inputs) if q.name and q.name.casefold() in text.casefold()), None)
-
-
 def _is_idea(step: Step) -> bool:
     return not is_numeric(step) and answer_form(step) == "idea"
-
-
-def _states(hint: str, step: Step) -> bool:
-    return not is_numeric(step) and says(hint, step.formula)

@@ -94,14 +94,10 @@ def _aside(text: str, problem: Problem) -> Gist | None:
         return Gist.OFF_TOPIC
     if book().cue("unclear").search(text) or len(text.split()) < 3:
         return Gist.UNCLEAR
-    return None if _words(text) & _problem_words(problem) or book().cue("study").search(text) else Gist.OFF_TOPIC
+    steps = (f"{step.ask} {step.formula} {step.explanation}" for step in problem.steps)
+    common = _words(text) & _words(" ".join([problem.question, *steps]))
+    return None if common or book().cue("study").search(text) else Gist.OFF_TOPIC
 
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
-
-
-def _problem_words(problem: Problem) -> set[str]:
-    return _words(
-        " ".join([problem.question, *(f"{step.ask} {step.formula} {step.explanation}" for step in problem.steps)])
-    )

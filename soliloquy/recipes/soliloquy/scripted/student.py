@@ -36,7 +36,9 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         raise ModelRefused(f"the <intent> of {reading.prompt} has kind {kind!r}; it must be opening, right or wrong")
     voice = voice_of(reading.persona)
     if kind == "opening":
-        text = compose(_opening(reading, voice), rng, reading.word_limit)
+        question = " ".join(reading.problem.question.split())
+        request = voice.part("opening", question=question, asked=_task(question))
+        text = compose([voice.optional("greeting"), request, voice.optional("plea")], rng, reading.word_limit)
     else:
         step, before = _current_step(reading)
         if kind == "wrong":
@@ -45,12 +47,6 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
             parts = _behave(step, _behaviour(step, len(before), voice, rng), before, voice, rng)
         text = rephrase(parts, rng, reading.word_limit, reading.messages(student=True))
     return text if voice.tables.get("lower_case") else capitalize(text)
-
-
-def _opening(reading: ParsedPrompt, voice: Phrasebook) -> list[Part]:
-    question = " ".join(reading.problem.question.split())
-    request = voice.part("opening", question=question, asked=_task(question))
-    return [voice.optional("greeting"), request, voice.optional("plea")]
 
 
 def _task(question: str) -> str:

@@ -40,16 +40,12 @@ class Move(NamedTuple):
 
 def decide(reading: ParsedPrompt, rng: Random) -> str:
     reply = read_reply(reading)
-    if not is_numeric(reading.step) or not _needs_number(reply, reading):
+    solves = reply.gist is Gist.SOLUTION or (reply.gist is Gist.PARTIAL and reading.wrong_before >= PATIENCE)
+    if not is_numeric(reading.step) or not (solves or reply.gist is Gist.NUMBER):
         return json.dumps({"Use Python": "n"})
     return json.dumps(
         {"Use Python": "y", "Description": description(reading.step, reply.value, rng)}, ensure_ascii=False
     )
-
-
-def _needs_number(reply: ReplyReading, reading: ParsedPrompt) -> bool:
-    gives_solution = reply.gist is Gist.SOLUTION or (reply.gist is Gist.PARTIAL and reading.wrong_before >= PATIENCE)
-    return reply.gist is Gist.NUMBER or gives_solution
 
 
 def reply(reading: ParsedPrompt, rng: Random) -> str:
@@ -86,7 +82,8 @@ def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
         case Gist.SOLUTION:
             return _solve(reading, "f", 9, "solution", "gladly")
         case Gist.BACK if reading.step.number > 1:
-            return _back(reading)
+            before = reading.problem.steps[reading.step.number - 2]
+            return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), verbatim(before.ask)])
         case Gist.BACK:
             return _stay(reading, "f", 11, "concept", [book().part("tutor", "at_the_start")])
         case Gist.CONCEPT:
@@ -146,11 +143,6 @@ def _advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, 
 
 def _solve(reading: ParsedPrompt, evaluation: str, action: int, thought: str, lead: str) -> Move:
     return _advance(reading, evaluation, action, thought, [book().optional("tutor", lead), _solution(reading)])
-
-
-def _back(reading: ParsedPrompt) -> Move:
-    before = reading.problem.steps[reading.step.number - 2]
-    return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), verbatim(before.ask)])
 
 
 def _solution(reading: ParsedPrompt) -> Part:
