@@ -38,10 +38,6 @@ BUSY_SECONDS = 0.1
 _LEAST_SECONDS = 0.005
 
 
-class NoJob(Exception):
-    """The request carries no job."""
-
-
 class DeadlinePassed(Exception):
     """The caller's deadline leaves no time to start the job."""
 
@@ -136,7 +132,7 @@ class SandboxServer(SandboxServiceServicer):
         while True:
             try:
                 return ExecuteResponse(job_id=job_id, execution=await self._execute(request, context))
-            except (LimitExceeded, NoJob) as refusal:
+            except LimitExceeded as refusal:
                 return ExecuteResponse(job_id=job_id, refusal=str(refusal))
             except Busy:
                 # Nothing is read meanwhile, so that the caller waits too.
@@ -144,7 +140,7 @@ class SandboxServer(SandboxServiceServicer):
 
     async def _execute(self, request: ExecuteRequest, context: Context) -> Execution:
         if not request.HasField("job"):
-            raise NoJob("the request has no job: set its field 'job'")
+            raise LimitExceeded("the request has no job: set its field 'job'")
         caller = str(dict(context.invocation_metadata() or ()).get("traceparent", ""))
         with spans.continue_trace("executor", "sandbox service", "server", caller):
             return await self._pool.execute(self._within_deadline(request.job, context.time_remaining()))
@@ -175,7 +171,7 @@ class SandboxServer(SandboxServiceServicer):
 
 def _status(error: Exception) -> tuple[grpc.StatusCode, str, Metadata]:
     match error:
-        case LimitExceeded() | NoJob():
+        case LimitExceeded():
             return grpc.StatusCode.INVALID_ARGUMENT, str(error), ()
         case Busy():
             pushback = ("grpc-retry-pushback-ms", str(int(BUSY_SECONDS * 1_000)))

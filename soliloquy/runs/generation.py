@@ -97,22 +97,14 @@ def generate_dataset(
     missing = plan.conversations - counts["accepted"]
     if driver.is_stopped:
         dropped = f", {driver.dropped} under way were dropped" if driver.dropped is not None else ""
-        return GenerationResult(
-            plan=plan,
-            counts=counts,
-            failed=driver.given_up,
-            shortfall=f"stopped at {counts['accepted']} of {plan.conversations}{dropped}; "
-            "the same command goes on from here",
-            interrupted=True,
-        )
+        why = f"stopped at {counts['accepted']} of {plan.conversations}{dropped}; the same command goes on from here"
+        return GenerationResult(plan=plan, counts=counts, failed=driver.given_up, shortfall=why, interrupted=True)
     letters = f"--kafka {kafka.bootstrap}" if kafka else str(folder.working.parent)
-    return GenerationResult(
-        plan=plan,
-        counts=counts,
-        failed=missing,
-        shortfall=f"{missing} conversations ended among the dead letters; soliloquy dlq list {letters} says why, "
-        f"soliloquy dlq replay {letters} puts them back, and the same command goes on from there",
+    why = (
+        f"{missing} conversations ended among the dead letters; soliloquy dlq list {letters} says why, "
+        f"soliloquy dlq replay {letters} puts them back, and the same command goes on from there"
     )
+    return GenerationResult(plan=plan, counts=counts, failed=missing, shortfall=why)
 
 
 def listed(counts: dict[str, int]) -> str:
@@ -132,12 +124,8 @@ def _finished(plan: Plan, counts: dict[str, Any]) -> GenerationResult:
         unfit=sum(counts["unfit"].values()),
     )
     why = shortfall(quota, plan.recipe, plan.max_attempts, listed(counts["unfit"]))
-    return GenerationResult(
-        plan=plan,
-        counts=counts,
-        failed=missing,
-        shortfall=f"{why}; rejected/ says why. A higher --max-attempts tries the others more often",
-    )
+    why += "; rejected/ says why. A higher --max-attempts tries the others more often"
+    return GenerationResult(plan=plan, counts=counts, failed=missing, shortfall=why)
 
 
 def _failure(error: BaseException, out: Storage) -> BaseException:

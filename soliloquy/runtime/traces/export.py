@@ -6,10 +6,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.environment_variables import OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_SCHEDULE_DELAY
-from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from soliloquy.runtime.instruments import counter
@@ -76,28 +75,25 @@ class WatchedExporter(SpanExporter):
         self._exporter.shutdown()
 
 
-class CountingQueue(SpanProcessor):
-    """Wraps the SDK's queue, which drops spans silently when it is full, to count them."""
+class CountingQueue(BatchSpanProcessor):
+    """Counts the spans that the SDK's queue would drop because it is full."""
 
     def __init__(self, exporter: WatchedExporter) -> None:
+        super().__init__(exporter)
         self._exporter = exporter
         self._room = int(os.environ[OTEL_BSP_MAX_QUEUE_SIZE])
-        self._batches = BatchSpanProcessor(exporter)
         self._put = 0
-
-    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
-        pass
 
     def on_end(self, span: ReadableSpan) -> None:
         if self._put - self._exporter.taken >= self._room:
             self._exporter.dropped(1, "queue_full")
             return
         self._put += 1
-        self._batches.on_end(span)
+        super().on_end(span)
 
     def close(self, seconds: float) -> None:
         """Sends the remaining spans for at most `seconds`; does not wait for a collector that is known to be gone."""
-        closing = threading.Thread(target=self._batches.shutdown, daemon=True)
+        closing = threading.Thread(target=self.shutdown, daemon=True)
         closing.start()
         closing.join(0.0 if self._exporter.failing else seconds)
         if closing.is_alive():

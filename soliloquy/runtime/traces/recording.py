@@ -8,7 +8,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from soliloquy.runtime.traces.spans import CURRENT, NOTHING, SAMPLED, Attribute, Kind, Span, traceparent_of
@@ -45,7 +45,8 @@ class Recording:
 
     def __init__(self, processor: SpanProcessor, share: float) -> None:
         self._processor = processor
-        self._share = share
+        # It decides by the trace's id, so every process decides the same.
+        self._sampler = TraceIdRatioBased(share)
         self._ids = _Ids()
         self._tracers: dict[str, otel.Tracer] = {}
 
@@ -73,12 +74,14 @@ class Recording:
 
     def _sampled_context(self, traceparent: str) -> otel.SpanContext | None:
         context = _context(traceparent)
-        return context if context and is_kept(context.trace_id, self._share) else None
+        if context is None or not self._sampler.should_sample(None, context.trace_id, "").decision.is_sampled():
+            return None
+        return context
 
     def _tracer(self, service: str) -> otel.Tracer:
         if service not in self._tracers:
             provider = TracerProvider(
-                # `is_kept` decides before any span is made.
+                # The share was chosen before any span is made.
                 sampler=ALWAYS_ON,
                 resource=Resource.create({SERVICE_NAME: service}),
                 id_generator=self._ids,
@@ -139,11 +142,6 @@ def _context(traceparent: str) -> otel.SpanContext | None:
     parent = _PROPAGATOR.extract({"traceparent": traceparent}, Context())
     context = otel.get_current_span(parent).get_span_context()
     return context if context.is_valid and context.trace_flags.sampled else None
-
-
-def is_kept(trace: int, share: float) -> bool:
-    """Whether a trace is in the recorded share. Every process decides the same, and as OpenTelemetry does."""
-    return (trace & (2**64 - 1)) < round(share * 2**64)
 
 
 def _named(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:

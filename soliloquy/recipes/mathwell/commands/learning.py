@@ -9,7 +9,6 @@ from rich.console import Console
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
-from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.runtime.failure import Failure
 
@@ -35,11 +34,11 @@ def learn_criteria(*, source: Path, out: Path, seed: int, as_json: bool) -> None
     calibrated. Use the result with `problems score --classifiers`.
     """
     from soliloquy.recipes.mathwell.criteria.classifiers import save
-    from soliloquy.recipes.mathwell.criteria.learning import TooFewLabels, learn_classifiers
+    from soliloquy.recipes.mathwell.criteria.learning import learn_classifiers
 
     try:
         classifiers, tested = learn_classifiers(list(word_problems(source)), seed)
-    except (UnreadableSource, TooFewLabels) as unusable:
+    except Failure as unusable:
         raise Failure(f"{source}: {unusable}; nothing was written") from unusable
     with writing_to(out):
         save(classifiers, out)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers
 from soliloquy.recipes.mathwell.criteria.features import SIZE, Vector, vector
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
 
 TEST_SHARE = 0.2
@@ -21,10 +22,6 @@ ROUNDS = 120
 LEAST = 10
 
 Array = npt.NDArray[np.floating[Any]]
-
-
-class TooFewLabels(ValueError):
-    """A label has too few rows; the message names criterion and counts."""
 
 
 # Metrics on held-out problems, by name.
@@ -41,7 +38,7 @@ def learn_classifiers(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifi
         labels = np.array([label for _, label in labelled], dtype=bool)
         if min(int(labels.sum()), int((~labels).sum())) < LEAST:
             told = f"there are {labels.sum()} yes, {(~labels).sum()} no"
-            raise TooFewLabels(f"{criterion}: at least {LEAST} rows of each label are required; {told}")
+            raise Failure(f"{criterion}: at least {LEAST} rows of each label are required; {told}")
         features = np.stack([vector(problem) for problem, _ in labelled])
         places = [seed("criteria", run_seed, problem.question) / 2**64 for problem, _ in labelled]
         test = np.array(places) < TEST_SHARE

@@ -9,7 +9,7 @@ import pytest
 from soliloquy.recipes.mathwell.criteria import classifiers
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifiers
 from soliloquy.recipes.mathwell.criteria.features import SIZE
-from soliloquy.recipes.mathwell.criteria.learning import Quality, TooFewLabels, learn_classifiers
+from soliloquy.recipes.mathwell.criteria.learning import Quality, learn_classifiers
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Ruling
@@ -76,5 +76,5 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_too_few_rows_of_one_label_are_refused() -> None:
-    with pytest.raises(TooFewLabels, match="at least 10 rows of each label are required; there are 40 yes, 0 no"):
+    with pytest.raises(Failure, match="at least 10 rows of each label are required; there are 40 yes, 0 no"):
         learn_classifiers([one for one in labelled("made_with") if one.labels[Criterion.SOLVABLE]][:40], 0)

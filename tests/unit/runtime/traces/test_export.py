@@ -16,7 +16,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.traces import export, opening, spans
 from soliloquy.runtime.traces.export import CountingQueue, WatchedExporter, sending
 from soliloquy.runtime.traces.opening import TraceSettings
-from soliloquy.runtime.traces.recording import Recording, is_kept
+from soliloquy.runtime.traces.recording import Recording
 from soliloquy.runtime.traces.spans import record_with, traceparent_of
 
 
@@ -104,15 +104,6 @@ def test_a_collector_that_is_gone_holds_up_nobody(
         assert time.monotonic() - began < 30
     [line] = [entry.getMessage() for entry in caplog.records if entry.levelno >= logging.WARNING]
     assert "does not take traces: they are dropped until it does, and the work goes on" in line
-
-
-def test_the_share_is_chosen_as_opentelemetry_chooses_it() -> None:
-    from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
-
-    sampler = TraceIdRatioBased(0.3)
-    for number in range(500):
-        trace = int(traceparent_of(f"c{number}").split("-")[1], 16)
-        assert is_kept(trace, 0.3) == sampler.should_sample(None, trace, "").decision.is_sampled()
 
 
 def test_without_what_sends_traces_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
