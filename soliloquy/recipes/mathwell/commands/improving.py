@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column
 
 from soliloquy.cli.launching import Launch, check_installed, configuration
 from soliloquy.cli.main import INTERRUPTED
@@ -26,6 +26,8 @@ from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.mathwell.commands.commissioning import Commissions, commission_options
+from soliloquy.recipes.mathwell.commands.measuring import figures_table
+from soliloquy.recipes.mathwell.figures.problem_measures import cells
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import generate_dataset
 from soliloquy.runs.plan import Plan
@@ -231,15 +233,10 @@ async def _unload(address: str, name: str) -> None:
 
 
 def _print(report: Mapping[str, Any]) -> None:
-    made = Table(box=None, header_style="bold", pad_edge=False)
-    for head in ("round", "writer", *_COLUMNS.values()):
-        made.add_column(head, justify="right", no_wrap=True)
+    made = figures_table(Column("round", justify="right"), "writer", *_COLUMNS.values())
     for one in report["rounds"]:
-        figures = one["figures"] or {}
         writer = one["adapter_digest"][:8] or "as it was"
-        made.add_row(
-            str(one["round"]), writer, *("" if (cell := figures.get(name)) is None else str(cell) for name in _COLUMNS)
-        )
+        made.add_row(str(one["round"]), writer, *cells(one["figures"] or {}, _COLUMNS))
     Console(highlight=False).print(made)
     for one in report["rounds"]:
         click.echo(f"round {one['round']}: {one['remark']}")

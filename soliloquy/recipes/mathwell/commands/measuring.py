@@ -8,13 +8,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
+from rich.table import Column, Table
 
 from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.service_options import gathered
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.recipes.mathwell.figures import PUBLISHED
-from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures, SampledProblem
+from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures, SampledProblem, cells
 
 if TYPE_CHECKING:
     from training.evaluation.text_models import BertScore, Perplexity
@@ -99,21 +99,19 @@ def _models(perplexity: Path | None, bertscore: Path | None, references: Path | 
 measuring_options = gathered("measuring", _models, _OPTIONS)
 
 
+def figures_table(first: Column, *heads: str) -> Table:
+    figures = (Column(head, justify="right", no_wrap=True) for head in heads)
+    return Table(first, *figures, box=None, header_style="bold", pad_edge=False)
+
+
 def beside_published(found: Mapping[str, Mapping[str, Any]], heads: Mapping[str, str]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("", overflow="fold")
-    for head in heads.values():
-        table.add_column(head, justify="right", no_wrap=True)
+    table = figures_table(Column("", overflow="fold"), *heads.values())
     for name, told in found.items():
-        table.add_row(name, *(_shown(told[figure]) for figure in heads))
+        table.add_row(name, *cells(told, heads))
     table.add_section()
     for model, row in PUBLISHED.items():
-        table.add_row(f"{model} (paper)", *(_shown(row.get(figure)) for figure in heads), style="dim")
+        table.add_row(f"{model} (paper)", *cells(row, heads), style="dim")
     return table
-
-
-def _shown(figure: Any) -> str:
-    return "" if figure is None else str(figure)
 
 
 def _mean(scores: Sequence[float]) -> float | None:

@@ -8,10 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field, TypeAdapter
 
-from soliloquy.recipes.mathwell.criteria.cues import asks_for
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
-from soliloquy.recipes.mathwell.criteria.words import stems
+from soliloquy.recipes.mathwell.criteria.words import asks_for, stems
 from soliloquy.truth.readability import flesch_kincaid
 
 

@@ -8,10 +8,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from soliloquy.recipes.mathwell.criteria.cues import ASKED, asks_for
 from soliloquy.recipes.mathwell.criteria.parsed_problem import ParsedProblem, parse_problem
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
-from soliloquy.recipes.mathwell.criteria.words import singular
+from soliloquy.recipes.mathwell.criteria.words import ASKED, asks_for, singular
 from soliloquy.truth.readability import flesch_kincaid
 
 SIZE = 4096

@@ -3,9 +3,8 @@
 import math
 import re
 
-from soliloquy.recipes.mathwell.criteria.cues import asks_for, happens
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
-from soliloquy.recipes.mathwell.criteria.words import CONVERSIONS, convertible
+from soliloquy.recipes.mathwell.criteria.words import CONVERSIONS, asks_for, convertible, happens
 
 _REST = re.compile(r"\b(?:the rest|the others|the remaining)\b", re.IGNORECASE)
 _SHARED = re.compile(r"\b(?:equally|evenly|shares?|shared|splits?|divides?|divided|equal)\b", re.IGNORECASE)

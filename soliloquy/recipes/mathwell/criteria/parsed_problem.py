@@ -97,7 +97,8 @@ class ParsedProblem:
 
     def _thing_of_product(self, term: Term) -> str:
         left, right = term.parts
-        if any(self._converts(part) for part in (left, right)):
+        unknown = [part for part in term.parts if not part.operation and self.links.mention(part) is None]
+        if any(part.value not in (0, 1) for part in unknown):
             return ""
         rates = [part for part in (left, right) if self.is_rate(part)]
         if len(rates) == 1:
@@ -105,9 +106,6 @@ class ParsedProblem:
         one, other = self.thing_of(left), self.thing_of(right)
         # The product of two lengths is an area.
         return "" if one == other else one or other if not (one and other) else ""
-
-    def _converts(self, term: Term) -> bool:
-        return not term.operation and self.links.mention(term) is None and term.value not in (0, 1)
 
     def is_rate(self, term: Term) -> bool:
         mention = self.links.mention(term)

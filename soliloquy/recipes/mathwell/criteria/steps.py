@@ -3,10 +3,9 @@
 import math
 import re
 
-from soliloquy.recipes.mathwell.criteria.cues import asks_for, happens, may_take_away
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
-from soliloquy.recipes.mathwell.criteria.words import convertible
+from soliloquy.recipes.mathwell.criteria.words import asks_for, convertible, happens, may_take_away
 
 _MORE = re.compile(r"# more\b(?!.*\bthan\b)", re.IGNORECASE)
 _PAYS = re.compile(r"\b(?:buys?|bought|buying|pays?|paid|costs?|for \$?#|purchas\w+|spends?|spent)", re.IGNORECASE)

@@ -1,13 +1,14 @@
-"""The words of a question: singulars, and the tables of `words.toml`."""
+"""The words of a question: singulars, units, and the cues for its goal and for gains and losses in the text."""
 
 import functools
 import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-_TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+_TABLE, _CUES = (
+    tomllib.loads(Path(__file__).with_name(name).read_text("utf-8")) for name in ("words.toml", "cues.toml")
+)
 _IRREGULAR: Mapping[str, str] = _TABLE["singular"]
 _ALSO: Mapping[str, str] = _TABLE["also"]
 _NO_PLURALS = frozenset(_TABLE["lists"]["no_plurals"])
@@ -24,6 +25,16 @@ CONVERSIONS: Mapping[tuple[str, str], float] = {
     (row["units"][0], row["units"][1]): float(row["factor"]) for row in _TABLE["conversions"]
 }
 UNITS = frozenset(unit for pair in CONVERSIONS for unit in pair if unit)
+
+
+def _any(patterns: list[str]) -> re.Pattern[str]:
+    """Compiles a pattern for texts in lower case, which takes a tenth of the time of ignoring case."""
+    return re.compile(rf"\b(?:{'|'.join(patterns)})\b")
+
+
+ASKED = {name: _any(patterns) for name, patterns in _CUES["asked"].items()}
+_TAKES_AWAY = _any(_CUES["takes_away"]["words"])
+_HAPPENS = {name: _any(patterns) for name, patterns in _CUES["happens"].items()}
 
 
 @functools.lru_cache(8192)
@@ -56,3 +67,18 @@ def stems(text: str) -> frozenset[str]:
 def convertible(one: str, other: str) -> float | None:
     """Returns the factor between two units; None if they measure different things."""
     return CONVERSIONS.get((one, other)) or CONVERSIONS.get((other, one))
+
+
+def asks_for(asked: str, name: str) -> bool:
+    return ASKED[name].search(asked) is not None
+
+
+def may_take_away(text: str) -> bool:
+    text = text.lower()
+    return _TAKES_AWAY.search(text) is not None or _HAPPENS["loss"].search(text) is not None
+
+
+def happens(clause: str) -> int:
+    """Returns -1 for a loss, +1 for a gain, and 0 for neither or both."""
+    clause = clause.lower()
+    return bool(_HAPPENS["gain"].search(clause)) - bool(_HAPPENS["loss"].search(clause))

@@ -1,7 +1,7 @@
 """Measures a set of word problems by their texts alone, as the tables of the MATHWELL paper do."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from heapq import nsmallest
 from itertools import combinations
@@ -22,6 +22,11 @@ class SampledProblem(NamedTuple):
     draw: int
     question: str
     code: str
+
+
+def cells(figures: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Writes these figures for a table; empty for what was not measured."""
+    return ["" if figures.get(name) is None else str(figures[name]) for name in names]
 
 
 @dataclass(kw_only=True)

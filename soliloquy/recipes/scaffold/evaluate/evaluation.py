@@ -51,7 +51,8 @@ class ScaffoldEvaluation:
         if len(wanted) < self.dialogues:
             raise Failure(f"only {len(wanted)} of {self.dialogues} problems are suitable: use fewer --dialogues")
         cases = list(make_cases(wanted, segments=self.segments, seed=settings.seed))
-        others = {role: _read(file) for role, file in (("judge", self.judge), ("student", self.student))}
+        files = (("judge", self.judge), ("student", self.student))
+        others = {role: read_models(file) if file else None for role, file in files}
         prompts = TEMPLATES.fingerprints()
         results = uvloop.run(self._evaluate(cases, others))
         report = settings.report(
@@ -97,7 +98,3 @@ class ScaffoldEvaluation:
             )
             with settings.progress(model, len(cases), "broken off") as bar:
                 return await bar.run(cases, evaluator.evaluate, lambda result: bool(result.dialogue.broken))
-
-
-def _read(file: Path | None) -> Models | None:
-    return read_models(file) if file else None

@@ -47,15 +47,11 @@ def verify(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def _by_parts(problem: Problem) -> _Rows:
-    return [_row(steps) for steps in _parts(problem)]
-
-
-def _parts(problem: Problem) -> list[Sequence[Step]]:
     """Puts one step into each sub-question, or several if there are too many."""
     steps, most = problem.steps, POLICY["plans"]["most_questions"]
     count = min(len(steps), most)
     cuts = [round(at * len(steps) / count) for at in range(count + 1)]
-    return [steps[start:end] for start, end in pairwise(cuts)]
+    return [_row(steps[start:end]) for start, end in pairwise(cuts)]
 
 
 def _row(steps: Sequence[Step]) -> dict[str, Any]:

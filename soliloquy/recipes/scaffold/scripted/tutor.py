@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from random import Random
 
 from soliloquy.recipes.scaffold.answers import tutored_text
@@ -21,22 +20,6 @@ _SAID = re.compile(r"^Tutor: (.*)$", re.MULTILINE)
 _SOLVING = ("correct", "comprehension")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlanPosition:
-    """The plan and the index of the current sub-question."""
-
-    plan: list[SubQuestion]
-    at: int
-
-    @property
-    def current(self) -> SubQuestion:
-        return self.plan[self.at]
-
-    @property
-    def last(self) -> bool:
-        return self.at == len(self.plan) - 1
-
-
 def describe(reading: ParsedPrompt, rng: Random) -> str:
     given = final_number(reading.section("message"))
     if given is None:
@@ -48,25 +31,23 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     plan = [
         SubQuestion(question=question, answer=answer) for question, answer in _PLANNED.findall(reading.section("plan"))
     ]
-    place = PlanPosition(plan=plan, at=int(reading.attributes("sub_question")["number"]) - 1)
-    state = _state(reading, place)
-    shown = "end" if state in _SOLVING and place.last else state
+    at = int(reading.attributes("sub_question")["number"]) - 1
+    state = _state(reading, plan[at])
+    shown = "end" if state in _SOLVING and at == len(plan) - 1 else state
     name = step(reading).result.name or "next step"
-    answer = place.current.answer.rstrip(".")
-    analysis = book().one_of(
-        rng, "tutor", "analysis", shown, name=name, answer=answer, final=answer, now=str(place.at + 1)
-    )
-    return tutored_text(analysis, shown, _message(reading, place, shown, rng, name=name, answer=answer))
+    answer = plan[at].answer.rstrip(".")
+    analysis = book().one_of(rng, "tutor", "analysis", shown, name=name, answer=answer, final=answer, now=str(at + 1))
+    return tutored_text(analysis, shown, _message(reading, plan, at, shown, rng, name=name, answer=answer))
 
 
-def _state(reading: ParsedPrompt, place: PlanPosition) -> str:
+def _state(reading: ParsedPrompt, current: SubQuestion) -> str:
     """Decides by the program's verdict, the expected answer, or cue words."""
     if not _tutor_messages(reading):
         return "start"
     message = reading.section("message")
     if reading.has("output"):
         return "correct" if "True" in reading.output.values() else "incorrect"
-    if gives_expected(message, place.current):
+    if gives_expected(message, current):
         return "correct"
     about = f"{reading.section('question')} {reading.section('plan')}"
     cues = (cue for cue in book().tables["cues"] if _has(cue, message, about=about))
@@ -79,18 +60,18 @@ def _has(cue: str, message: str, *, about: str) -> bool:
     return any(cue != "irrelevant" or one[0].lower() not in about.lower() for one in found)
 
 
-def _message(reading: ParsedPrompt, place: PlanPosition, shown: str, rng: Random, **facts: str) -> str:
-    hidden = place.plan[place.at + (shown in _SOLVING) :]
+def _message(reading: ParsedPrompt, plan: list[SubQuestion], at: int, shown: str, rng: Random, **facts: str) -> str:
+    hidden = plan[at + (shown in _SOLVING) :]
     ask = hidden[0].question if hidden else ""
     known = "\n".join(
-        [reading.section("question"), ask, *(f"{one.question} {one.answer}" for one in place.plan if one not in hidden)]
+        [reading.section("question"), ask, *(f"{one.question} {one.answer}" for one in plan if one not in hidden)]
     )
     explanation = step(reading).explanation
     slots: Mapping[str, str] = {
         **facts,
         "ask": ask,
-        "final": place.plan[-1].answer.rstrip("."),
-        "way": ", then ".join(one.answer.rstrip(".") for one in place.plan[:-1]),
+        "final": plan[-1].answer.rstrip("."),
+        "way": ", then ".join(one.answer.rstrip(".") for one in plan[:-1]),
         "explanation": "" if "?" in explanation or any(revealed(explanation, hidden, known)) else explanation,
     }
     said = [book().part("tutor", "says", shown, **slots)]

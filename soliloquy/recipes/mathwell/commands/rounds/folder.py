@@ -7,6 +7,7 @@ from typing import Any
 
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.mathwell.figures.authored import count_authored
+from soliloquy.recipes.mathwell.figures.problem_measures import cells
 from training.evaluation.shares import wilson
 from training.state import RoundsFolder, Workflow, write_json
 
@@ -75,8 +76,7 @@ class RoundResult:
         low, high = self.interval
         kept = f"{100 * self.share:.1f} ({100 * low:.0f} to {100 * high:.0f})"
         found = {**self.figures, "kept": kept} if self.figures else {}
-        written = ("" if (figure := found.get(name)) is None else str(figure) for name in _FIGURES.values())
-        return [str(self.round), *trained, *written, self.remark]
+        return [str(self.round), *trained, *cells(found, _FIGURES.values()), self.remark]
 
 
 def best(outcomes: Sequence[RoundResult]) -> RoundResult:
