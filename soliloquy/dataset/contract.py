@@ -10,15 +10,6 @@ from ptars import HandlerPool, PtarsConfig
 from soliloquy.recipes.labels import Labels
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
-# The messages with `labels`, and the places of their labels in a recipe.
-PLACES = {
-    "Conversation": "conversation",
-    "Problem": "problem",
-    "Enrichment": "enrichment",
-    "Turn": "turn",
-    "StudentReply": "student",
-    "TutorReply": "tutor",
-}
 # Holds the types of the labels: descriptors of two files cannot refer to each other.
 _HOLDER = "RecipeLabels"
 
@@ -44,7 +35,8 @@ def labelled(labels: Labels) -> FileDescriptorProto:
         holder.nested_type.extend(copied.message_type)
         holder.enum_type.extend(copied.enum_type)
     for message, field in _label_fields(file):
-        if kind := getattr(labels, PLACES[message.name]):
+        # The labels of StudentReply are `student`.
+        if kind := getattr(labels, message.name.lower().removesuffix("reply")):
             field.type = FieldDescriptorProto.TYPE_MESSAGE
             field.type_name = f".{file.package}.{_HOLDER}.{kind.DESCRIPTOR.name}"
         else:
@@ -74,13 +66,7 @@ def _rename_types(message: DescriptorProto, package: str, holder: str) -> None:
 
 
 def _label_fields(file: FileDescriptorProto) -> list[tuple[DescriptorProto, FieldDescriptorProto]]:
-    return [
-        (message, field)
-        for message in file.message_type
-        if message.name in PLACES
-        for field in message.field
-        if field.name == "labels"
-    ]
+    return [(message, field) for message in file.message_type for field in message.field if field.name == "labels"]
 
 
 def _described(module: ModuleType) -> FileDescriptorProto:

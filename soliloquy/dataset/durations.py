@@ -25,7 +25,6 @@ class Durations:
     calls: dict[str, Histogram] = field(default_factory=dict)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Counts a batch of a shard of timings."""
         self.collected += value_counts(pc.floor(batch["collected_at"]).cast(pa.int64()))
         executions = pc.list_flatten(batch["executions"])
         _add(self.executions, below(executions, "seconds"), by=named(below(executions, "lane"), "LANE_"))
@@ -40,7 +39,6 @@ class Durations:
 
     @property
     def seconds(self) -> int:
-        """The seconds from the first conversation to the last."""
         return max(self.collected) - min(self.collected) + 1 if self.collected else 0
 
     @property
@@ -67,7 +65,6 @@ def quantile(histogram: Histogram, share: float) -> float:
 
 
 def bin_start(number: float) -> float:
-    """Returns the duration at which a bin begins."""
     return float(10 ** (number / BINS_A_DECADE))
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 class OwnCounts(Protocol):
-    """A recipe's own counts of conversations."""
-
     def add(self, batch: pa.RecordBatch) -> None:
         """Counts the rows of a shard, accepted or rejected."""
 
@@ -56,6 +54,5 @@ def figures_of(recipe: str) -> Figures | None:
 
 
 def all_figures(accepted: "Statistics", rejected: "Statistics") -> Iterator[Figures]:
-    """Yields the figures of each recipe in a dataset."""
     found: Mapping[str, Any] = accepted.recipes + rejected.recipes
     yield from filter(None, map(figures_of, sorted(found)))

@@ -22,7 +22,6 @@ def installed(recipe: str) -> Recipe | None:
 
 
 def columns_of(recipe: str) -> Mapping[str, Column]:
-    """Returns the descriptions of a recipe's labels, by their names."""
     found = installed(recipe)
     return found.columns if found else {}
 

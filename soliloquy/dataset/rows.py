@@ -41,18 +41,13 @@ def rows(serialised: Iterable[bytes], recipe: str) -> pa.RecordBatch:
     return handler.list_to_record_batch(list(serialised)).replace_schema_metadata(kind.metadata)
 
 
-def timing_rows(serialised: Iterable[bytes]) -> pa.RecordBatch:
-    """Returns a row for each serialised Timings."""
-    return _TIMINGS.list_to_record_batch(list(serialised))
-
-
 def completed(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Yields the rows of each recipe with the columns that an earlier contract lacked.
 
     Raises KeyError for rows that are no conversations.
     """
     if "collected_at" in batch.schema.names:
-        yield timing_rows(_TIMINGS.record_batch_to_array(batch).to_pylist())
+        yield _TIMINGS.list_to_record_batch(_TIMINGS.record_batch_to_array(batch).to_pylist())
         return
     batch.select(_REQUIRED)
     for part in by_recipe(batch):
@@ -86,7 +81,6 @@ def recipe_named(schema: pa.Schema) -> str:
 
 
 def recipe_of(batch: pa.RecordBatch) -> str:
-    """Returns the recipe of all rows."""
     if named := recipe_named(batch.schema):
         return named
     runs = batch["run"].to_pylist() if "run" in batch.schema.names else []

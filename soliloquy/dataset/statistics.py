@@ -26,8 +26,6 @@ _KINDS_OF_TOKENS = ("prompt", "completion")
 
 @dataclass(kw_only=True)
 class Statistics:
-    """Counts of conversations."""
-
     conversations: int = 0
     recipes: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
@@ -78,7 +76,6 @@ class Statistics:
     reasons: Counter[str] = field(default_factory=Counter)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Counts the rows of a shard, accepted or rejected."""
         self.conversations += len(batch)
         self.recipes += value_counts(below(batch["run"], "recipe"))
         self.endings += value_counts(named(batch["ending"], "ENDING_"))
@@ -143,7 +140,6 @@ class Statistics:
 
     @property
     def agreeing(self) -> int:
-        """The number of evaluations that agree with the code's verdict."""
         agreeing = self.recipe.agreeing
         return sum(n for (evaluation, found), n in self.verdicts.items() if LETTERS.get(evaluation) in agreeing[found])
 

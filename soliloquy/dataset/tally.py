@@ -64,7 +64,6 @@ class Tally:
         return tally
 
     def add(self, batch: pa.RecordBatch, *, accepted: bool) -> None:
-        """Counts the rows of a shard."""
         if accepted:
             self.accepted += len(batch)
         else:

@@ -29,17 +29,14 @@ def findings(storage: Storage) -> Iterator[str]:
     if manifest is None:
         yield f"no {MANIFEST}: the dataset is unfinished, or this is not a dataset"
         return
-    yield from _unnamed(storage, manifest)
+    shards = shards_of(manifest, *KINDS)
+    listed = {shard.name for shard in shards}
+    for kind in KINDS:
+        yield from (f"{name} is not in the manifest" for name in storage.names(kind) if name not in listed)
     verification = _Verification(storage, manifest)
-    for shard in shards_of(manifest, *KINDS):
+    for shard in shards:
         yield from verification.check(shard)
     yield from verification.check_totals()
-
-
-def _unnamed(storage: Storage, manifest: dict[str, Any]) -> Iterator[str]:
-    named = {shard.name for shard in shards_of(manifest, *KINDS)}
-    for kind in KINDS:
-        yield from (f"{name} is not in the manifest" for name in storage.names(kind) if name not in named)
 
 
 class _Verification:

@@ -89,7 +89,6 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
 
 
 def words_of(recipe: Recipe) -> dict[str, Any]:
-    """Returns the readable names of a recipe's labels."""
     meanings = {column.title: column.words for column in recipe.columns.values() if column.words}
     return {"letters": LETTERS, "evaluations": recipe.evaluations, "labels": meanings, "agreeing": recipe.agreeing}
 

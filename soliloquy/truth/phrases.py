@@ -52,7 +52,6 @@ def is_much_like(one: str, other: str, share: float) -> bool:
 
 @functools.lru_cache(1024)
 def words_of(text: str) -> frozenset[str]:
-    """Returns the distinct words, case-folded."""
     return frozenset(_WORD.findall(text.casefold()))
 
 

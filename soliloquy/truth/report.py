@@ -132,7 +132,6 @@ class TruthReport:
         self.likeness.add(conversation, [text for turn in checked.turns for text in (turn.message, turn.reply)])
 
     def occurring(self, label: str) -> Counter[str]:
-        """Counts each code of one label."""
         place = self.labels.index(label)
         found: Counter[str] = Counter()
         for codes, count in self.codes.items():

@@ -24,7 +24,6 @@ class UnitsDisagree(ValueError):
 
 @functools.cache
 def unit_registry() -> "pint.UnitRegistry[float]":
-    """Returns the registry that all quantities share."""
     registry: pint.UnitRegistry[float] = pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
     registry.define("dollar = [money]")
     registry.define("cent = 0.01 dollar")

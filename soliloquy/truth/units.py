@@ -56,7 +56,6 @@ class Unit:
     measure: str = ""
 
     def in_base(self, value: float) -> float:
-        """Converts a value to base units."""
         return value * self.factor + self.offset
 
     def of(self, value: float, other: "Unit") -> float:

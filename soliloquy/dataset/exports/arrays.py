@@ -38,7 +38,6 @@ def _completed(array: pa.Array | None, field: pa.Field, length: int) -> pa.Array
 
 
 def _child(array: pa.Array, name: str) -> pa.Array | None:
-    """Returns a field of a struct; null where the struct is null."""
     return None if array.type.get_field_index(name) < 0 else pc.struct_field(array, name)
 
 

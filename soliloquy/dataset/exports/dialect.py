@@ -31,7 +31,6 @@ class Dialect:
     slashes_escaped: bool = False
 
     def line(self, row: Any) -> bytes:
-        """Returns a row as a line of JSON."""
         if not (self.spaced or self.ascii or self.slashes_escaped):
             return to_json(row)
         separators = (", ", ": ") if self.spaced else (",", ":")
@@ -39,7 +38,6 @@ class Dialect:
         return (text.replace("/", "\\/") if self.slashes_escaped else text).encode()
 
     def table(self, file: StreamWriter) -> Any:
-        """Returns a CSV writer."""
         return csv.writer(
             file,
             delimiter=self.delimiter,

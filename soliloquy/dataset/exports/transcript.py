@@ -27,12 +27,10 @@ class Transcript:
         self._current.setdefault("attempts", []).append(attempt)
 
     def output(self, text: str) -> None:
-        """Adds the output of the last program."""
         attempts: list[Attempt] = self._current["attempts"]
         attempts[-1] = attempts[-1]._replace(output=text)
 
     def reply(self, fields: Mapping[str, Any], recipe: str = "") -> None:
-        """Adds the reply's text and its other fields."""
         self.recipe = recipe or self.recipe
         if "reply" in self._current:
             self._finish()

@@ -202,19 +202,14 @@ def _labels(kept: Statistics) -> Iterator[str]:
 def _model(kept: Statistics, durations: Durations) -> str:
     used: dict[str, int | tuple[int, int]] = {}
     for role in sorted({role for role, _ in kept.tokens}, key=lambda role: -kept.tokens[role, "prompt"]):
-        used[f"{role}{_within(durations.calls.get(role, Counter()))}"] = (
-            kept.tokens[role, "prompt"],
-            kept.tokens[role, "completion"],
-        )
+        taken = durations.calls.get(role)
+        within = f", half within {duration_text(quantile(taken, 0.5))}" if taken else ""
+        used[f"{role}{within}"] = kept.tokens[role, "prompt"], kept.tokens[role, "completion"]
     total = kept.tokens.total()
     gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} on average for each of the {thing(kept)}"
     legend = '<p class="legend light"><span>read</span><span>written</span></p>'
     answers = {f"{name} answers": count for name, count in kept.parse.most_common()}
     return _card("The model", gist, bars(used, whole=total) + legend + bars(answers, whole=kept.parse.total()))
-
-
-def _within(durations: Histogram) -> str:
-    return f", half within {duration_text(quantile(durations, 0.5))}" if durations else ""
 
 
 def _most(counted: Counter[str]) -> dict[str, int]:

@@ -39,8 +39,8 @@ class ReportIndex:
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {"id": [], "question": [], "turns": []}
         self._blocks: list[int] = []
-        self._single = {name: Facet() for name in ("topic", "student", "ending", "resolution")}
-        self._several = {name: Facet(several=True) for name in ("outcome", "drawn", "program")}
+        self._facets = {name: Facet(several=True) for name in ("outcome", "drawn", "program")}
+        self._facets |= {name: Facet() for name in ("topic", "student", "ending", "resolution")}
 
     def add(self, batch: pa.RecordBatch, blocks: Sequence[int]) -> None:
         """Adds rows; `blocks` is the number of rows in each of their blocks."""
@@ -49,18 +49,18 @@ class ReportIndex:
         self._columns["id"] += batch["id"].to_pylist()
         self._columns["question"] += below(problem, "question").to_pylist()
         self._columns["turns"] += pc.list_value_length(batch["turns"]).to_pylist()
-        singles = (
-            below(problem, "topic"),
-            students(batch),
-            named(batch["ending"], "ENDING_"),
-            named(batch["resolution"], "RESOLUTION_"),
-        )
-        for facet, values in zip(self._single.values(), singles, strict=True):
+        single = {
+            "topic": below(problem, "topic"),
+            "student": students(batch),
+            "ending": named(batch["ending"], "ENDING_"),
+            "resolution": named(batch["resolution"], "RESOLUTION_"),
+        }
+        for name, values in single.items():
+            facet = self._facets[name]
             facet.codes += [facet.number(value or "none") or 0 for value in values.to_pylist()]
-        for facet, value_rows in zip(
-            self._several.values(), (_outcomes(batch), _drawn(batch), _programs(batch)), strict=True
-        ):
-            bits = np.zeros(len(batch), np.int64)
+        several = {"outcome": _outcomes(batch), "drawn": _drawn(batch), "program": _programs(batch)}
+        for name, value_rows in several.items():
+            facet, bits = self._facets[name], np.zeros(len(batch), np.int64)
             for value, rows in value_rows:
                 if (number := facet.number(value)) is not None:
                     bits[np.asarray(rows)] |= 1 << number
@@ -75,11 +75,7 @@ class ReportIndex:
         return len(self._blocks)
 
     def as_json(self) -> dict[str, Any]:
-        filters = {**self._several, **self._single}
-        facets = {
-            name: {"values": facet.values, "codes": facet.codes, "several": facet.several}
-            for name, facet in filters.items()
-        }
+        facets = {name: vars(facet) for name, facet in self._facets.items()}
         return {**self._columns, "blocks": self._blocks, "filters": facets}
 
 

@@ -35,7 +35,6 @@ class Bank:
 
     @property
     def by_topic(self) -> Mapping[str, Sequence[str]]:
-        """Returns the names of each topic's families."""
         found: dict[str, list[str]] = {}
         for name, path in self.files.items():
             found.setdefault(path.parent.name, []).append(name)

@@ -46,7 +46,6 @@ class StatedStep:
     wrong: Sequence[str]
 
     def line(self, board: Worksheet) -> str:
-        """Returns the step's line of the solution."""
         line = f"Step {self.outline.number}) {self.table.explanation.format_map(board.text)}"
         return f"{line} {self.outline.formula}." if self.outline.formula else line
 
@@ -77,7 +76,6 @@ class WorkedStep:
         board.write(self.symbol, value, self.unit)
 
     def line(self, board: Worksheet) -> str:
-        """Returns the step's line of the solution."""
         working = self.expression.working.format_map(board.working)
         explanation = self.table.explanation.format_map(board.text)
         return f"Step {self.outline.number}) {explanation} {self.symbol} = {working} = {board.text[self.symbol]}."

@@ -160,7 +160,6 @@ def _values(family: Family, problem: Problem) -> Mapping[str, float]:
 
 
 def _units(family: Family) -> Mapping[str, str]:
-    """Returns the unit of every symbol."""
     stated = {symbol: row.unit for symbol, row in (family.file.given | family.file.constants).items()}
     return stated | {step.symbol: step.unit for step in family.steps if isinstance(step, WorkedStep)}
 

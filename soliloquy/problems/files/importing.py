@@ -30,8 +30,6 @@ class ImportCounts:
 
 
 class NothingUsable(Failure):
-    """No row of the source can be used."""
-
     def __init__(self, counts: ImportCounts) -> None:
         super().__init__(f"none of {counts.read} rows can be used")
         self.counts = counts
@@ -45,14 +43,6 @@ def _seen_values() -> sqlite3.Connection:
     seen.execute("PRAGMA synchronous = OFF")
     seen.execute("CREATE TABLE seen (hash TEXT PRIMARY KEY, place TEXT) WITHOUT ROWID")
     return seen
-
-
-def _first_place(seen: sqlite3.Connection, field: str, value: str, place: str) -> str | None:
-    """Returns the first other place with this value; None if there is none."""
-    key = digest(field, value)
-    if seen.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, place)).rowcount:
-        return None
-    return str(seen.execute("SELECT place FROM seen WHERE hash = ?", (key,)).fetchone()[0])
 
 
 def import_problems(
@@ -104,8 +94,11 @@ def _outcome(row: SourceRow | RefusedRow, source_format: SourceFormat) -> tuple[
 
 def _repeat(row: ProblemRow, place: str, seen: sqlite3.Connection) -> RefusedRow | None:
     """Reports a row with the question or the id of an earlier row; always records both."""
-    values = {"question": as_one_line(row.question), "id": problem_id(row)}
-    firsts = {field: first for field, value in values.items() if (first := _first_place(seen, field, value, place))}
-    for field, first in firsts.items():
-        return RefusedRow(place=place, field=field, reason=f"the same as at {first}")
-    return None
+    repeat = None
+    for field, value in (("question", as_one_line(row.question)), ("id", problem_id(row))):
+        key = digest(field, value)
+        is_first = seen.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, place)).rowcount
+        if not is_first and repeat is None:
+            [first] = seen.execute("SELECT place FROM seen WHERE hash = ?", (key,)).fetchone()
+            repeat = RefusedRow(place=place, field=field, reason=f"the same as at {first}")
+    return repeat

@@ -35,8 +35,6 @@ RAISED = {"²": "** 2", "³": "** 3"}
 
 
 class Stated(NamedTuple):
-    """A number in prose."""
-
     value: float
     unit: str
 
