@@ -1,14 +1,14 @@
 """The settings of every evaluation: the tutor, its questions, and its name in the report."""
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from soliloquy.cli.evaluate.execution import CaseProgress
 from soliloquy.cli.evaluate.tutor import Tutor
+from soliloquy.cli.progress import bar
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.bank.bank import Bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample
@@ -23,6 +23,9 @@ from soliloquy.v1.conversation_pb2 import Problem
 if TYPE_CHECKING:
     from training.evaluation.cases import CaseResult
     from training.evaluation.recipe_loop import Execute, RecipeLoop
+
+C = TypeVar("C")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,8 +60,28 @@ class EvaluationSettings:
         async with self.tutor.running() as model, sandbox or _sandboxed() as execute:
             yield model, RecipeLoop(recipe=find(recipe), model=model, execute=execute)
 
-    def progress(self, model: ModelByRole, cases: int, counted: str) -> CaseProgress:
-        return CaseProgress(model, cases=cases, counted=counted, at_once=self.in_flight, quiet=self.quiet)
+    async def run(
+        self,
+        model: ModelByRole,
+        cases: Sequence[C],
+        run: Callable[[C], Awaitable[R]],
+        *,
+        counted: str,
+        counts: Callable[[R], bool],
+    ) -> list[R]:
+        """Returns the results in order; a bar shows how many count, or why the tutor's model does not answer."""
+        from training.evaluation.cases import run_bounded
+
+        count = 0
+        with bar(quiet=self.quiet) as progress:
+            task = progress.add_task("cases", total=len(cases), figures="")
+
+            def advance(result: R) -> None:
+                nonlocal count
+                count += counts(result)
+                progress.update(task, advance=1, figures=model.fault or f"{counted} {count}")
+
+            return await run_bounded(cases, run, at_once=self.in_flight, on_result=advance)
 
     def cases(
         self, source: ProblemSource, put: str, problems: Iterable[Problem], digest: str, **further: Any

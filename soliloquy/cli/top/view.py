@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from rich.cells import cell_len
+from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -42,12 +43,12 @@ _GAP = 2
 
 
 def view(overview: Overview, width: int) -> RenderableType:
-    parts = [Text(line, style="bold red") for line in overview.silent.values()]
+    parts: list[RenderableType] = [Text(line, style="bold red") for line in overview.silent.values()]
     if letters := overview.conversations.dead_letters:
         parts.append(Text(f"{letters:,} dead letters: run soliloquy dlq list", style="bold red"))
     parts += [Text(f"circuit breaker open: {shut}", style="bold red") for shut in overview.calls.shut]
     lines = [_conversations(overview.conversations), _costs(overview.calls), _sandbox(overview.sandbox)]
-    parts += [_wrapped(words, width) for words in lines]
+    parts += [Columns(words, padding=(0, _GAP, 0, 0)) for words in lines]
     tables = [_table(_STAGES, overview.stages, width)]
     if overview.roles:
         tables.append(_table(_ROLES, overview.roles, width))
@@ -100,21 +101,6 @@ def _table(columns: Sequence[Column], rows: Sequence[StageLoad] | Sequence[RoleC
     for row in range(len(rows)):
         table.add_row(*(cells[place][row] for place in shown))
     return table
-
-
-def _wrapped(words: Sequence[Text], width: int) -> Text:
-    """Joins the words into lines that fit the width."""
-    text, reached = Text(), 0
-    for each in words:
-        if reached and reached + _GAP + each.cell_len > width:
-            text.append("\n")
-            reached = 0
-        elif reached:
-            text.append(" " * _GAP)
-            reached += _GAP
-        text.append(each)
-        reached += each.cell_len
-    return text
 
 
 def _words(word: str, figure: str, style: str = "") -> Text:

@@ -125,11 +125,11 @@ class MathDialEvaluation:
             )
             recipe = loop.recipe if self.tutored_by == MODEL else next_step()
             loop = replace(loop, recipe=recipe, model=_StudentsAndTutor(students=students, tutor=model))
-            with settings.progress(model, len(drawn.cases) + len(asked), "reached") as bar:
-                results = await bar.run(
-                    drawn.cases, partial(hold_dialogue, loop=loop), lambda result: result.reached is not None
-                )
-                return drawn, results, await bar.run(asked, partial(reply_to_history, loop=loop))
+            hold, reply = partial(hold_dialogue, loop=loop), partial(reply_to_history, loop=loop)
+            results = await settings.run(
+                model, drawn.cases, hold, counted="reached", counts=lambda result: result.reached is not None
+            )
+            return drawn, results, await settings.run(model, asked, reply, counted="replies", counts=lambda _: True)
 
 
 async def _refuse_code(event: CodeWritten) -> Outcome:

@@ -96,5 +96,10 @@ class ScaffoldEvaluation:
                 student=asked.get("student") or settings.scripted(),
                 tries=self.tries,
             )
-            with settings.progress(model, len(cases), "broken off") as bar:
-                return await bar.run(cases, evaluator.evaluate, lambda result: bool(result.dialogue.broken))
+            return await settings.run(
+                model,
+                cases,
+                evaluator.evaluate,
+                counted="broken off",
+                counts=lambda result: bool(result.dialogue.broken),
+            )

@@ -51,9 +51,10 @@ async def _answer(
         # The students and the dialogues before a case do not depend on the tutor's model.
         rehearsal = Rehearsal(loop=replace(loop, model=settings.scripted()), seed=settings.seed)
         drawn = await draw_cases(problems, rehearsal, questions=questions)
-        with settings.progress(model, len(drawn.cases), "missed") as bar:
-            answer = partial(answer_case, loop=loop)
-            return drawn, await bar.run(drawn.cases, answer, lambda result: not all(result.passed.values()))
+        answer = partial(answer_case, loop=loop)
+        return drawn, await settings.run(
+            model, drawn.cases, answer, counted="missed", counts=lambda result: not all(result.passed.values())
+        )
 
 
 def _table(report: Mapping[str, Any]) -> Table:
