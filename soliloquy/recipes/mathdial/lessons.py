@@ -93,7 +93,4 @@ def _prompt(conversation: Conversation, turns: Sequence[Turn], given: ReplyConte
     if given.move:
         move = move_name(turns[-1].tutor)
         said.append(_TEMPLATES.fill("move", move=move, meaning=MEANINGS[move]))
-    return Prompt(
-        name="mathdial/responding",
-        said=[("system", "\n\n".join(asked)), ("user", "\n\n".join(said))],
-    )
+    return Prompt(name="mathdial/responding", said=[("system", "\n\n".join(asked)), ("user", "\n\n".join(said))])

@@ -130,12 +130,7 @@ def outset(conversation: Conversation) -> str:
     """Returns the system message of a training chat; no run uses it as a prompt."""
     grounds = grounded(conversation, conversation.turns)
     del grounds["conversation"]
-    return fill(
-        _DIALOGUE.read_text("utf-8").strip(),
-        **grounds,
-        name=_name(conversation),
-        moves=_moves(),
-    )
+    return fill(_DIALOGUE.read_text("utf-8").strip(), **grounds, name=_name(conversation), moves=_moves())
 
 
 def _name(conversation: Conversation) -> str:

@@ -2,16 +2,7 @@
 
 from soliloquy.recipes import codegen
 from soliloquy.recipes.labels import Labels
-from soliloquy.recipes.mathdial import (
-    composer,
-    lessons,
-    moves,
-    planner,
-    prompting,
-    records,
-    rules,
-    student,
-)
+from soliloquy.recipes.mathdial import composer, lessons, moves, planner, prompting, records, rules, student
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels, EnrichmentLabels, StudentLabels, TutorLabels
 from soliloquy.recipes.mathdial.policy import POLICY

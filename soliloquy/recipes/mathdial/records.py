@@ -18,11 +18,7 @@ def record(conversation: Conversation) -> dict[str, Any]:
         **header_fields(conversation),
         "confusion": _confusion(confusion_of(conversation.problem.enrichment)),
         "persona": conversation.persona,
-        "student": {
-            "name": labels.student_name,
-            "pronoun": labels.pronoun,
-            "reasons_wanted": labels.reasons_wanted,
-        },
+        "student": {"name": labels.student_name, "pronoun": labels.pronoun, "reasons_wanted": labels.reasons_wanted},
         "turns": [_turn(turn) for turn in conversation.turns],
         **ending_fields(conversation),
         "annotation": {

@@ -52,16 +52,12 @@ def begin(event: ConversationStarted | TutorReplied) -> Outcome:
     pronoun, name = choice.choice(prompting.names())
     labels = ConversationLabels(pronoun=pronoun, student_name=name)
     if not conversation.person:
-        conversation.persona, labels.reasons_wanted = persona, draw_reasons_wanted(conversation)
+        conversation.persona, shares = persona, POLICY["belief"]["wanted"]
+        # The number of good reasons that change this student's mind.
+        reasons = draw(conversation.run.seed, conversation.id, "reasons wanted")
+        labels.reasons_wanted = int(reasons.choices(list(shares), list(shares.values()))[0])
     conversation.labels = labels.SerializeToString()
     return emit(StudentReplied(conversation=conversation))
-
-
-def draw_reasons_wanted(conversation: Conversation) -> int:
-    """Draws the number of good reasons that change this student's mind."""
-    shares = POLICY["belief"]["wanted"]
-    choice = draw(conversation.run.seed, conversation.id, "reasons wanted")
-    return int(choice.choices(list(shares), list(shares.values()))[0])
 
 
 def reasons_given(conversation: Conversation) -> int:

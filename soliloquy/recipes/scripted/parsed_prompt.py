@@ -94,9 +94,8 @@ class ParsedPrompt:
     @cached_property
     def latest_reply(self) -> str:
         """The student's message that the tutor is about to answer."""
-        for line in reversed(self.conversation):
-            if line.student:
-                return line.text
+        if said := self.messages(student=True):
+            return said[-1]
         raise ModelRefused(f"the prompt {self.prompt} has no line of the student in its <conversation> section")
 
     @property

@@ -1,7 +1,6 @@
 """Turns a conversation into training examples: the tutor's prompts with the answers that followed."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from soliloquy.recipes.codegen import written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
@@ -13,9 +12,6 @@ from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.prompting import chat_preamble, tutor_prompts
 from soliloquy.v1.conversation_pb2 import Conversation, Turn, TutorReply
 
-# The system message of the chat layout; no prompt of a run.
-_SYSTEM = Path(__file__).with_name("dialogue.txt")
-
 
 def lessons(conversation: Conversation) -> list[Lesson]:
     """Lists the examples in prompt order; skips programs that failed, but keeps the ones that fixed them."""
@@ -24,7 +20,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Writes the conversation as one chat, with the program's output as a tool message."""
-    return chat(conversation, chat_preamble(conversation, _SYSTEM.read_text("utf-8").strip()), _said)
+    return chat(conversation, chat_preamble(conversation), _said)
 
 
 def _said(turn: Turn) -> Iterator[tuple[str, str]]:

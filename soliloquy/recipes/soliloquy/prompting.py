@@ -16,6 +16,7 @@ from soliloquy.recipes.templates import Templates, fill, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, Problem, Turn
 
+_DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _TUTORING = {"question", "solution", "conversation", "progress"}
 SLOTS = {
     "enriching": {"question", "solution", "steps", "count"},
@@ -85,11 +86,10 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
         )
 
 
-def chat_preamble(conversation: Conversation, template: str) -> str:
-    """Fills the problem and the rules for the tutor's replies into a template."""
-    problem = conversation.problem
-    slots = {"question": problem.question, "solution": _solution(problem), "control": TEMPLATES.fill("control")}
-    return fill(template, **slots)
+def chat_preamble(conversation: Conversation) -> str:
+    """Returns the system message of a training chat; no run uses it as a prompt."""
+    problem, template = conversation.problem, _DIALOGUE.read_text("utf-8").strip()
+    return fill(template, question=problem.question, solution=_solution(problem), control=TEMPLATES.fill("control"))
 
 
 def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
@@ -110,11 +110,7 @@ def _composing(told: Mapping[str, str], turn: Turn) -> Prompt:
     calculation, control = turn.calculation, TEMPLATES.fill("control")
     if has_run(calculation):
         return TEMPLATES.prompt(
-            "received_python",
-            **told,
-            control=control,
-            description=calculation.description,
-            output=output(calculation),
+            "received_python", **told, control=control, description=calculation.description, output=output(calculation)
         )
     failure = TEMPLATES.fill("no_python_failed") if turn.HasField("calculation") else ""
     return TEMPLATES.prompt("no_python", **told, control=control, failure=failure)

@@ -1,6 +1,7 @@
 """Evaluates tutor response generation: replies to recorded histories beside the original replies."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Protocol
@@ -160,8 +161,7 @@ def _histories(conversation: Conversation, part: str) -> Iterator[RecordedHistor
     for number, turn in enumerate(conversation.turns, start=1):
         if not turn.student.text.strip() or not turn.tutor.text.strip():
             continue
-        so_far = Conversation()
-        so_far.CopyFrom(conversation)
+        so_far = deepcopy(conversation)
         del so_far.turns[number:]
         so_far.id = digest(conversation.id, number)
         for name in ("calculation", "tutor", "calls"):

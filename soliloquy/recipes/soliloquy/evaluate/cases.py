@@ -6,6 +6,7 @@ what the student was asked to say.
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from copy import deepcopy
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -110,8 +111,7 @@ class Rehearsal:
 
     async def _wrong(self, right: Conversation) -> Conversation | None:
         """Returns the same conversation with a wrong answer in place of the right one."""
-        before = Conversation()
-        before.CopyFrom(right)
+        before = deepcopy(right)
         del before.turns[-1]
         drawing = draw(self.seed, right.id, "wrong")
         strategies = drawing.sample(list(STRATEGIES), len(STRATEGIES))
@@ -121,8 +121,7 @@ class Rehearsal:
             chance = seed(self.seed, right.id, "wrong", number)
             asked = GenerateRequest(role="student", prompt=prompt.name, messages=prompt.messages, seed=chance)
             text = StudentMessage.read((await self.loop.model.generate(asked)).text)[0].text
-            wrong = Conversation()
-            wrong.CopyFrom(before)
+            wrong = deepcopy(before)
             student = wrong.turns.add(number=right.turns[-1].number).student
             student.text, student.intent = text, Intent.INTENT_WRONG
             student.labels = StudentLabels(strategy=strategy).SerializeToString()
@@ -133,8 +132,7 @@ class Rehearsal:
 
     def _case(self, kind: CaseKind, so_far: Conversation, step: Step) -> TutorCase:
         """Gives the case an id of its own and drops the model calls of its messages."""
-        conversation = Conversation()
-        conversation.CopyFrom(so_far)
+        conversation = deepcopy(so_far)
         conversation.id = digest(so_far.id, kind)
         for turn in conversation.turns:
             turn.ClearField("calls")
