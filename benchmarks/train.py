@@ -31,12 +31,11 @@ def train(*, data: str | None, size: str, rounds: int, on_ray: bool, as_json: bo
     Compares packed with padded batches and our loop with a bare one, and runs a whole job.
     """
     check_installed("torch", "transformers", "peft", "yaml", *(("ray",) if on_ray else ()), extra="train")
-    from training.settings import CannotTrain
 
     with tempfile.TemporaryDirectory() as scratch, status_line() as tell:
         try:
             figures = measure(Path(scratch), data, size, rounds, on_ray, tell)
-        except CannotTrain as error:
+        except Failure as error:
             raise Failure(str(error)) from error
     show(figures, tables, as_json=as_json)
 

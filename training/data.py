@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from soliloquy.recipes.recipe import TrainingMessage
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.seeds import seed
 from soliloquy.v1.conversation_pb2 import Conversation
 from training.packing import Row, row
 from training.samples import Sample, samples
-from training.settings import CannotTrain, TrainingSettings
+from training.settings import TrainingSettings
 from training.source import conversations
 from training.state import complete
 from training.templating import MarkedTokens, Template
@@ -99,7 +100,7 @@ def _write(
             file.flush()
             os.fsync(file.fileno())
     if not lengths:
-        raise CannotTrain(
+        raise Failure(
             f"no turn fits into {settings.sequence_length} tokens (the longest has {too_long}): raise sequence_length"
         )
     held_out = _held_out(np.asarray(draws, dtype=np.uint64), settings.validation_share)[owners]
@@ -150,7 +151,7 @@ def _chats(conversations: Iterator[Conversation], settings: TrainingSettings) ->
         try:
             found = samples(conversation, settings.layout, settings.given)
         except Refused as error:
-            raise CannotTrain(f"conversation {conversation.id}: {error}") from error
+            raise Failure(f"conversation {conversation.id}: {error}") from error
         yield from ((conversation.id, sample) for sample in found)
 
 

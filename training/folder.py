@@ -7,9 +7,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of, missing_from_base, named_base
 from training import state
-from training.settings import CannotTrain, Diverged, TrainingSettings
+from training.settings import Diverged, TrainingSettings
 from training.source import digest_of as data_digest
 
 REPORT = "report.json"
@@ -40,22 +41,22 @@ class TrainingFolder:
 
     @contextmanager
     def opened(self) -> Iterator[Mapping[str, Any]]:
-        """Locks the folder and yields its identity; raises CannotTrain if it is another job's, finished or in use."""
+        """Locks the folder and yields its identity; raises Failure if it is another job's, finished or in use."""
         identity = self._identity()
         with state.lock_folder(self.path, _WORKFLOW, identity):
             if self.report():
-                raise CannotTrain(f"{self.path} holds a finished training: choose another --name, or remove it")
+                raise Failure(f"{self.path} holds a finished training: choose another --name, or remove it")
             self.failure_file.unlink(missing_ok=True)
             yield identity
 
-    def note_failure(self, failure: CannotTrain) -> None:
+    def note_failure(self, failure: Failure) -> None:
         """Leaves the failure for the process that started the workers, whose own output is mixed up."""
         noted = {"failure": str(failure), "diverged": isinstance(failure, Diverged)}
         state.write_json(self.failure_file, noted)
 
-    def failure(self) -> CannotTrain | None:
+    def failure(self) -> Failure | None:
         noted = state.read(self.failure_file)
-        return (Diverged if noted["diverged"] else CannotTrain)(noted["failure"]) if noted else None
+        return (Diverged if noted["diverged"] else Failure)(noted["failure"]) if noted else None
 
     def report(self) -> dict[str, Any]:
         """Returns the report of a finished training; empty before."""
@@ -64,7 +65,7 @@ class TrainingFolder:
     def _identity(self) -> dict[str, Any]:
         job = self._job
         if missing := missing_from_base(job.base):
-            raise CannotTrain(f"{job.base} is not a model: missing {', '.join(missing)}")
+            raise Failure(f"{job.base} is not a model: missing {', '.join(missing)}")
         base = base_digest(job.base)
         return {
             "settings": job.settings.model_dump(mode="json"),
@@ -80,11 +81,11 @@ class TrainingFolder:
         if adapter is None:
             return ""
         if self._job.settings.tune == "full":
-            raise CannotTrain(f"tune: full cannot continue from an adapter: leave out {adapter}")
+            raise Failure(f"tune: full cannot continue from an adapter: leave out {adapter}")
         if not (adapter / ADAPTER_WEIGHTS).is_file():
-            raise CannotTrain(f"{adapter} is not an adapter: missing {ADAPTER_WEIGHTS}")
+            raise Failure(f"{adapter} is not an adapter: missing {ADAPTER_WEIGHTS}")
         if (named := named_base(adapter)) not in ("", base):
-            raise CannotTrain(
+            raise Failure(
                 f"the adapter in {adapter} was trained on the base {named[:12]}, but {self._job.base} is {base[:12]}: "
                 "use that base, or an adapter of this one"
             )

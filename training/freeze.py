@@ -15,18 +15,17 @@ import pyarrow as pa
 
 from soliloquy.dataset.layout import ACCEPTED, ShardLimits
 from soliloquy.dataset.manifest import shards_of, versions, write_manifest
-from soliloquy.dataset.reading import NoDataset
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Undecodable, message_of
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Delivery, Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.events_pb2 import ConversationFinished
-from training.settings import CannotTrain
 from training.source import conversations, opened
 
 FINISHED = TOPIC_OF[ConversationFinished].name
@@ -78,7 +77,7 @@ async def freeze_topic(
             counts["rejected"] += accepted.rejected
         for number, begin in (begins or {}).items():
             if (found := starts.get(number, offsets[number])) != begin:
-                raise CannotTrain(
+                raise Failure(
                     f"partition {number} of {FINISHED} starts at offset {found}, not at {begin} as when it was frozen: "
                     "earlier messages are gone; leave out --offsets"
                 )
@@ -94,9 +93,7 @@ def recorded_offsets(manifest: Path) -> tuple[Offsets, Offsets]:
         begins = {int(number): int(begin) for number, (begin, _) in spans.items()}
         return begins, {int(number): int(end) for number, (_, end) in spans.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CannotTrain(
-            f"{manifest} holds no offsets ({error!r}): use the manifest.json of a frozen topic"
-        ) from error
+        raise Failure(f"{manifest} holds no offsets ({error!r}): use the manifest.json of a frozen topic") from error
 
 
 async def _finished(
@@ -113,7 +110,7 @@ async def _finished(
             reached = delivery.offset
             yield reached, finished_in(delivery)
     if reached < 0:
-        raise CannotTrain(f"partition {number} of {FINISHED} no longer holds the messages before offset {end}")
+        raise Failure(f"partition {number} of {FINISHED} no longer holds the messages before offset {end}")
 
 
 class AcceptedFilter:
@@ -149,7 +146,7 @@ def _new_dataset(
 ) -> Iterator[tuple[Callable[[Conversation], None], dict[str, Any]]]:
     """Creates the folder atomically at the end of the block, and fills the manifest that it yields."""
     if folder.exists():
-        raise CannotTrain(f"{folder} already exists: choose another --out")
+        raise Failure(f"{folder} already exists: choose another --out")
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     place, tally, manifest = Storage(unfinished), Tally(), dict[str, Any]()
     try:
@@ -168,6 +165,4 @@ def _new_dataset(
         write_manifest(place, manifest, shards)
         unfinished.replace(folder)
     except (OSError, pa.ArrowException) as error:
-        raise CannotTrain(f"cannot write {folder} ({error}): free some space, or choose another --out") from error
-    except NoDataset as error:
-        raise CannotTrain(str(error)) from error
+        raise Failure(f"cannot write {folder} ({error}): free some space, or choose another --out") from error

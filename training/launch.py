@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from soliloquy.runtime.failure import Failure
 from training.folder import Job, TrainingFolder
-from training.settings import CannotTrain
 
 # Restarts resume from the newest checkpoint.
 RESTARTS = 3
@@ -17,7 +17,7 @@ _LOG = "workers.log"
 
 
 def run_in_workers(job: Job, config: Path, workers: int) -> None:
-    """Raises CannotTrain with the failure of the workers, or when they are lost too often."""
+    """Raises Failure with the failure of the workers, or when they are lost too often."""
     folder, command = TrainingFolder(job), _command(job, config, workers)
     for _ in range(1 + RESTARTS):
         with (folder.path / _LOG).open("ab") as log:
@@ -33,7 +33,7 @@ def run_in_workers(job: Job, config: Path, workers: int) -> None:
             return
         if failure := folder.failure():
             raise failure
-    raise CannotTrain(
+    raise Failure(
         f"the workers ended {1 + RESTARTS} times with status {status}: see {folder.path / _LOG}; the same command "
         "resumes from the newest checkpoint"
     )

@@ -12,8 +12,9 @@ from safetensors import SafetensorError
 from torch.distributed.fsdp import fully_shard
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
+from soliloquy.runtime.failure import Failure
 from training import attention
-from training.settings import CannotTrain, TrainingSettings, one_line
+from training.settings import TrainingSettings, one_line
 from training.world import World
 
 # peft reads what transformers has renamed.
@@ -34,7 +35,7 @@ def check_hardware(settings: TrainingSettings) -> None:
     lacking = [] if torch.cuda.is_available() else ["a CUDA GPU"]
     lacking += [] if importlib.util.find_spec("bitsandbytes") else ["bitsandbytes"]
     if lacking:
-        raise CannotTrain(f"quantize: {settings.quantize} requires {' and '.join(lacking)}: use quantize: none here")
+        raise Failure(f"quantize: {settings.quantize} requires {' and '.join(lacking)}: use quantize: none here")
 
 
 def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | None = None) -> Any:
@@ -74,7 +75,7 @@ def _load(base: Path, settings: TrainingSettings, world: World) -> Any:
             **({} if settings.quantize == "none" else {"quantization_config": quantized}),
         )
     except (OSError, ValueError, SafetensorError) as error:
-        raise CannotTrain(f"cannot load the model in {base}: {one_line(error)}") from error
+        raise Failure(f"cannot load the model in {base}: {one_line(error)}") from error
     if settings.quantize != "none":
         return prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     return model.to(world.device)
@@ -95,4 +96,4 @@ def _with_lora(model: Any, base: Path, settings: TrainingSettings, adapter: Path
         return get_peft_model(model, chosen)
     except (RuntimeError, ValueError, OSError, SafetensorError, TypeError) as error:
         what = f"the adapter in {adapter}" if adapter else f"lora.targets {', '.join(lora.targets)}"
-        raise CannotTrain(f"{what} does not fit the model in {base}: {one_line(error)}") from error
+        raise Failure(f"{what} does not fit the model in {base}: {one_line(error)}") from error

@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from soliloquy.runtime.failure import Failure
 from training.folder import Job, TrainingFolder
-from training.settings import CannotTrain, one_line
+from training.settings import one_line
 
 # Restarts of all workers when one is lost.
 RESTARTS = 3
@@ -24,7 +25,7 @@ _OBJECT_STORE_BYTES = 160 * 2**20
 
 
 def run_on_ray(job: Job, workers: int) -> None:
-    """Trains on the cluster of RAY_ADDRESS, or starts one; raises CannotTrain with the failure of the workers."""
+    """Trains on the cluster of RAY_ADDRESS, or starts one; raises Failure with the failure of the workers."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import logging
@@ -42,7 +43,7 @@ def run_on_ray(job: Job, workers: int) -> None:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **(local if own else {}))
     except Exception as error:  # Ray raises no specific type
-        raise CannotTrain(f"Ray does not start: {one_line(error)}") from error
+        raise Failure(f"Ray does not start: {one_line(error)}") from error
     try:
         # The driver may lack the GPU that its workers have.
         gpus = "GPU" in ray.cluster_resources()
@@ -61,7 +62,7 @@ def run_on_ray(job: Job, workers: int) -> None:
         try:
             trainer.fit()
         except Exception as error:  # Ray wraps the error of the workers
-            gave_up = CannotTrain(f"Ray gave up the training: {one_line(error)}")
+            gave_up = Failure(f"Ray gave up the training: {one_line(error)}")
             raise folder.failure() or gave_up from error
         if failure := folder.failure():
             raise failure

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Sequence
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import draw
 from training.data import Prepared
 from training.packing import pack
-from training.settings import CannotTrain, TrainingSettings
+from training.settings import TrainingSettings
 
 Sequences = list[list[int]]
 
@@ -71,7 +72,7 @@ def _packed(numbers: Sequence[int], lengths: Sequence[int], settings: TrainingSe
 
 def check_batch(settings: TrainingSettings, size: int) -> None:
     if settings.batch % (size * settings.micro_batch):
-        raise CannotTrain(
+        raise Failure(
             f"batch is {settings.batch}, which {size} workers with micro_batch {settings.micro_batch} cannot share: "
             f"use a multiple of {size * settings.micro_batch}"
         )

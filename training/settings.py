@@ -17,11 +17,7 @@ _MAX_CHARACTERS = 300
 Model = TypeVar("Model", bound=BaseModel)
 
 
-class CannotTrain(Failure):
-    """The training cannot start or continue; the message is the line to print."""
-
-
-class Diverged(CannotTrain):
+class Diverged(Failure):
     """The loss is not finite, so continuing is useless."""
 
 
@@ -96,12 +92,12 @@ def read_settings(path: Path) -> TrainingSettings:
 
 
 def read_model(path: Path, parse: Callable[[str], Any], model: type[Model], *, context: Any = None) -> Model:
-    """Reads and validates a file; raises CannotTrain with its first problem."""
+    """Reads and validates a file; raises Failure with its first problem."""
     try:
         return model.model_validate(parse(path.read_text("utf-8")) or {}, context=context)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in problem["loc"]) or "the file"
-        raise CannotTrain(f"{path}: {field}: {problem['msg']}, not {problem['input']!r}") from error
+        raise Failure(f"{path}: {field}: {problem['msg']}, not {problem['input']!r}") from error
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise CannotTrain(f"cannot read {path}: {one_line(error)}") from error
+        raise Failure(f"cannot read {path}: {one_line(error)}") from error

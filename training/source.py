@@ -6,10 +6,11 @@ from collections.abc import Iterator
 import pyarrow as pa
 from google.protobuf.message import DecodeError
 
-from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
-from training.settings import CannotTrain, one_line
+from training.settings import one_line
 
 
 def digest_of(data: str) -> str:
@@ -19,15 +20,12 @@ def digest_of(data: str) -> str:
 
 
 def opened(data: str) -> Dataset:
-    try:
-        dataset = Dataset(data)
-        if dataset.count():
-            return dataset
-        rejected = dataset.count(rejected=True)
-    except NoDataset as error:
-        raise CannotTrain(str(error)) from error
+    dataset = Dataset(data)
+    if dataset.count():
+        return dataset
+    rejected = dataset.count(rejected=True)
     why = f"all of its {rejected} were rejected" if rejected else "it is empty"
-    raise CannotTrain(f"{data} has no conversations to learn from: {why}; generate some that are accepted")
+    raise Failure(f"{data} has no conversations to learn from: {why}; generate some that are accepted")
 
 
 def conversations(data: str) -> Iterator[Conversation]:
@@ -35,9 +33,7 @@ def conversations(data: str) -> Iterator[Conversation]:
     try:
         for message in dataset.messages():
             yield Conversation.FromString(message)
-    except NoDataset as error:
-        raise CannotTrain(str(error)) from error
     except (KeyError, pa.ArrowException, DecodeError) as error:
-        raise CannotTrain(
+        raise Failure(
             f"{data} has no rows of conversations ({one_line(error)}): use the folder of a dataset"
         ) from error

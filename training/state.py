@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 
 from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.storage import Storage
+from soliloquy.runtime.failure import Failure
 from training.evaluation.report import table
-from training.settings import CannotTrain
 
 TABLE = "rounds.md"
 PLAN, OUTCOME = "plan", "outcome"
@@ -37,17 +37,17 @@ class Workflow:
 
 @contextmanager
 def lock_folder(folder: Path, workflow: Workflow, identity: Mapping[str, Any]) -> Iterator[None]:
-    """Locks the folder; raises CannotTrain if it holds other work or is in use."""
+    """Locks the folder; raises Failure if it holds other work or is in use."""
     with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             stack.enter_context(write_lock(Storage(folder), folder))
         except Locked as error:
-            raise CannotTrain(
+            raise Failure(
                 f"{folder} is in use by another process: wait for it, or choose another {workflow.option}"
             ) from error
         except OSError as error:
-            raise CannotTrain(f"cannot write to {folder} ({error.strerror}): choose another folder") from error
+            raise Failure(f"cannot write to {folder} ({error.strerror}): choose another folder") from error
         _check(folder, workflow, identity)
         yield
 
@@ -59,12 +59,12 @@ def read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise CannotTrain(f"{path} is unreadable ({error}): remove {path.parent}") from error
+        raise Failure(f"{path} is unreadable ({error}): remove {path.parent}") from error
 
 
 @contextmanager
 def complete(path: Path) -> Iterator[Path]:
-    """Yields where to write a file or a folder that appears at the end; raises CannotTrain if the disk refuses it."""
+    """Yields where to write a file or a folder that appears at the end; raises Failure if the disk refuses it."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def complete(path: Path) -> Iterator[Path]:
             # It occupies the space that is missing.
             unfinished.unlink()
         reason = error.strerror or str(error).splitlines()[0]
-        raise CannotTrain(f"cannot write {path} ({reason}): free some space and run the command again") from error
+        raise Failure(f"cannot write {path} ({reason}): free some space and run the command again") from error
 
 
 def write(path: Path, content: str) -> None:
@@ -118,7 +118,7 @@ class RoundsFolder(Generic[Outcome]):
         self._first = first
 
     def opened(self, identity: Mapping[str, Any]) -> AbstractContextManager[None]:
-        """Raises CannotTrain if the folder belongs to another workflow or is in use."""
+        """Raises Failure if the folder belongs to another workflow or is in use."""
         return lock_folder(self.folder, self._workflow, identity)
 
     def round(self, number: int) -> RoundFolder:
@@ -143,7 +143,7 @@ def _check(folder: Path, workflow: Workflow, identity: Mapping[str, Any]) -> Non
         return
     for name, value in identity.items():
         if recorded.get(name) != value:
-            raise CannotTrain(
+            raise Failure(
                 f"{folder} holds another {workflow.name} ({_difference(name, recorded.get(name), value)}): choose "
                 f"another {workflow.option}, or remove it"
             )

@@ -13,7 +13,8 @@ from transformers import AutoTokenizer
 from transformers.utils.chat_template_utils import render_jinja_template
 
 from soliloquy.recipes.recipe import TrainingMessage
-from training.settings import CannotTrain, one_line
+from soliloquy.runtime.failure import Failure
+from training.settings import one_line
 
 _MARK = "{% generation"
 
@@ -40,9 +41,9 @@ class Template:
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError) as error:
-            raise CannotTrain(f"cannot load the tokenizer in {folder}: {one_line(error)}") from error
+            raise Failure(f"cannot load the tokenizer in {folder}: {one_line(error)}") from error
         if not self._tokenizer.chat_template:
-            raise CannotTrain(f"the tokenizer of {folder} has no chat template: add its chat_template.jinja")
+            raise Failure(f"the tokenizer of {folder} has no chat template: add its chat_template.jinja")
         self._special = {str(token) for token in self._tokenizer.all_special_tokens}
         self._special_ids = set(self._tokenizer.all_special_ids)
         self._newline = self._encoded(["\n"])[0]
@@ -133,11 +134,11 @@ class Template:
             )
         except TemplateError as error:
             roles = ", ".join(dict.fromkeys(message["role"] for message in messages))
-            raise CannotTrain(f"the chat template of {self._name} rejects a chat of {roles}: {error}") from error
+            raise Failure(f"the chat template of {self._name} rejects a chat of {roles}: {error}") from error
         return text, marks[0] if marked else None
 
-    def _cannot_mark(self, why: str) -> CannotTrain:
-        return CannotTrain(
+    def _cannot_mark(self, why: str) -> Failure:
+        return Failure(
             f"cannot mark learned tokens with the chat template of {self._name}: {why}; put {{% generation %}} around "
             "the assistant's messages in it, or use another template"
         )

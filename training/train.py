@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from soliloquy.runtime.failure import Failure
 from training.checkpoints import weights
 from training.data import Prepared, prepare
 from training.folder import REPORT, Job, TrainingFolder
@@ -16,7 +17,7 @@ from training.loop import Loop
 from training.model import build, check_hardware
 from training.report import report, save
 from training.schedule import check_batch
-from training.settings import CannotTrain, read_settings
+from training.settings import read_settings
 from training.state import write_json
 from training.step_log import StepLog, steps
 from training.templating import Template
@@ -24,7 +25,7 @@ from training.world import world
 
 
 def check(job: Job, workers: int, report_read: Callable[[int], None] = lambda _: None) -> None:
-    """Prepares the data; raises CannotTrain for problems that show before the training."""
+    """Prepares the data; raises Failure for problems that show before the training."""
     check_batch(job.settings, workers)
     check_hardware(job.settings)
     folder = TrainingFolder(job)
@@ -59,7 +60,7 @@ def train(job: Job) -> None:
                 save(job, model, best, content, curve)
                 write_json(folder.path / REPORT, content)
             group.wait()
-        except CannotTrain as failure:
+        except Failure as failure:
             if group.first:
                 folder.note_failure(failure)
             raise
@@ -83,7 +84,7 @@ def main() -> None:
                 adapter=Path(options.adapter) if options.adapter else None,
             )
         )
-    except CannotTrain as failure:
+    except Failure as failure:
         print(f"soliloquy: {failure}", file=sys.stderr)
         sys.exit(2)
 

@@ -10,7 +10,7 @@ from soliloquy.cli.errors import writing_to
 from soliloquy.cli.export import CommandOfFormats
 from soliloquy.dataset.exports.format import NAMES
 from soliloquy.dataset.exports.importing import import_rows
-from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
+from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.runtime.failure import Failure
 
@@ -32,7 +32,7 @@ def import_(*, source: Path, name: str, out: Path) -> None:
     with writing_to(out):
         try:
             count = import_rows(source, name, out, _rows(source))
-        except (Failure, UnreadableSource) as cannot:
+        except Failure as cannot:
             raise Failure(f"{cannot}; nothing was written") from cannot
     click.echo(f"{count} conversations in {out}")
 

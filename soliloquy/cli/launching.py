@@ -43,7 +43,7 @@ class Launch:
     on_ray: bool
 
     def train(self, job: "Job", tell: Callable[[int], None]) -> None:
-        """Calls `tell` with the number of conversations read; raises CannotTrain."""
+        """Calls `tell` with the number of conversations read; raises Failure."""
         from training.train import check, train
 
         check(job, self.workers, tell)

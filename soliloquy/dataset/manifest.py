@@ -10,6 +10,7 @@ from typing import Any
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
 MANIFEST = "manifest.json"
@@ -18,7 +19,7 @@ _PARTS = ("format", "run", "counts", "cost", "arrival", "shards")
 _CONTRACT = (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2)
 
 
-class UnreadableManifest(Exception):
+class UnreadableManifest(Failure):
     """The manifest is damaged, or of another format; the message says what to do."""
 
 

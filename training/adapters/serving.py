@@ -12,7 +12,6 @@ from google.protobuf.message import Message
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1 import model_pb2 as pb
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
-from training.settings import CannotTrain
 
 # How long to wait for an absent or busy service, and for one call.
 _PATIENCE_SECONDS = 60.0
@@ -39,11 +38,11 @@ class ModelService:
         return await self._call(self._stub.Info, pb.InfoRequest())
 
     async def check_base(self, base: Path, digest: str) -> None:
-        """Raises CannotTrain unless the service serves the base that is trained."""
+        """Raises Failure unless the service serves the base that is trained."""
         info = await self.info()
         if info.digest != digest:
             served = f"{info.model}, {info.digest[:12] or 'no weights'}"
-            raise CannotTrain(
+            raise Failure(
                 f"the model service at {self._address} serves {served}, but {base} is {digest[:12]}: use the base "
                 "that is served"
             )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import base_digest
 from training.adapters.activation import NotActivated, opened_activation
 from training.adapters.canary import Canary
@@ -22,7 +23,7 @@ from training.continuous.sources import Source
 from training.evaluation.report import REPORT
 from training.folder import Job, TrainingFolder
 from training.freeze import LeaveOut
-from training.settings import CannotTrain, Diverged, TrainingSettings
+from training.settings import Diverged, TrainingSettings
 from training.state import PLAN, RoundFolder, read
 from training.step_log import ROUNDS
 
@@ -89,9 +90,9 @@ class Retraining:
     _reports: dict[str, Report] = field(default_factory=dict, init=False)
 
     def run(self, rounds: int | None) -> list[RoundOutcome]:
-        """Runs until the folder has so many rounds, or forever; raises CannotTrain."""
+        """Runs until the folder has so many rounds, or forever; raises Failure."""
         if self.settings.tune != "lora":
-            raise CannotTrain(f"tune: {self.settings.tune} makes no adapter: retraining requires tune: lora")
+            raise Failure(f"tune: {self.settings.tune} makes no adapter: retraining requires tune: lora")
         base = base_digest(self.served.base)
         evaluation = self.policy.evaluation.model_dump(mode="json")
         identity = {"name": self.served.name, "base": base, "source": self.source.name, "evaluation": evaluation}
@@ -197,7 +198,7 @@ class Retraining:
                 report = self.evaluate(self.served.path(version), folder)
             for other, known in self._reports.items():
                 if known["cases"]["sha256"] != report["cases"]["sha256"]:
-                    raise CannotTrain(
+                    raise Failure(
                         f"{folder} and {self.rounds.evaluation(other)} have different cases, from another version of "
                         "soliloquy or other problems: remove both to evaluate again"
                     )

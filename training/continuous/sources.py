@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from soliloquy.dataset.manifest import UnreadableManifest, read_manifest
-from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.manifest import read_manifest
+from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from training.freeze import FINISHED, AcceptedFilter, LeaveOut, finished_in, freeze, freeze_topic
-from training.settings import CannotTrain
 
 # The pause between two reads of a growing dataset.
 LOOK_SECONDS = 2.0
@@ -120,11 +119,8 @@ class DatasetSource:
 
     def _rows(self, after: str | None) -> Iterator[tuple[str, Conversation]]:
         """Yields the rows that are in shards; none before the first shard."""
-        try:
-            if read_manifest(Storage(self.data)) is not None:
-                yield from Dataset(self.data).placed(after=after)
-        except (UnreadableManifest, NoDataset) as error:
-            raise CannotTrain(str(error)) from error
+        if read_manifest(Storage(self.data)) is not None:
+            yield from Dataset(self.data).placed(after=after)
 
 
 def _as_json(offsets: dict[int, int]) -> dict[str, int]:

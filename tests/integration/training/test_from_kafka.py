@@ -8,6 +8,7 @@ from aiokafka import AIOKafkaProducer
 
 from soliloquy.client import Dataset
 from soliloquy.recipes.recipe import find
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -18,7 +19,6 @@ from tests.unit.training.growing import conversations
 from tests.unit.training.test_freeze import files, finish
 from training.continuous.sources import SourceSpan, TopicSource
 from training.freeze import FINISHED, freeze_topic, recorded_offsets
-from training.settings import CannotTrain
 
 # Before a test's own loop runs.
 GROWN = conversations(8)
@@ -56,7 +56,7 @@ async def test_the_same_offsets_give_the_same_bytes_whatever_comes_later(
         begins, ends = recorded_offsets(tmp_path / "once" / "manifest.json")
         await freeze_topic(transport, ends, tmp_path / "again", begins=begins)
         later = await freeze_topic(transport, await transport.ends(FINISHED), tmp_path / "later", begins=ends)
-        with pytest.raises(CannotTrain, match=f"partition 9 of {FINISHED} no longer holds"):
+        with pytest.raises(Failure, match=f"partition 9 of {FINISHED} no longer holds"):
             await freeze_topic(transport, {9: 1}, tmp_path / "another-topic")
     assert files(tmp_path / "once") == files(tmp_path / "again")
     assert (ids(tmp_path / "once"), ids(tmp_path / "later")) == (

@@ -14,13 +14,13 @@ import pytest
 from soliloquy.client import Dataset
 from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder
 from soliloquy.recipes.recipe import find
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, digest_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import accepted_rows, rejected_rows, written
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Killed
 from tests.unit.recipes.mathwell.writing import Says, commissioned, made
-from training.settings import CannotTrain
 
 FAULTS = find("mathwell").faults
 ASKED = 10
@@ -182,5 +182,5 @@ def test_a_writer_without_weights_learns_nothing_and_the_table_says_so(improving
 def test_the_folder_of_other_rounds_is_refused_in_a_line(improving: Callable[..., Any]) -> None:
     rounds = improving("once", Writer(3))
     replace(rounds, school=None).run(0, {"seed": 1})
-    with pytest.raises(CannotTrain, match=r"holds another improvement \(seed: 1, not 2\): choose another --out"):
+    with pytest.raises(Failure, match=r"holds another improvement \(seed: 1, not 2\): choose another --out"):
         rounds.run(0, {"seed": 2})

@@ -12,6 +12,7 @@ from prometheus_client import REGISTRY
 from services.model.in_process import serve_weights
 from soliloquy.client import Dataset
 from soliloquy.recipes.soliloquy.evaluate.retraining import RETRAINING
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
 from tests.integration.training.conftest import SETTINGS
@@ -24,7 +25,6 @@ from training.adapters.version import Version
 from training.continuous.folder import RetrainingFolder, RoundOutcome
 from training.continuous.policy import SHIPPED, read_policy
 from training.continuous.sources import DatasetSource
-from training.settings import CannotTrain
 
 # Its fourth is about a question that is put, and one came twice.
 GROWN = conversations(9)
@@ -188,7 +188,7 @@ def test_what_cannot_be_retrained_is_one_line(whole: Any, base: Path, tmp_path: 
         (replace(whole, settings=full), "tune: full makes no adapter"),
         (elsewhere, "use the base that is served"),
     ]:
-        with pytest.raises(CannotTrain) as refused:
+        with pytest.raises(Failure) as refused:
             wrong.run(5)
         assert line in str(refused.value)
         assert "\n" not in str(refused.value)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from soliloquy.recipes.recipe import ReplyContext, TrainingMessage
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.model_pb2 import Message
 from tests.unit.training.growing import conversations, dialogues
 from tests.unit.training.test_replies import VARIANTS
 from training.samples import samples
-from training.settings import CannotTrain
 
 if TYPE_CHECKING:
     from training.templating import Template
@@ -117,7 +117,7 @@ def test_a_template_that_cannot_be_marked_is_one_line(
 ) -> None:
     [sample] = samples(conversations(1)[0], "dialogue")
     with pytest.raises(
-        CannotTrain, match=r"cannot mark learned tokens with the chat template of other: .*\{% generation %\}"
+        Failure, match=r"cannot mark learned tokens with the chat template of other: .*\{% generation %\}"
     ) as error:
         template_of(with_template(source)).tokens([sample])
     assert told in str(error.value)
@@ -129,7 +129,7 @@ def test_a_template_that_knows_no_tools_says_so(with_template: Callable[[str], P
     )
     calculated = next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns))
     [sample] = samples(calculated, "dialogue")
-    with pytest.raises(CannotTrain, match="rejects a chat of system, user, assistant, tool: no tools"):
+    with pytest.raises(Failure, match="rejects a chat of system, user, assistant, tool: no tools"):
         template_of(with_template(strict + CHATML)).tokens([sample])
 
 

@@ -17,7 +17,6 @@ from soliloquy.runtime.failure import Failure
 from tests.integration.model.serving import free_port
 from tests.integration.training.processes import adapter, command, losses, until_step
 from tests.unit.training.growing import conversations, dataset
-from training.settings import CannotTrain
 
 Make = Callable[..., Any]
 
@@ -104,7 +103,7 @@ def test_a_finished_training_is_never_taken_for_another(whole: Path, base: Path,
     from training.train import train
 
     before = adapter(whole)
-    with pytest.raises(CannotTrain, match="holds a finished training: choose another --name"):
+    with pytest.raises(Failure, match="holds a finished training: choose another --name"):
         train(Job(settings=SETTINGS, base=base, data=str(data), folder=whole))
     assert adapter(whole) == before
 
@@ -113,7 +112,7 @@ def test_another_training_of_the_same_name_is_told_in_what_it_differs(job: Make)
     from training.train import check
 
     check(job("one"), workers=1)
-    with pytest.raises(CannotTrain, match=r"another training \(learning_rate: 0.01, not 0.1\): choose another --name"):
+    with pytest.raises(Failure, match=r"another training \(learning_rate: 0.01, not 0.1\): choose another --name"):
         check(job("one", learning_rate=0.1), workers=1)
 
 
@@ -131,7 +130,7 @@ def test_a_loss_that_is_no_number_ends_it_with_the_good_checkpoint_kept(job: Mak
     from training.train import train
 
     wild = job("wild", learning_rate=1e25, checkpoint_every=1, validation_share=0.0, clip=1e30)
-    with pytest.raises(CannotTrain, match=r"the loss of step \d is (nan|inf).*lower learning_rate"):
+    with pytest.raises(Failure, match=r"the loss of step \d is (nan|inf).*lower learning_rate"):
         train(wild)
     import torch
 
@@ -190,7 +189,7 @@ def test_an_adapter_of_another_base_is_refused(whole: Path, job: Make, tmp_path:
     card = other / "README.md"
     digest = json.loads((whole / "report.json").read_bytes())["base_model_digest"]
     card.write_text(card.read_text().replace(digest, "0" * 64))
-    with pytest.raises(CannotTrain, match=r"was trained on the base 000000000000, but .* is"):
+    with pytest.raises(Failure, match=r"was trained on the base 000000000000, but .* is"):
         check(replace(job("mixed"), adapter=other), workers=1)
 
 
@@ -214,7 +213,7 @@ def test_what_cannot_be_done_is_one_line(job: Make, tmp_path: Path) -> None:
         ),
         (job("h", quantize="4bit"), "quantize: 4bit requires"),
     ]:
-        with pytest.raises(CannotTrain) as refused:
+        with pytest.raises(Failure) as refused:
             check(wrong, workers=1)
         assert told in str(refused.value)
         assert "\n" not in str(refused.value)
@@ -230,7 +229,7 @@ def test_data_without_the_columns_of_a_conversation_is_refused(job: Make, tmp_pa
     folder = dataset(tmp_path / "narrow", conversations(1))
     shard = folder / "accepted" / "00000.parquet"
     pq.write_table(pq.read_table(shard).drop_columns(["turns"]), shard)
-    with pytest.raises(CannotTrain, match=r"has no rows of conversations \(.*turns"):
+    with pytest.raises(Failure, match=r"has no rows of conversations \(.*turns"):
         check(replace(job("narrow"), data=str(folder)), workers=1)
 
 
@@ -238,7 +237,7 @@ def test_a_matrix_that_the_model_lacks_is_told(job: Make) -> None:
     from training.settings import Lora
     from training.train import train
 
-    with pytest.raises(CannotTrain, match=r"lora.targets w_pack does not fit the model"):
+    with pytest.raises(Failure, match=r"lora.targets w_pack does not fit the model"):
         train(job("lacking", lora=Lora(targets=("w_pack",))))
 
 
@@ -253,7 +252,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, j
     resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, most))
     try:
         with pytest.raises(
-            CannotTrain, match=r"cannot write .* \(.*\): free some space and run the command again"
+            Failure, match=r"cannot write .* \(.*\): free some space and run the command again"
         ) as error:
             train(full)
     finally:
@@ -297,5 +296,5 @@ def test_two_cannot_train_in_one_folder(job: Make) -> None:
     from training.train import check
 
     held = job("held")
-    with TrainingFolder(held).opened(), pytest.raises(CannotTrain, match="is in use by another process"):
+    with TrainingFolder(held).opened(), pytest.raises(Failure, match="is in use by another process"):
         check(held, workers=1)

@@ -11,13 +11,13 @@ from soliloquy.dataset.rows import messages, rows
 from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import first_event
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.unit.training.growing import conversations, dataset
 from training.freeze import FINISHED, freeze_dataset, freeze_topic, recorded_offsets
-from training.settings import CannotTrain
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -60,7 +60,7 @@ async def test_the_same_offsets_of_a_topic_give_the_same_bytes_though_it_grew(
         begins, again = recorded_offsets(tmp_path / "once" / "manifest.json")
         await freeze_topic(transport, again, tmp_path / "twice", begins=begins)
         earlier = {number: -1 for number, end in again.items() if end}
-        with pytest.raises(CannotTrain, match="earlier messages are gone"):
+        with pytest.raises(Failure, match="earlier messages are gone"):
             await freeze_topic(transport, again, tmp_path / "gone", begins=earlier)
         await freeze_topic(transport, await transport.ends(FINISHED), tmp_path / "later")
     assert (manifest["counts"]["accepted"], manifest["run"]["frozen"]["rejected"]) == (3, 0)
@@ -86,7 +86,7 @@ async def test_what_is_delivered_twice_is_frozen_once_and_what_the_rules_reject_
 
 def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     grown = dataset(tmp_path / "grown", conversations(1))
-    with pytest.raises(CannotTrain, match="already exists: choose another --out"):
+    with pytest.raises(Failure, match="already exists: choose another --out"):
         freeze_dataset(str(grown), grown)
 
 
@@ -96,7 +96,7 @@ def test_a_full_disk_is_one_line_and_leaves_no_folder(tmp_path: Path) -> None:
     # A limit on the size of files.
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
     try:
-        with pytest.raises(CannotTrain, match=r"cannot write .*frozen \(.*\): free some space") as refused:
+        with pytest.raises(Failure, match=r"cannot write .*frozen \(.*\): free some space") as refused:
             freeze_dataset(grown, tmp_path / "frozen")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited, most))
@@ -107,5 +107,5 @@ def test_a_full_disk_is_one_line_and_leaves_no_folder(tmp_path: Path) -> None:
 
 def test_offsets_come_from_a_frozen_topic(tmp_path: Path) -> None:
     freeze_dataset(str(dataset(tmp_path / "grown", conversations(1))), tmp_path / "frozen")
-    with pytest.raises(CannotTrain, match="holds no offsets"):
+    with pytest.raises(Failure, match="holds no offsets"):
         recorded_offsets(tmp_path / "frozen" / "manifest.json")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy.runtime.failure import Failure
 from training.continuous.policy import SHIPPED, Policy, read_policy
-from training.settings import CannotTrain
 
 SOUND = """
 evaluation = { problems = "physics", questions = 5, seed = 1, max_tokens = 100 }
@@ -40,7 +40,7 @@ def read(file: Path) -> Policy:
 def test_what_is_wrong_with_a_policy_is_one_line(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "own.toml"
     file.write_text(text)
-    with pytest.raises(CannotTrain, match=r"own\.toml") as refused:
+    with pytest.raises(Failure, match=r"own\.toml") as refused:
         read(file)
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)

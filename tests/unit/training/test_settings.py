@@ -7,7 +7,8 @@ import pytest
 import training
 from soliloquy.recipes.packages import folder, known_recipes
 from soliloquy.recipes.recipe import ReplyContext
-from training.settings import CannotTrain, read_settings
+from soliloquy.runtime.failure import Failure
+from training.settings import read_settings
 
 CONFIGS = {
     path.stem: path
@@ -32,7 +33,7 @@ CONFIGS = {
 def test_what_is_wrong_with_a_configuration_is_one_line(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(text)
-    with pytest.raises(CannotTrain, match=r"own\.yaml") as refused:
+    with pytest.raises(Failure, match=r"own\.yaml") as refused:
         read_settings(file)
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)

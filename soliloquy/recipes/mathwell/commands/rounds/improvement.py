@@ -13,9 +13,10 @@ from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder, RoundResult, best, figures
+from soliloquy.runtime.failure import Failure
 from training.folder import Job, TrainingFolder
 from training.freeze import freeze
-from training.settings import CannotTrain, Diverged, TrainingSettings
+from training.settings import Diverged, TrainingSettings
 from training.source import conversations, digest_of
 from training.state import OUTCOME, RoundFolder
 
@@ -48,7 +49,7 @@ class Improvement:
     def run(self, rounds: int, identity: Mapping[str, Any]) -> dict[str, Any]:
         """Runs the untrained writer, then so many rounds of training and writing; returns the report."""
         if self.school and self.school.settings.tune != "lora":
-            raise CannotTrain(f"tune: {self.school.settings.tune} makes no adapter: use tune: lora")
+            raise Failure(f"tune: {self.school.settings.tune} makes no adapter: use tune: lora")
         with self.rounds.opened(identity):
             done = self.rounds.done() or [self._round([])]
             while len(done) <= rounds:
