@@ -14,9 +14,8 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.truth.number_format import format_exact
 from soliloquy.v1.conversation_pb2 import Commission, Conversation, Problem
 
-FOLDER = Path(__file__).with_name("prompts")
 TEMPLATES = Templates(
-    FOLDER,
+    Path(__file__).with_name("prompts"),
     {"writing": {"examples", "wishes"}, "judging": {"question", "code", "answer"}},
 )
 

@@ -1,16 +1,7 @@
 """MATHWELL: word problems, each written with the function that solves it, executed and judged by three criteria."""
 
 from soliloquy.recipes.labels import Column, Labels
-from soliloquy.recipes.mathwell import (
-    commissions,
-    composer,
-    judging,
-    lessons,
-    prompting,
-    records,
-    rules,
-    writer,
-)
+from soliloquy.recipes.mathwell import commissions, composer, judging, lessons, prompting, records, rules, writer
 from soliloquy.recipes.mathwell.labels_pb2 import ProblemLabels
 from soliloquy.recipes.mathwell.scripted.noise import NOISE, RATES
 from soliloquy.recipes.mathwell.scripted.speakers import SPEAKERS

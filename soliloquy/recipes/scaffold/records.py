@@ -41,10 +41,7 @@ def record(conversation: Conversation) -> dict[str, Any]:
         "persona": conversation.persona,
         "turns": [_turn(turn) for turn in conversation.turns],
         **ending_fields(conversation),
-        "annotation": {
-            **fields_of(conversation, "resolution"),
-            "student_consistent": consistent(conversation),
-        },
+        "annotation": {**fields_of(conversation, "resolution"), "student_consistent": consistent(conversation)},
     }
 
 

@@ -37,11 +37,7 @@ STATES = {
 NAMES = {state: name for name, state in STATES.items()}
 # The evaluation letter of each state, in the terms that all recipes share.
 EVALUATIONS: Mapping[str, str] = {name: row["evaluation"] for name, row in TABLE.items()}
-_INTENTS = {START: Intent.INTENT_OPENING, CORRECT: Intent.INTENT_RIGHT, INCORRECT: Intent.INTENT_WRONG}
-
-
-def intent_of(state: LearnerState) -> Intent:
-    return _INTENTS.get(state, Intent.INTENT_UNSPECIFIED)
+INTENTS = {START: Intent.INTENT_OPENING, CORRECT: Intent.INTENT_RIGHT, INCORRECT: Intent.INTENT_WRONG}
 
 
 def drawn_state(turn: Turn) -> LearnerState:

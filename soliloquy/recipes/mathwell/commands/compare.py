@@ -25,12 +25,7 @@ from soliloquy.runtime.failure import Failure
 @click.argument("folders", metavar="DIR|URL..", nargs=-1, required=True)
 @measuring_options
 @AS_JSON
-def compare(
-    *,
-    folders: tuple[str, ...],
-    measuring: MeasuringModels,
-    as_json: bool,
-) -> None:
+def compare(*, folders: tuple[str, ...], measuring: MeasuringModels, as_json: bool) -> None:
     """Compare datasets of word problems with each other and with the models of the MATHWELL paper.
 
     The first table shows, in per cent, how many programs return a number; how many of those problems are solvable; how

@@ -34,11 +34,7 @@ _TOLD = {True: "yes", False: "no", None: "undecided"}
     help="Classifiers of `problems learn-criteria`, which must agree with the rules.",
 )
 @measuring_options
-@click.option(
-    "--out",
-    type=NEW_FILE,
-    help="Write verdicts, reasons and measures to this JSONL file.",
-)
+@click.option("--out", type=NEW_FILE, help="Write verdicts, reasons and measures to this JSONL file.")
 @AS_JSON
 def score(
     *,
