@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.model_load import caller, channel
+from soliloquy.dataset.reading import Dataset
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
 from tests.e2e.runs import SOLILOQUY, command, run
 from tests.e2e.test_recipe_of_a_package import installed, said
@@ -59,7 +60,8 @@ def test_its_check_finds_faults_and_rejects_conversations(
     assert run(command(out, conversations=6, problems="physics"), environment=beside).returncode == 0
     manifest = json.loads((out / "manifest.json").read_bytes())
     assert manifest["run"]["checks"] == ["praise"]
-    assert manifest["counts"]["rejected"]["rules"]["praise"] > 0
+    [rejected] = Dataset(out).batches(["reasons"], rejected=True)
+    assert any(one.startswith("praise: turn ") for reasons in rejected["reasons"].to_pylist() for one in reasons)
     assert run([SOLILOQUY, "check", str(out)], environment=beside).returncode == 0
 
 

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from soliloquy.dataset.exports.decoding import dialogues
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
-from soliloquy.dataset.rows import by_recipe, messages, recipe_of, schema
+from soliloquy.dataset.rows import REASONS, by_recipe, messages, recipe_of, schema
 from soliloquy.runtime.failure import Failure
 
 # A fixed batch size, so that equal rows make equal bytes.
@@ -29,18 +30,12 @@ _SOLUTIONS = {"problem.solution", "problem.steps", "problem.enrichment"}
 _RAW = {"turns.calls", "problem.enrichment.calls"}
 
 
-def _merged(schemas: Iterable[pa.Schema], choice: ExportOptions) -> pa.Schema:
-    """Returns the columns of all schemas without the parts that are left out."""
-    left_out = set() if choice.hidden else {*_HIDDEN}
-    left_out |= set() if choice.labels else _LABELS
-    left_out |= set() if choice.thoughts else _THOUGHTS
-    left_out |= set() if choice.solutions else _SOLUTIONS
-    left_out |= set() if choice.raw else _RAW
-    try:
-        merged = pa.unify_schemas([each.remove_metadata() for each in schemas], promote_options="permissive")
-    except pa.ArrowTypeError as error:
-        raise Failure(f"holds recipes whose labels have one name and different types ({error})") from error
-    return pa.schema(_without(merged, left_out))
+def _left_out(choice: ExportOptions) -> list[str]:
+    parts = (
+        *((choice.hidden, _HIDDEN), (choice.labels, _LABELS), (choice.thoughts, _THOUGHTS)),
+        *((choice.solutions, _SOLUTIONS), (choice.raw, _RAW)),
+    )
+    return [REASONS.name, *(path for is_kept, paths in parts if not is_kept for path in paths)]
 
 
 def _without(fields: Iterable[pa.Field], left_out: Collection[str], above: str = "") -> Iterator[pa.Field]:
@@ -63,21 +58,22 @@ def export(
     shares: Splits | None,
     rejected: bool,
 ) -> Counter[str]:
+    left_out = _left_out(choice)
     recipes = dict.fromkeys(map(recipe_of, dataset.batches(["run.recipe"], rejected=rejected)))
-    columns = list(_paths(_merged(map(schema, recipes), choice)))
-    # The rows of a shard name the items of a list differently from the contract.
-    firsts = (
-        next(batch.schema for batch in dataset.batches(columns, rejected=rejected) if recipe_of(batch) == recipe)
-        for recipe in recipes
-    )
-    kind = _merged(firsts, choice)
+    batches = partial(dataset.batches, without=left_out, rejected=rejected)
+    firsts = (next(batch.schema for batch in batches() if recipe_of(batch) == recipe) for recipe in recipes)
+    try:
+        merged = pa.unify_schemas([each.remove_metadata() for each in firsts], promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        why = f"{dataset.folder} holds recipes whose labels have one name and different types ({error})"
+        raise Failure(f"{why}: choose another format") from error
+    kind = pa.schema(_without(merged, left_out))
     parts = list(shares.of) if shares else [WHOLE]
     written = Counter(dict.fromkeys(parts, 0))
     place.mkdir()
     for part in parts:
         (place / part).mkdir()
-        read = dataset.batches(columns, rejected=rejected)
-        written[part] += _write(evenly(_of_part(read, part, shares, kind)), place / part, kind)
+        written[part] += _write(evenly(_of_part(batches(), part, shares, kind)), place / part, kind)
         if not written[part]:
             # `datasets` cannot read empty splits.
             shutil.rmtree(place / part)
@@ -162,16 +158,6 @@ def _rows(folder: Path) -> Iterator[pa.RecordBatch]:
                         yield completed(batch, known)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise Failure(f"{folder} is not a folder saved by `datasets` ({' '.join(str(error).split())})") from error
-
-
-def _paths(fields: Iterable[pa.Field], above: str = "") -> Iterator[str]:
-    """Yields the paths of the columns that can be left out individually."""
-    for field in fields:
-        inner = field.type.value_type if pa.types.is_list(field.type) else field.type
-        if pa.types.is_struct(inner) and above.count(".") < 2:
-            yield from _paths(inner, f"{above}{field.name}.")
-        else:
-            yield f"{above}{field.name}"
 
 
 FORMAT = FolderFormat(title="a folder for Hugging Face's `datasets`", export=export, read=read)

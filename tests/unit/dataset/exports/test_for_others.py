@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from soliloquy.dataset.exports.dialogue import CannotConvert
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import accepted_rows, written
 from tests.unit.dataset.labelled import RECIPES, labelled
@@ -138,12 +138,16 @@ def test_a_folder_of_several_recipes_has_the_labels_of_each(tmp_path: Path) -> N
     assert sorted(found, key=lambda one: one.id) == sorted(told, key=lambda one: one.id)
 
 
-def test_labels_of_one_name_and_two_types_are_one_line() -> None:
-    from soliloquy.dataset.exports.formats import hf
-
-    one, other = pa.schema({"turns": pa.int32()}), pa.schema({"turns": pa.string()})
-    with pytest.raises(CannotConvert, match="labels have one name and different types"):
-        hf._merged([one, other], ExportOptions())
+def test_labels_of_one_name_and_two_types_are_one_line(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two recipes that are packages may name labels alike; ours do not."""
+    one = pa.RecordBatch.from_pydict({"score": [1]}).replace_schema_metadata({"recipe": "one"})
+    other = pa.RecordBatch.from_pydict({"score": ["high"]}).replace_schema_metadata({"recipe": "other"})
+    dataset = Dataset(folder)
+    monkeypatch.setattr(dataset, "batches", lambda *_, **__: iter([one, other]))
+    with pytest.raises(Failure, match=r"labels have one name and different types .*: choose another format"):
+        export(dataset, "hf", tmp_path / "out", choice=ExportOptions())
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
