@@ -7,7 +7,7 @@ import click
 
 from soliloquy.cli.options import EXISTING_FILE
 from soliloquy.cli.parameters import ADDRESS
-from soliloquy.cli.service_options import gathered, option
+from soliloquy.cli.service_options import from_environment, gathered, option
 from soliloquy.client import Runs, Tls
 from soliloquy.runtime.failure import Failure
 
@@ -21,23 +21,17 @@ _OPTIONS = (
         show_default=True,
         metavar="HOST:PORT",
         type=ADDRESS,
-        help="The gRPC address of the gateway.",
+        help="The gRPC address of the gateway; docs/operating.md names the variables for TLS.",
     ),
     option("--token-file", type=EXISTING_FILE, help=f"A file with the token; {TOKEN} can hold it instead."),
-    click.option(
-        "--tls",
-        is_flag=True,
-        help="Use TLS. SOLILOQUY_CA_FILE implies it and names the gateway's authority, SOLILOQUY_CERTIFICATE_FILE and "
-        "SOLILOQUY_KEY_FILE the caller's certificate, in place of a token.",
-    ),
 )
 
 
-def _runs(gateway: str, token_file: Path | None, *, tls: bool) -> Runs:
+def _runs(gateway: str, token_file: Path | None) -> Runs:
     ca, certificate, key = map(_file, ("SOLILOQUY_CA_FILE", "SOLILOQUY_CERTIFICATE_FILE", "SOLILOQUY_KEY_FILE"))
     if key and not certificate:
         raise click.UsageError("SOLILOQUY_KEY_FILE requires SOLILOQUY_CERTIFICATE_FILE")
-    encrypted = tls or ca or certificate
+    encrypted = ca or certificate or from_environment("SOLILOQUY_TLS", click.BOOL)
     return Runs(
         gateway,
         token=_token(token_file),

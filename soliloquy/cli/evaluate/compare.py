@@ -1,20 +1,15 @@
 """`soliloquy evaluate compare`."""
 
 import json
-from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from soliloquy.cli.errors import writing_to
+from soliloquy.cli.evaluate.output import draw_picture
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
-
-if TYPE_CHECKING:
-    from training.evaluation.comparison import SavedEvaluation
 
 COMPARISON = "comparison"
 
@@ -28,27 +23,19 @@ def compare(*, folders: tuple[Path, ...], out: Path | None, as_json: bool) -> No
 
     For example, compare a base model with the model tuned from it, or the same model on several engines.
     """
-    from training.evaluation.comparison import head, read, rows
+    from training.evaluation.comparison import head, page, read, rows
 
     evaluations = read(folders)
+    reports = {name: evaluation.report for name, evaluation in evaluations.items()}
     if out:
-        _write(out, evaluations)
+        with writing_to(out):
+            out.mkdir(parents=True, exist_ok=True)
+            (out / f"{COMPARISON}.md").write_text("\n".join(page(evaluations)) + "\n", "utf-8")
+            draw_picture(out / f"{COMPARISON}.svg", reports, quiet=as_json)
     if as_json:
-        click.echo(json.dumps({name: evaluation.report for name, evaluation in evaluations.items()}))
+        click.echo(json.dumps(reports))
         return
     table = Table(*head(evaluations))
     for row in rows(evaluations):
         table.add_row(*row)
     Console().print(table)
-
-
-def _write(out: Path, evaluations: "Mapping[str, SavedEvaluation]") -> None:
-    from training.evaluation.comparison import page
-
-    with writing_to(out):
-        out.mkdir(parents=True, exist_ok=True)
-        (out / f"{COMPARISON}.md").write_text("\n".join(page(evaluations)) + "\n", "utf-8")
-        if find_spec("matplotlib"):
-            from training.evaluation.picture import draw
-
-            draw(out / f"{COMPARISON}.svg", {name: evaluation.report for name, evaluation in evaluations.items()})

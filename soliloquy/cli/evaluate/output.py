@@ -31,9 +31,11 @@ class Evaluated:
 
 
 def deliver(out: Path, evaluated: Evaluated, *, as_json: bool, quiet: bool) -> None:
+    from training.evaluation.report import PICTURE
+
     with writing_to(out):
         evaluated.write(out)
-        _draw(out, evaluated.report, quiet=quiet or as_json)
+        draw_picture(out / PICTURE, {evaluated.report["name"]: evaluated.report}, quiet=quiet or as_json)
     if as_json:
         click.echo(json.dumps(evaluated.report))
     elif not quiet:
@@ -52,13 +54,11 @@ def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
     return table
 
 
-def _draw(out: Path, report: Mapping[str, Any], *, quiet: bool) -> None:
-    from training.evaluation.report import PICTURE
-
+def draw_picture(path: Path, reports: Mapping[str, Mapping[str, Any]], *, quiet: bool) -> None:
     if find_spec("matplotlib") is None:
         if not quiet:
-            click.echo(f"no {PICTURE}: matplotlib is not installed: pip install 'soliloquy[train]'", err=True)
+            click.echo(f"no {path.name}: matplotlib is not installed: pip install 'soliloquy[train]'", err=True)
         return
     from training.evaluation.picture import draw
 
-    draw(out / PICTURE, {report["name"]: report})
+    draw(path, reports)
