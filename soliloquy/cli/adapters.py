@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -19,6 +19,7 @@ from soliloquy.cli.service_options import option
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
+    from training.adapters.activation import Activation
     from training.adapters.registry import Active, Registry
 
 # Prompts to try before an activation.
@@ -107,15 +108,12 @@ def activate(
 
     A few of the tutor's prompts are tried first. If they fail, the active version stays active.
     """
-    from training.adapters.activation import opened_activation
+    prompts = retraining_evaluation(recipe).canary_prompts(_CANARIES)
 
-    kept, prompts = _opened(registry), retraining_evaluation(recipe).canary_prompts(_CANARIES)
+    def activated(activation: "Activation") -> Awaitable["Active"]:
+        return activation.activate(activation.registry.find(wanted), prompts, readable=readable)
 
-    async def activated() -> "Active":
-        async with opened_activation(kept, model_address, cache) as activation:
-            return await activation.activate(kept.find(wanted), prompts, readable=readable)
-
-    _report(activated())
+    _change(registry, model_address, cache, activated)
 
 
 @adapters.command()
@@ -125,18 +123,21 @@ def activate(
 @REGISTRY
 def rollback(*, name: str, cache: Path | None, model_address: str, registry: str) -> None:
     """Activate the version that was active before."""
-    from training.adapters.activation import opened_activation
-
-    async def rolled_back() -> "Active":
-        async with opened_activation(_opened(registry), model_address, cache) as activation:
-            return await activation.roll_back(name)
-
-    _report(rolled_back())
+    _change(registry, model_address, cache, lambda activation: activation.roll_back(name))
 
 
-def _report(activating: Coroutine[Any, Any, "Active"]) -> None:
+def _change(
+    registry: str, model_address: str, cache: Path | None, change: Callable[["Activation"], Awaitable["Active"]]
+) -> None:
+    from training.adapters.activation import Activation
+    from training.adapters.serving import ModelService
+
+    async def changed() -> "Active":
+        async with ModelService(model_address) as service:
+            return await change(Activation(registry=_opened(registry), service=service, cache=cache))
+
     with reporting_file_errors():
-        active = asyncio.run(activating)
+        active = asyncio.run(changed())
     click.echo(f"active: {active.version}")
 
 

@@ -1,21 +1,15 @@
 """Activates an adapter: tries it with canaries, loads it on every replica, then records it; and rolls back."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.runtime.failure import Failure
 from soliloquy.v1.model_pb2 import Adapter
 from training.adapters.canary import Canary
-from training.adapters.registry import Active, Registry, activation_of
+from training.adapters.registry import Active, NotActivated, Registry, activation_of
 from training.adapters.serving import ModelService
 from training.adapters.version import Version
-
-
-class NotActivated(Failure):
-    """The adapter in service is unchanged; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,10 +93,3 @@ class Activation:
             else:
                 await self.service.unload(name)
             raise
-
-
-@asynccontextmanager
-async def opened_activation(registry: Registry, address: str, cache: Path | None) -> AsyncIterator[Activation]:
-    """Yields an activation with a connection to the model service."""
-    async with ModelService(address) as service:
-        yield Activation(registry=registry, service=service, cache=cache)

@@ -17,8 +17,8 @@ _ACTIVE = "active.json"
 _VERSIONS, _FILES = "versions", "files"
 
 
-class ConcurrentActivation(Failure):
-    """Another activation happened in the meantime."""
+class NotActivated(Failure):
+    """The adapter in service is unchanged; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,12 +83,10 @@ class Registry:
         return {name: Active(**{**entry, "before": tuple(entry["before"])}) for name, entry in kept.items()}
 
     def activate(self, name: str, active: Active, *, instead_of: Active | None) -> None:
-        """Writes the record at once; raises ConcurrentActivation unless `instead_of` is still active."""
+        """Writes the record at once; raises NotActivated unless `instead_of` is still active."""
         record = self.active()
         if record.get(name) != instead_of:
-            raise ConcurrentActivation(
-                f"{name} was activated by another process in the meantime: check it and try again"
-            )
+            raise NotActivated(f"{name} was activated by another process in the meantime: check it and try again")
         self._write(_ACTIVE, {each: asdict(entry) for each, entry in {**record, name: active}.items()})
 
     def _write(self, name: str, content: Any) -> None:

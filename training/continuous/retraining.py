@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import base_digest
-from training.adapters.activation import NotActivated, opened_activation
+from training.adapters.activation import Activation
 from training.adapters.canary import Canary
-from training.adapters.registry import ConcurrentActivation, Registry
+from training.adapters.registry import NotActivated, Registry
 from training.adapters.serving import ModelService
 from training.adapters.version import Version, read_version
 from training.continuous.folder import RetrainingFolder, RoundOutcome, RoundPlan
@@ -65,7 +65,8 @@ class Served:
             await service.check_base(self.base, digest)
 
     async def activate(self, version: Version, canaries: Sequence[Canary], readable: float) -> None:
-        async with opened_activation(self.registry, self.model_address, self.cache) as activation:
+        async with ModelService(self.model_address) as service:
+            activation = Activation(registry=self.registry, service=service, cache=self.cache)
             await activation.activate(version, canaries, readable=readable)
 
 
@@ -179,7 +180,7 @@ class Retraining:
             self.display.at(number, f"activating {version.id}")
             try:
                 asyncio.run(self.served.activate(version, self.canaries, self.policy.canaries.readable))
-            except (NotActivated, ConcurrentActivation) as error:
+            except NotActivated as error:
                 return "refused", str(error)
         return "activated", ""
 

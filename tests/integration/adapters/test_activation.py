@@ -19,9 +19,9 @@ from tests.integration.adapters.plain import plain
 from tests.integration.model.asking import Asking
 from tests.models import needs_torch
 from tests.unit.training.adapters.folders import front_matter
-from training.adapters.activation import Activation, NotActivated
+from training.adapters.activation import Activation
 from training.adapters.canary import Canary
-from training.adapters.registry import Active, ConcurrentActivation, Registry
+from training.adapters.registry import Active, NotActivated, Registry
 from training.adapters.serving import ModelService
 from training.adapters.version import Version, read_version
 
@@ -163,7 +163,7 @@ async def test_where_the_record_cannot_be_written_the_one_before_answers_again(
             super().activate(name, active, instead_of=None)
 
     overtaken = Activation(registry=Meanwhile(str(registry)), service=service)
-    with pytest.raises(ConcurrentActivation):
+    with pytest.raises(NotActivated, match="by another process in the meantime"):
         await overtaken.activate(other, prompts(), readable=0.0)
     assert await answered_by(service) == first.digest
     assert registry.active()["tutor"].version == first.id

@@ -10,7 +10,7 @@ import pytest
 
 from soliloquy.runtime.failure import Failure
 from tests.unit.training.adapters.folders import BASE, DATA, adapter, front_matter, training
-from training.adapters.registry import ConcurrentActivation, Registry, activation_of
+from training.adapters.registry import NotActivated, Registry, activation_of
 from training.adapters.version import read_version
 
 
@@ -77,7 +77,7 @@ def test_the_record_holds_what_was_active_before_and_refuses_who_looked_too_earl
     registry.activate("tutor", activation_of(other, (began.version,)), instead_of=began)
     active = registry.active()["tutor"]
     assert (active.version, active.before) == (other.id, (one.id,))
-    with pytest.raises(ConcurrentActivation):
+    with pytest.raises(NotActivated, match="by another process in the meantime"):
         registry.activate("tutor", began, instead_of=began)
     assert registry.active()["tutor"] == active
 
