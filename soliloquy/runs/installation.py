@@ -44,7 +44,10 @@ def assignments(
             for number in range(scale)
         ]
     else:
-        _make_folder(kafka.parent, data)
+        try:
+            kafka.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error
         divided = [
             replace(common, services=["planner", *LOOP]),
             replace(common, services=["curriculum", "collector"]),
@@ -89,10 +92,3 @@ async def _replace_on(hung_up: asyncio.Event, supervisor: Supervisor, count: int
         hung_up.clear()
         await supervisor.replace_each()
         _log.info("%d processes replaced", count)
-
-
-def _make_folder(folder: Path, data: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error

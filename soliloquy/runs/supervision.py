@@ -70,7 +70,9 @@ class SupervisedProcess:
                 self._replacing = False
                 deaths = 0
                 continue
-            death = f"{self._spec.name} {_exit_reason(process)}{f': {last_words}' if last_words else ''}"
+            status = process.returncode or 0
+            reason = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+            death = f"{self._spec.name} {reason}{f': {last_words}' if last_words else ''}"
             if process.returncode == HOPELESS:
                 raise Failure(last_words or death)
             if deaths == DEATHS_IN_A_ROW:
@@ -186,10 +188,3 @@ async def _last_words(output: StreamReader) -> str:
         for line in lines:
             last = last if relay(line) else line.strip() or last
     return (rest.strip() or last).decode(errors="replace")
-
-
-def _exit_reason(process: Process) -> str:
-    status = process.returncode
-    if status is not None and status < 0:
-        return f"was killed by {signal.Signals(-status).name}"
-    return f"exited with status {status}"

@@ -74,12 +74,11 @@ def shapes(replication: int | None = None) -> list[Shape]:
         if topic.keep != "latest":
             wanted[topic.name + RETRY] = kept | topic.kafka
             wanted[topic.name + DLQ] = kept | _LAYERS["dlq"]
-    return [_shape(name, row, replication) for name, row in wanted.items()]
-
-
-def _shape(topic: str, row: Row, replication: int | None) -> Shape:
-    copies = replication or int(row["replication"])
-    configs = {name: str(value) for name, value in row.items() if name not in ("partitions", "replication")}
-    # With fewer replicas than this, the topic would reject every write.
-    configs["min.insync.replicas"] = str(min(int(row["min.insync.replicas"]), copies))
-    return Shape(topic=topic, partitions=int(row["partitions"]), replication=copies, configs=configs)
+    found = []
+    for name, row in wanted.items():
+        copies = replication or int(row["replication"])
+        configs = {key: str(value) for key, value in row.items() if key not in ("partitions", "replication")}
+        # With fewer replicas than this, the topic would reject every write.
+        configs["min.insync.replicas"] = str(min(int(row["min.insync.replicas"]), copies))
+        found.append(Shape(topic=name, partitions=int(row["partitions"]), replication=copies, configs=configs))
+    return found
