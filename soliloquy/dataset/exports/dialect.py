@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # The part of a file that detection reads.
 _DETECTED_BYTES = 1_048_576
 
@@ -45,10 +45,6 @@ class Dialect:
             quoting=csv.QUOTE_ALL if self.all_quoted else csv.QUOTE_MINIMAL,
         )
 
-    @property
-    def beginning(self) -> bytes:
-        return _BYTE_ORDER_MARK if self.byte_order_mark else b""
-
 
 DEFAULTS = {".csv": Dialect(line_end="\r\n"), ".jsonl": Dialect(line_end="\n")}
 
@@ -62,14 +58,14 @@ def detect(path: Path) -> Dialect | None:
         file.seek(-min(1, len(start)), 2)
         ended = file.read() == b"\n"
     # The last line may be incomplete, unless the whole file was read.
-    lines = start.removeprefix(_BYTE_ORDER_MARK).splitlines(keepends=True)[
+    lines = start.removeprefix(BYTE_ORDER_MARK).splitlines(keepends=True)[
         : None if len(start) < _DETECTED_BYTES else -1
     ]
     if not lines:
         return None
     common = Dialect(
         line_end="\r\n" if lines[0].endswith(b"\r\n") else "\n",
-        byte_order_mark=start.startswith(_BYTE_ORDER_MARK),
+        byte_order_mark=start.startswith(BYTE_ORDER_MARK),
         ended=ended,
     )
     if path.suffix == ".csv":

@@ -79,10 +79,6 @@ class Dialogue(NamedTuple):
         """A key that all conversations about the same problem share."""
         return self.problem_id or self.question or self.id
 
-    @property
-    def full_solution(self) -> str:
-        return self.detailed_solution or self.solution
-
     def answered(self) -> Sequence[Exchange]:
         """Returns the turns up to the last one with a reply."""
         last = len(self.turns)

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from pydantic_core import to_json
 
-from soliloquy.dataset.exports.dialect import DEFAULTS, Dialect
+from soliloquy.dataset.exports.dialect import BYTE_ORDER_MARK, DEFAULTS, Dialect
 from soliloquy.dataset.exports.format import Row
 from soliloquy.runtime.failure import Failure
 
@@ -43,7 +43,8 @@ def open_rows(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterat
             file.write(b"\n]\n" if file.tell() else b"[]\n")
             return
         dialect = dialect or DEFAULTS[suffix]
-        file.write(dialect.beginning)
+        if dialect.byte_order_mark:
+            file.write(BYTE_ORDER_MARK)
         if suffix == ".csv":
             yield _table(file, dialect)
         else:

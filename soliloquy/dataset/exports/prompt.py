@@ -34,8 +34,8 @@ def prompt(dialogue: Dialogue, choice: ExportOptions) -> str:
     if choice.thoughts:
         parts.append(_TEXTS["thoughts"])
     parts.append(f"<question>\n{dialogue.question}\n</question>")
-    if choice.solutions and dialogue.full_solution:
-        parts.append(f"<solution>\n{dialogue.full_solution}\n</solution>")
+    if choice.solutions and (solution := dialogue.detailed_solution or dialogue.solution):
+        parts.append(f"<solution>\n{solution}\n</solution>")
     return "\n\n".join(parts)
 
 

@@ -7,7 +7,7 @@ from html import escape
 from soliloquy.dataset.card import evaluations_in, response_meanings, responses_of, thing
 from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, bin_start, quantile
 from soliloquy.dataset.figures import all_figures
-from soliloquy.dataset.report.plots import bars, curves, histogram, round_ticks, rows, short
+from soliloquy.dataset.report.plots import Axes, bars, curves, histogram, round_ticks, rows, short
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import share
 
@@ -62,15 +62,10 @@ def _lengths(kept: Statistics) -> str:
     shortest, longest = min(kept.lengths), max(kept.lengths)
     gist = f"{kept.turns / kept.conversations:.1f} on average, {shortest} to {longest}; {kept.pairs:,} pairs in all"
     step = -(-(longest - shortest + 1) // 12)
-    plot = histogram(
-        [(turns - 0.5, kept.lengths[turns]) for turns in range(shortest, longest + 1)],
-        width=1,
-        of="conversations",
-        unit="turns",
-        label=lambda at: f"{at + 0.5 if at % 1 else at:.0f}",
-        ticks=range(shortest, longest + 1, step),
-    )
-    return _card("Length", gist, plot)
+    counted = [(turns - 0.5, kept.lengths[turns]) for turns in range(shortest, longest + 1)]
+    ticks = range(shortest, longest + 1, step)
+    axes = Axes("conversations", "turns", lambda at: f"{at + 0.5 if at % 1 else at:.0f}", ticks)
+    return _card("Length", gist, histogram(counted, axes, width=1))
 
 
 def _outcomes(kept: Statistics, dropped: Statistics) -> str:
@@ -95,14 +90,9 @@ def _throughput(durations: Durations, things: str) -> str:
     whole = max(seconds // width, 1)
     points = [(place * width / size, binned[place] / width) for place in range(whole)]
     points.append((whole * width / size, points[-1][1]))
-    plot = curves(
-        [points],
-        of=f"{things} a second",
-        unit=unit,
-        label=lambda at: f"{at:g}",
-        ticks=round_ticks(0, points[-1][0], 6),
-    )
-    return _card("Throughput", f"{durations.per_second:.3g} a second over {duration_text(seconds)}", plot)
+    axes = Axes(f"{things} a second", unit, lambda at: f"{at:g}", round_ticks(0, points[-1][0], 6))
+    gist = f"{durations.per_second:.3g} a second over {duration_text(seconds)}"
+    return _card("Throughput", gist, curves([points], axes))
 
 
 def _words(kept: Statistics) -> str:
@@ -114,7 +104,7 @@ def _words(kept: Statistics) -> str:
                 binned[min(words, _MOST_WORDS) // _WORDS_A_BIN] += count
         lines.append([(place * _WORDS_A_BIN, binned[place]) for place in range(max(binned, default=0) + 2)])
     end = max(line[-1][0] for line in lines)
-    plot = curves(lines, of="utterances", unit="words", label=lambda at: f"{at:.0f}", ticks=round_ticks(0, end, 6))
+    plot = curves(lines, Axes("utterances", "words", lambda at: f"{at:.0f}", round_ticks(0, end, 6)))
     gist = (
         f"tutor {kept.words_per_utterance('tutor'):.1f}, student {kept.words_per_utterance('student'):.1f} on average; "
         f"bigram entropy {kept.bigram_entropy:.2f}, uptake {kept.uptake:.2f}"
@@ -137,14 +127,9 @@ def _times(durations: Durations) -> str:
             for place, count in histogram_of.items():
                 bins[place // _BINS_A_BAR] += count
     first, last = min(map(min, taken.values())), max(map(max, taken.values()))
-    plot = rows(
-        {name: sorted(bins.items()) for name, bins in taken.items()},
-        width=1,
-        of="programs",
-        unit="time in the sandbox",
-        label=lambda at: duration_text(bin_start(at * _BINS_A_BAR)),
-        ticks=[place for place in range(first, last + 2) if place % (BINS_A_DECADE // _BINS_A_BAR) == 0],
-    )
+    ticks = [place for place in range(first, last + 2) if place % (BINS_A_DECADE // _BINS_A_BAR) == 0]
+    axes = Axes("programs", "time in the sandbox", lambda at: duration_text(bin_start(at * _BINS_A_BAR)), ticks)
+    plot = rows({name: sorted(bins.items()) for name, bins in taken.items()}, axes, width=1)
     half, most = (duration_text(quantile(durations.programs, part)) for part in (0.5, 0.99))
     waited = duration_text(quantile(durations.waits, 0.5)) if durations.waits else "0 s"
     return _card("Time per program", f"half within {half}, 99 % within {most}; {waited} of waiting before", plot)

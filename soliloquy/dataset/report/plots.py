@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from typing import NamedTuple
 
 from soliloquy.dataset.tables import percent
 
@@ -15,15 +16,16 @@ _ROW, _NAME = 54, 22
 Points = Sequence[tuple[float, float]]
 
 
-def histogram(
-    bars: Sequence[tuple[float, float]],
-    *,
-    width: float,
-    of: str,
-    unit: str,
-    label: Callable[[float], str],
-    ticks: Sequence[float],
-) -> str:
+class Axes(NamedTuple):
+    # The name of what is counted, upwards.
+    of: str
+    # Across.
+    unit: str
+    label: Callable[[float], str]
+    ticks: Sequence[float]
+
+
+def histogram(bars: Points, axes: Axes, *, width: float) -> str:
     """Draws bars of equal width, each with its count as a tooltip."""
     frame = _Frame([start for start, _ in bars] + [bars[-1][0] + width], [count for _, count in bars])
     gap = 1.5 if len(bars) < 60 else 0.4
@@ -31,23 +33,15 @@ def histogram(
     for start, count in bars:
         left, right = frame.x(start) + gap / 2, frame.x(start + width) - gap / 2
         top = frame.y(count)
-        title = f"<title>{escape(label(start))}: {count:,.0f}</title>"
+        title = f"<title>{escape(axes.label(start))}: {count:,.0f}</title>"
         drawn.append(
             f'<rect class="mass" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0.5):.1f}" '
             f'height="{max(frame.bottom - top, 0):.1f}" rx="1.5">{title}</rect>'
         )
-    return frame.render("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
+    return frame.render("".join(drawn), axes)
 
 
-def rows(
-    counted: Mapping[str, Points],
-    *,
-    width: float,
-    of: str,
-    unit: str,
-    label: Callable[[float], str],
-    ticks: Sequence[float],
-) -> str:
+def rows(counted: Mapping[str, Points], axes: Axes, *, width: float) -> str:
     """Draws histograms in rows over one axis, each scaled to its own maximum, so that rare values stay visible."""
     places = [place for points in counted.values() for place, _ in points]
     low, high = min(places), max(places) + width
@@ -66,15 +60,13 @@ def rows(
             drawn.append(
                 f'<rect class="mass" x="{x(place) + 0.75:.1f}" y="{base - tall:.1f}" '
                 f'width="{x(place + width) - x(place) - 1.5:.1f}" height="{tall:.1f}" rx="1.5">'
-                f"<title>{escape(label(place))}: {count:,.0f}</title></rect>"
+                f"<title>{escape(axes.label(place))}: {count:,.0f}</title></rect>"
             )
         drawn.append(f'<path class="axis" d="M0,{base}H{_WIDE}"/>')
-    return _chart("".join(drawn) + _axis(x, bottom, label, ticks), bottom + _BOTTOM, of=of, unit=unit)
+    return _chart("".join(drawn) + _axis(x, bottom, axes), bottom + _BOTTOM, axes)
 
 
-def curves(
-    lines: Sequence[Points], *, of: str, unit: str, label: Callable[[float], str], ticks: Sequence[float]
-) -> str:
+def curves(lines: Sequence[Points], axes: Axes) -> str:
     """Draws the first line as a filled area and the others over it."""
     points = [point for line in lines for point in line]
     frame = _Frame([x for x, _ in points], [y for _, y in points])
@@ -85,7 +77,7 @@ def curves(
             ends = f"L{frame.x(line[-1][0]):.1f},{frame.bottom}L{frame.x(line[0][0]):.1f},{frame.bottom}Z"
             drawn.append(f'<path class="area" d="M{path}{ends}"/>')
         drawn.append(f'<path class="{"second" if number else "curve"}" d="M{path}"/>')
-    return frame.render("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
+    return frame.render("".join(drawn), axes)
 
 
 def bars(counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bool = False, title: str = "") -> str:
@@ -149,28 +141,28 @@ class _Frame:
     def y(self, value: float) -> float:
         return self.bottom - value / self._top * (self.bottom - _TOP)
 
-    def render(self, content: str, *, of: str, unit: str, label: Callable[[float], str], ticks: Sequence[float]) -> str:
+    def render(self, content: str, axes: Axes) -> str:
         lines = "".join(
             f'<line class="grid" x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{self.y(tick):.1f}" y2="{self.y(tick):.1f}"/>'
             f'<text x="{_LEFT - 8}" y="{self.y(tick) + 4:.1f}" text-anchor="end">{short(tick)}</text>'
             for tick in self._ticks
         )
         across = f'<path class="axis" d="M{_LEFT},{self.bottom}H{_WIDE - _RIGHT}"/>'
-        counted = f'<text class="unit" x="0" y="10">{escape(of)}</text>'
-        below = _axis(self.x, self.bottom, label, ticks)
-        return _chart(f"{lines}{content}{across}{below}{counted}", _HIGH, of=of, unit=unit)
+        counted = f'<text class="unit" x="0" y="10">{escape(axes.of)}</text>'
+        return _chart(f"{lines}{content}{across}{_axis(self.x, self.bottom, axes)}{counted}", _HIGH, axes)
 
 
-def _axis(x: Callable[[float], float], bottom: float, label: Callable[[float], str], ticks: Sequence[float]) -> str:
+def _axis(x: Callable[[float], float], bottom: float, axes: Axes) -> str:
     return "".join(
-        f'<text x="{x(tick):.1f}" y="{bottom + 17}" text-anchor="middle">{escape(label(tick))}</text>'
+        f'<text x="{x(tick):.1f}" y="{bottom + 17}" text-anchor="middle">{escape(axes.label(tick))}</text>'
         f'<path class="axis" d="M{x(tick):.1f},{bottom}v4"/>'
-        for tick in ticks
+        for tick in axes.ticks
     )
 
 
-def _chart(content: str, high: float, *, of: str, unit: str) -> str:
+def _chart(content: str, high: float, axes: Axes) -> str:
+    of, unit = escape(axes.of), escape(axes.unit)
     return (
-        f'<svg class="chart" viewBox="0 0 {_WIDE} {high}" role="img" aria-label="{escape(of)} by {escape(unit)}">'
-        f'{content}<text class="unit" x="{_WIDE - _RIGHT}" y="{high - 4}" text-anchor="end">{escape(unit)}</text></svg>'
+        f'<svg class="chart" viewBox="0 0 {_WIDE} {high}" role="img" aria-label="{of} by {unit}">'
+        f'{content}<text class="unit" x="{_WIDE - _RIGHT}" y="{high - 4}" text-anchor="end">{unit}</text></svg>'
     )

@@ -135,10 +135,6 @@ def _write(batches: Iterator[pa.RecordBatch], folder: Path, kind: pa.Schema) -> 
 
 
 def read(folder: Path) -> Iterator[bytes]:
-    return (message for batch in _rows(folder) for message in messages(batch))
-
-
-def _rows(folder: Path) -> Iterator[pa.RecordBatch]:
     """Yields the rows of all splits; columns that were left out are unset."""
     try:
         splits = [folder]
@@ -155,7 +151,7 @@ def _rows(folder: Path) -> Iterator[pa.RecordBatch]:
                         # Beside labels of another recipe.
                         if unknown := set(batch.schema.names) - {*known.names, "labels"}:
                             raise Failure(f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation")
-                        yield completed(batch, known)
+                        yield from messages(completed(batch, known))
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise Failure(f"{folder} is not a folder saved by `datasets` ({' '.join(str(error).split())})") from error
 
