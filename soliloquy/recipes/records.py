@@ -30,7 +30,6 @@ def fields_of(message: Message, *names: str) -> dict[str, Any]:
 
 
 def header_fields(conversation: Conversation) -> dict[str, Any]:
-    """Identifies the conversation and its problem."""
     return {
         "id": conversation.id,
         "run": conversation.run.id,

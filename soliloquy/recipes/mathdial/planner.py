@@ -48,9 +48,8 @@ async def _described_confusion(problem: Problem, ask: Ask) -> Confusion:
         undescribed = Confusion(samples=confusion.samples, discarded=confusion.discarded)
         raise NoConfusion(f"not described: {unusable}", undescribed) from unusable
     category, line = locate_error(confusion, problem) or (described.category, described.line)
-    located = Confusion(category=f"ERROR_CATEGORY_{category.upper()}", first_wrong_step=line)
-    confusion.MergeFrom(located)
-    confusion.description = described.confusion
+    error = f"ERROR_CATEGORY_{category.upper()}"
+    confusion.MergeFrom(Confusion(description=described.confusion, category=error, first_wrong_step=line))
     return confusion
 
 

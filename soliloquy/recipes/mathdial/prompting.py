@@ -120,12 +120,6 @@ def profiles() -> Mapping[str, str]:
     return {name: profile["manner"] for name, profile in TEMPLATES.table("profiles").items()}
 
 
-@functools.cache
-def names() -> Sequence[tuple[str, str]]:
-    """Returns the names of students, each with its pronoun."""
-    return [(pronoun, name) for pronoun, called in TEMPLATES.table("names").items() for name in called]
-
-
 def outset(conversation: Conversation) -> str:
     """Returns the system message of a training chat; no run uses it as a prompt."""
     grounds = grounded(conversation, conversation.turns)

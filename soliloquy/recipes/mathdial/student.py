@@ -49,7 +49,8 @@ def begin(event: ConversationStarted | TutorReplied) -> Outcome:
         return finish(conversation, Ending.ENDING_UNFIT, why)
     choice = draw(conversation.run.seed, conversation.id, "student")
     persona = choice.choice(sorted(prompting.profiles()))
-    pronoun, name = choice.choice(prompting.names())
+    names = prompting.TEMPLATES.table("names").items()
+    pronoun, name = choice.choice([(pronoun, name) for pronoun, called in names for name in called])
     labels = ConversationLabels(pronoun=pronoun, student_name=name)
     if not conversation.person:
         conversation.persona, shares = persona, POLICY["belief"]["wanted"]

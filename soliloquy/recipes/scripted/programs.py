@@ -34,8 +34,6 @@ class Input(NamedTuple):
 
 
 class Brief(NamedTuple):
-    """A parsed description."""
-
     symbol: str
     name: str
     inputs: list[Input]

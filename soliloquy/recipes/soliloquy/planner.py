@@ -54,7 +54,6 @@ def steps_in(text: str) -> list[str]:
 
 
 def one_step_per_line(text: str) -> str:
-    """Rewrites a text with one numbered step per line."""
     return "\n".join(f"Step {number}) {step}" for number, step in enumerate(steps_in(text), start=1))
 
 

@@ -62,7 +62,7 @@ class MathDialEvaluation:
         replies: list[ReplyResult] = []
         likeness = None
         if self.tutored_by in (MODEL, NEXT_STEP):
-            likeness = BertScore(self.bertscore) if self.bertscore else None
+            likeness = BertScore(self.bertscore).scores if self.bertscore else None
             results, replies, cases = self._hold()
         else:
             results, cases = judge_recorded(Dataset(self.tutored_by), self.tutored_by)

@@ -1,10 +1,10 @@
 """Evaluates tutor response generation: replies to recorded histories beside the original replies."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 from soliloquy.recipes.mathdial.evaluate.dialogues import require_recipe
 from soliloquy.runtime.seeds import digest, seed
@@ -19,10 +19,8 @@ _TEST = 0.2
 _UNSEEN = 0.4
 SEEN, UNSEEN = "seen", "unseen"
 PARTS = ("all", SEEN, UNSEEN)
-
-
-class TextSimilarity(Protocol):
-    def scores(self, texts: Sequence[str], references: Sequence[str]) -> list[float]: ...
+# Scores each text by its reference.
+TextSimilarity = Callable[[Sequence[str], Sequence[str]], list[float]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,8 +91,8 @@ def reply_figures(results: Sequence[ReplyResult], likeness: TextSimilarity | Non
     texts = [one.text for one in results]
     alike: dict[str, list[float]] = {"bertscore": [], "bertscore_problem": []}
     if likeness:
-        alike["bertscore"] = likeness.scores(texts, [one.history.reference for one in results])
-        alike["bertscore_problem"] = likeness.scores(texts, [_question(one) for one in results])
+        alike["bertscore"] = likeness(texts, [one.history.reference for one in results])
+        alike["bertscore_problem"] = likeness(texts, [_question(one) for one in results])
     figures: dict[str, Mapping[str, Any]] = {}
     for part in PARTS:
         of = [place for place, one in enumerate(results) if part in ("all", one.history.part)]

@@ -92,7 +92,6 @@ def _mistakes(serialised: bytes) -> Sequence[Mistake]:
 
 
 def pupil_solution(reading: ParsedPrompt) -> PupilSolution:
-    """Parses the solution that a prompt quotes."""
     return _pupil(reading.section("pupil"), reading.problem.SerializeToString(deterministic=True))
 
 

@@ -104,7 +104,6 @@ def _interleave(numeric: Sequence[Sequence[TutorCase]], in_words: Sequence[Tutor
 
 
 async def answer_case(case: TutorCase, loop: RecipeLoop) -> JudgedCase:
-    """Has the tutor answer a case and judges the answer."""
     try:
         return judge(case, await loop.answer(case.conversation))
     except NO_ANSWER as error:
