@@ -5,6 +5,7 @@ A process of its own reads its assignment from standard input, and exits when th
 
 import asyncio
 import contextlib
+import logging
 import math
 import os
 import re
@@ -21,6 +22,7 @@ import uvloop
 from soliloquy.runs.assembly import Assembly, assembled
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
 from soliloquy.runs.supervision import READY
+from soliloquy.runtime import extensions
 from soliloquy.runtime.failure import Broken, Failure, first_error
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.logs import JSON, set_up
@@ -218,6 +220,8 @@ def main() -> int:
         signal.signal(number, signal.SIG_IGN)
     # The supervisor relays the lines in its own format.
     set_up(re.sub(r"-\d+$", "", sys.argv[1]), JSON)
+    # The command that starts the workers warns of packages once for all.
+    logging.getLogger(extensions.__name__).setLevel(logging.ERROR)
     try:
         uvloop.run(_main())
     except Failure as failure:

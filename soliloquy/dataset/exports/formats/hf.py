@@ -51,13 +51,7 @@ def _without(fields: Iterable[pa.Field], left_out: Collection[str], above: str =
         yield field.with_type(kind)
 
 
-def export(
-    dataset: Dataset,
-    place: Path,
-    choice: ExportOptions,
-    shares: Splits | None,
-    rejected: bool,
-) -> Counter[str]:
+def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits | None, rejected: bool) -> Counter[str]:
     left_out = _left_out(choice)
     recipes = dict.fromkeys(map(recipe_of, dataset.batches(["run.recipe"], rejected=rejected)))
     batches = partial(dataset.batches, without=left_out, rejected=rejected)
