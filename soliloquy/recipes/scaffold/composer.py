@@ -53,8 +53,9 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     turn.tutor.evaluation = LETTERS[EVALUATIONS[tutored.state if state != END else NAMES[shown]]]
     solved = solved_after(conversation, turn, state)
     store_solved(turn, solved)
-    resolution = _resolution(shown) if all(solved) else None
-    return after_reply(conversation, resolution, most_turns=POLICY["talk"]["most_turns"])
+    # To a student who only understands, the tutor has told the answer.
+    solution = Resolution.RESOLUTION_REVEALED if shown == COMPREHENSION else Resolution.RESOLUTION_SOLVED
+    return after_reply(conversation, solution if all(solved) else None, most_turns=POLICY["talk"]["most_turns"])
 
 
 def _check(tutored: Tutored, conversation: Conversation) -> None:
@@ -88,8 +89,3 @@ def _fits(tutored: Tutored, conversation: Conversation) -> bool:
     turn = conversation.turns[-1]
     drawn, state = drawn_state(turn), STATES[tutored.state]
     return drawn == UNDRAWN or state == drawn or (state == END and drawn in SOLVING)
-
-
-def _resolution(shown: LearnerState) -> Resolution:
-    """Whether the student solved the problem, or the tutor told the answer to a student who understood."""
-    return Resolution.RESOLUTION_REVEALED if shown == COMPREHENSION else Resolution.RESOLUTION_SOLVED

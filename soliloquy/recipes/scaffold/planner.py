@@ -12,7 +12,7 @@ from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.number_format import format_quantity
-from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem, Quantity, Step
+from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem, Step
 
 # Reports only a few faults at once: a model that fixes them tends to fix the rest.
 _MOST_FAULTS = 3
@@ -77,7 +77,9 @@ def why_unplannable(problem: Problem) -> str:
     for step in problem.steps:
         if step.HasField("result") and not _is_so(step):
             return f"contradiction: step {step.number} of the solution does not come to {format_quantity(step.result)}"
-    if not any(step.HasField("result") and _same(problem.answer, step.result) for step in problem.steps):
+    answer = problem.answer
+    results = [step.result for step in problem.steps if step.HasField("result") and step.result.unit == answer.unit]
+    if not any(math.isclose(one.value, answer.value, rel_tol=_ROUNDED) for one in results):
         return f"contradiction: no step of the solution comes to its answer, {format_quantity(problem.answer)}"
     return ""
 
@@ -91,7 +93,3 @@ def _is_so(step: Step) -> bool:
     except (BadExpression, Unworkable):
         return False
     return math.isclose(value, step.result.value, rel_tol=_ROUNDED)
-
-
-def _same(one: Quantity, other: Quantity) -> bool:
-    return one.unit == other.unit and math.isclose(one.value, other.value, rel_tol=_ROUNDED)

@@ -40,16 +40,14 @@ def _page(problems: Sequence[Problem], about: str) -> str:
     return _PAGE.substitute(
         about=html.escape(about),
         problems="\n".join(f"<li><p>{html.escape(one.question)}</p></li>" for one in problems),
-        answers="\n".join(f"<li><b>{html.escape(_answer(one))}</b> {html.escape(_way(one))}</li>" for one in problems),
+        answers="\n".join(map(_solved, problems)),
     )
 
 
-def _answer(problem: Problem) -> str:
-    return with_unit(format_rounded(problem.answer.value, _DIGITS), problem.answer.unit)
-
-
-def _way(problem: Problem) -> str:
-    return " ".join(step.explanation for step in problem.steps if step.expression)
+def _solved(problem: Problem) -> str:
+    answer = with_unit(format_rounded(problem.answer.value, _DIGITS), problem.answer.unit)
+    way = " ".join(step.explanation for step in problem.steps if step.expression)
+    return f"<li><b>{html.escape(answer)}</b> {html.escape(way)}</li>"
 
 
 def _printed(browser: str, page: bytes, scratch: Path) -> bytes:

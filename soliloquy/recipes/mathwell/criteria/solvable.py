@@ -1,6 +1,7 @@
 """Rules for solvable problems: the text asks something, and its facts are sufficient and consistent."""
 
 import re
+from itertools import combinations
 
 from soliloquy.recipes.mathwell.criteria.links import misreading
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
@@ -71,20 +72,15 @@ def lasts(problem: ParsedProblem) -> Objections:
 def contradiction(problem: ParsedProblem) -> Objections:
     """The text gives two different numbers for the same thing."""
     told = [one for one in problem.question.mentions if not (one.compared or one.share or one.factor or one.incidental)]
-    for place, one in enumerate(told):
-        for other in told[place + 1 :]:
-            if one.value == other.value or one.thing != other.thing or not one.thing:
-                continue
-            if _CHANGES.search(one.clause) or _CHANGES.search(other.clause) or one.sentence == other.sentence:
-                continue
-            first, second = _content(one), _content(other)
-            alike = min(len(first), len(second)) > 1 and (first <= second or second <= first)
-            if alike and _same_subject(one, other):
-                yield f"the text says both {one.value:g} and {other.value:g} of the same {one.thing}"
-
-
-def _content(mention: Mention) -> frozenset[str]:
-    return stems(mention.clause) - SAYS_LITTLE
+    for one, other in combinations(told, 2):
+        if one.value == other.value or one.thing != other.thing or not one.thing or one.sentence == other.sentence:
+            continue
+        if _CHANGES.search(one.clause) or _CHANGES.search(other.clause):
+            continue
+        first, second = (stems(mention.clause) - SAYS_LITTLE for mention in (one, other))
+        alike = min(len(first), len(second)) > 1 and (first <= second or second <= first)
+        if alike and _same_subject(one, other):
+            yield f"the text says both {one.value:g} and {other.value:g} of the same {one.thing}"
 
 
 def _same_subject(one: Mention, other: Mention) -> bool:

@@ -82,9 +82,18 @@ def page(report: Mapping[str, Any], results: Sequence[ScoredDialogue]) -> Iterat
 {report["cases"]["put"]}. Scores from 0 to 1 with 95 % intervals; by rule wherever a rule can decide,
 and what no rule can decide by a model, or not at all. The paper's were all given by a language model.
 """
-    rows = [[*row, _by(made, name)] for name, row in zip(TITLES, figure_rows(report, TITLES), strict=True)]
+    judges = {
+        name: ", ".join(f"{who}: {count}" for who, count in counts.items())
+        for name, counts in made["judged_by"].items()
+    }
+    rows = [[*row, judges.get(name, "")] for name, row in zip(TITLES, figure_rows(report, TITLES), strict=True)]
     yield from table(["dimension", "score", WHOSE, "judged by"], rows)
-    yield f"\n{_student(made)}\n"
+    rates = made["solve_rate"]
+    if rates is None:
+        yield "\nNo student was asked to solve the problems before and after.\n"
+    else:
+        told = f"{rates['before']:.3f} of its tries before the dialogues, {rates['after']:.3f} after."
+        yield f"\nA student solves {told}\n"
     by_state = made["adaptive_by_state"].items()
     rows = [[state, format_share(share) if share else "not measured"] for state, share in by_state]
     yield from table(["adaptive feedback to", "score"], rows)
@@ -95,15 +104,3 @@ and what no rule can decide by a model, or not at all. The paper's were all give
     broken = [result.dialogue for result in results if result.dialogue.broken]
     yield f"\n{made['rounds']:.1f} rounds a dialogue; {len(broken)} of {len(results)} cases broken off."
     yield from (f"- `{one.case.id}`: {one.broken}" for one in broken)
-
-
-def _student(made: Mapping[str, Any]) -> str:
-    rates = made["solve_rate"]
-    if rates is None:
-        return "No student was asked to solve the problems before and after."
-    return f"A student solves {rates['before']:.3f} of its tries before the dialogues, {rates['after']:.3f} after."
-
-
-def _by(made: Mapping[str, Any], name: str) -> str:
-    counts = made["judged_by"].get(name, {})
-    return ", ".join(f"{who}: {count}" for who, count in counts.items())
