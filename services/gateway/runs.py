@@ -29,17 +29,14 @@ class Pace:
     def add(self, at: float) -> None:
         self._came[int(at)] += 1
         if len(self._came) > 2 * WINDOW_SECONDS:
-            self._forget(before=max(self._came) - WINDOW_SECONDS)
+            first = max(self._came) - WINDOW_SECONDS
+            self._came = Counter({second: number for second, number in self._came.items() if second >= first})
 
     def rate(self, now: float, since: float) -> float:
         """Returns events per second over the last minute, or since the start if that is later."""
         first = int(now) - WINDOW_SECONDS
         seconds = min(float(WINDOW_SECONDS), max(1.0, now - since))
         return sum(number for second, number in self._came.items() if second > first) / seconds
-
-    def _forget(self, before: int) -> None:
-        for second in [second for second in self._came if second < before]:
-            del self._came[second]
 
 
 @dataclass(kw_only=True, slots=True)
