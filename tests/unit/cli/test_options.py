@@ -2,7 +2,9 @@
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from soliloquy.cli.main import commands
 from soliloquy.cli.parameters import ADDRESS, SIZE
 
 
@@ -26,3 +28,17 @@ def test_an_address_is_taken_as_it_is(text: str) -> None:
 def test_what_is_no_address_is_said_so(text: str) -> None:
     with pytest.raises(click.BadParameter, match="use HOST:PORT"):
         ADDRESS.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "complaint"),
+    [
+        ("SOLILOQUY_TRACE_SHARE", "2", "SOLILOQUY_TRACE_SHARE: 2.0 is not in the range 0<=x<=1"),
+        ("SOLILOQUY_LOG_FORMAT", "xml", "SOLILOQUY_LOG_FORMAT: 'xml' is not one of"),
+        ("SOLILOQUY_KAFKA_WAIT", "long", "SOLILOQUY_KAFKA_WAIT: invalid duration 'long'"),
+    ],
+)
+def test_a_variable_with_an_impossible_value_is_named(variable: str, value: str, complaint: str) -> None:
+    result = CliRunner().invoke(commands, ["service", "curriculum", "--kafka", "k:1"], env={variable: value})
+    assert result.exit_code == 2
+    assert complaint in result.output
