@@ -1,6 +1,5 @@
-"""Compiles the labels at installation; they may import the contract's messages where soliloquy is installed."""
+"""Compiles labels.proto at installation."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,7 @@ class LabelsBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         from grpc_tools import protoc
 
-        core = find_spec("soliloquy")
-        folders = [HERE] + ([Path(core.origin).parents[1]] if core and core.origin else [])
-        outputs = [f"--python_out={HERE}", f"--pyi_out={HERE}"]
         labels = [str(path) for path in HERE.glob("*/labels.proto")]
-        if protoc.main(["protoc", *(f"-I{folder}" for folder in folders), *outputs, *labels]):
+        if protoc.main(["protoc", f"-I{HERE}", f"--python_out={HERE}", f"--pyi_out={HERE}", *labels]):
             raise RuntimeError("labels.proto cannot be compiled; the message of protoc is above")
         build_data["artifacts"] += ["*/labels_pb2.py", "*/labels_pb2.pyi"]

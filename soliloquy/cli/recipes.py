@@ -18,7 +18,7 @@ from soliloquy.runtime.retry import Refused
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 # The example: in a wheel beside this module, in a checkout at its root.
 _EXAMPLES = (Path(__file__).with_name("example"), Path(__file__).parents[2] / "examples" / "recipe")
-_BUILT = ignore_patterns("*_pb2*", "__pycache__", "*.egg-info", "dist")
+_BUILT = ignore_patterns("*_pb2*", "__pycache__", ".*_cache", "*.egg-info", "dist")
 
 
 @click.group()

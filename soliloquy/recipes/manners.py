@@ -1,8 +1,7 @@
 """Rules of good conversation for every recipe; the recipe's policy sets the limits."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from soliloquy.truth.phrases import is_much_like
@@ -13,21 +12,6 @@ _WORD = re.compile(r"\w+")
 
 Findings = Iterator[tuple[int, str]]
 Policy = Mapping[str, Any]
-Rule = Callable[[Conversation], Findings]
-
-
-def rules_of_manners(policy: Policy) -> dict[str, Rule]:
-    checks = {"length": check_length, "empty": check_words, "speaks_for": check_speaker, "repeated": check_repetition}
-    return {name: partial(check, policy=policy) for name, check in checks.items()}
-
-
-def faults_of(conversation: Conversation, rules: Mapping[str, Rule], names: Iterable[str]) -> list[str]:
-    """Lists what breaks the named rules, in their order, with the turn and the evidence."""
-    return [
-        f"{name.replace('_', ' ')}: turn {turn}: {evidence}"
-        for name in names
-        for turn, evidence in rules[name](conversation)
-    ]
 
 
 def check_length(conversation: Conversation, policy: Policy) -> Findings:

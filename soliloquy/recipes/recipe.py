@@ -1,7 +1,7 @@
 """Defines what a recipe is, looks recipes up by name, and runs one of their roles."""
 
 import functools
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -83,6 +83,11 @@ async def _enrich_nothing(problem: Problem, ask: Ask) -> Enrichment:
     return Enrichment(plain_because="nothing to enrich: the recipe has no planner")
 
 
+def _not_solved(conversation: Conversation) -> str:
+    """Begins with the text under which the manifest counts the reason."""
+    return conversation.ending_reason or f"not solved: {Ending.Name(conversation.ending)}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """One paper's way to generate conversations: what each role does, what is kept, and how it is stored."""
@@ -110,10 +115,11 @@ class Recipe:
     composer: Callable[[ReplyNeeded, Ask, Judges], Awaitable[Outcome]]
     # Loads the file of classifiers that the composer judges by; None if the recipe uses none.
     load_judge: Callable[[Path], Judge] | None = None
-    # Checks the truth of each turn and lists the faults; reports only the reason for a conversation that broke off.
-    review: Callable[[Conversation], CheckedConversation]
-    # The same checks for a conversation with any ending.
+    # Checks the truth of each turn and lists the faults, whatever the ending.
     check: Callable[[Conversation], CheckedConversation]
+    # The endings of a conversation that may be accepted, and why any other is rejected.
+    complete: Collection[int] = (Ending.ENDING_SOLVED,)
+    incomplete: Callable[[Conversation], str] = _not_solved
     agreeing: AgreeingLetters
     # The phrase that describes each persona, by its name.
     personas: Callable[[], Mapping[str, str]] = dict
@@ -145,6 +151,12 @@ class Recipe:
             return self.own_record(conversation)
         return labelled_record(conversation, self.labels, self.agreeing)
 
+    def review(self, conversation: Conversation) -> CheckedConversation:
+        """Checks a finished conversation; reports only the reason for one that broke off."""
+        if conversation.ending in self.complete:
+            return self.check(conversation)
+        return CheckedConversation(turns=(), faults=[self.incomplete(conversation)])
+
     def faults(self, conversation: Conversation) -> list[str]:
         """Why a finished conversation is rejected; empty if it is kept."""
         return list(self.review(conversation).faults)
@@ -159,9 +171,7 @@ def find(name: str) -> Recipe:
     recipe: Recipe = load(name, "recipe:RECIPE", Recipe)
     if why := "; ".join(_faults_of_columns(recipe)):
         raise BadPackage(f"recipe {name}: {package(name)}.recipe: {why}")
-    if not further_checks():
-        return recipe
-    return replace(recipe, review=also_checked(recipe.review), check=also_checked(recipe.check))
+    return replace(recipe, check=also_checked(recipe.check)) if further_checks() else recipe
 
 
 def _faults_of_columns(recipe: Recipe) -> Iterator[str]:

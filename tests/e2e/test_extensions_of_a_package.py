@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,8 @@ from benchmarks.model_load import caller, channel
 from soliloquy.dataset.reading import Dataset
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
 from tests.e2e.runs import SOLILOQUY, command, run
-from tests.e2e.test_recipe_of_a_package import installed, said
+from tests.e2e.shell import Shell, shell
+from tests.e2e.test_recipe_of_a_package import installed, with_package
 from tests.integration.model.asking import served
 from tests.models import needs_torch
 from tests.models.fixtures import base as base
@@ -22,8 +22,14 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "extensions"
 
 @pytest.fixture(scope="module")
 def beside(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    site = installed(EXAMPLE, tmp_path_factory.mktemp("installed"))
-    return {"PYTHONPATH": f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    return with_package(installed(EXAMPLE, tmp_path_factory.mktemp("installed")))
+
+
+@pytest.fixture(scope="module")
+def soliloquy(beside: Mapping[str, str]) -> Iterator[Shell]:
+    """The commands where the package is installed."""
+    with shell(beside) as commands:
+        yield commands
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +40,12 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_its_format_is_in_the_help_and_comes_back_the_same(
-    beside: Mapping[str, str], grown: Path, tmp_path: Path
-) -> None:
-    assert "a question and pairs of messages" in said(beside, "export", "--help")
+def test_its_format_is_in_the_help_and_comes_back_the_same(soliloquy: Shell, grown: Path, tmp_path: Path) -> None:
+    assert "a question and pairs of messages" in soliloquy.says("export", "--help")
     out, again = tmp_path / "rows.jsonl", tmp_path / "again.jsonl"
-    said(beside, "export", grown, "--format", "pairs", "--out", out)
-    said(beside, "import", out, "--format", "pairs", "--out", tmp_path / "imported")
-    said(beside, "export", tmp_path / "imported", "--format", "pairs", "--out", again)
+    soliloquy.says("export", grown, "--format", "pairs", "--out", out)
+    soliloquy.says("import", out, "--format", "pairs", "--out", tmp_path / "imported")
+    soliloquy.says("export", tmp_path / "imported", "--format", "pairs", "--out", again)
     assert len(again.read_text("utf-8").splitlines()) == 6
     assert again.read_bytes() == out.read_bytes()
 

@@ -1,4 +1,4 @@
-"""Reads the program out of a problem and the change that a student proposes out of a message; holds the limits."""
+"""Reads programs and changes to them out of texts, and draws the change that a student proposes."""
 
 import re
 import tomllib
@@ -6,9 +6,13 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, NamedTuple
 
-from soliloquy.v1.conversation_pb2 import Conversation, Problem
+from socratic_debugging.labels_pb2 import BugKind
+from soliloquy.runtime.seeds import draw
+from soliloquy.v1.conversation_pb2 import Conversation, Intent, Problem
 
 POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+# The topics of problems.
+KINDS = {name.removeprefix("BUG_KIND_").lower(): name for name in BugKind.keys()[1:]}
 _FENCED = re.compile(r"```python\n(.*?)\n?```", re.DOTALL)
 _CHANGE = re.compile(r"line (\d+)[^`]*`([^`\n]+)`", re.IGNORECASE)
 _HARNESS = """\
@@ -27,6 +31,9 @@ class Change(NamedTuple):
     line: int
     code: str
 
+    def __str__(self) -> str:
+        return f"line {self.line}: `{self.code}`"
+
 
 def change_in(text: str) -> Change | None:
     """Returns the change that a text proposes: a line's number, then its code in backticks."""
@@ -40,12 +47,24 @@ def program_of(problem: Problem) -> list[str]:
     return found[1].splitlines() if found else []
 
 
-def fix_of(problem: Problem) -> Change | None:
-    return change_in(problem.solution)
+def unfit(problem: Problem) -> str:
+    """Returns why nobody can talk about a problem; empty if one can."""
+    if not (program_of(problem) and change_in(problem.solution)):
+        return "no program with a fix of one line"
+    return "" if problem.topic in KINDS else f"the topic {problem.topic!r} is none of {', '.join(KINDS)}"
 
 
-def wrong_changes(problem: Problem) -> list[str]:
-    return [slip.working for step in problem.steps for slip in step.slips]
+def drawn(conversation: Conversation, number: int) -> tuple[Intent, Change | None]:
+    """Returns whether the message of a turn is wrong, and the change that it proposes; the model does not decide."""
+    fix = change_in(conversation.problem.solution)
+    if number == 1 or not fix:
+        return Intent.INTENT_OPENING, None
+    # The last step of a problem from a file is its answer, with slips of another kind.
+    slips = [slip.working for step in conversation.problem.steps[:1] for slip in step.slips]
+    choice = draw(conversation.run.seed, conversation.id, number, "intent")
+    if number - 2 < len(slips) and choice.random() < POLICY["student"]["wrong_share"]:
+        return Intent.INTENT_WRONG, Change(fix.line, slips[number - 2])
+    return Intent.INTENT_RIGHT, fix
 
 
 def harness(conversation: Conversation) -> str:

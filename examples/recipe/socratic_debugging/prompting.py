@@ -1,77 +1,92 @@
-"""Fills in the recipe's prompts; the scripted speakers read the tagged sections."""
+"""What models are asked and what they answer, in a run and as training examples."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
-from socratic_debugging.labels_pb2 import Insight, StudentLabels
-from socratic_debugging.program import fix_of
+from pydantic import Field
+
+from socratic_debugging.labels_pb2 import TutorLabels
+from socratic_debugging.program import change_in, drawn
+from soliloquy.recipes.agreement import letter_of
+from soliloquy.recipes.answers import Text
 from soliloquy.recipes.codegen import has_run, output
-from soliloquy.recipes.templates import Templates
+from soliloquy.recipes.lessons import chat, lessons_of
+from soliloquy.recipes.recipe import Lesson, TrainingMessage
+from soliloquy.recipes.records import fields_of
+from soliloquy.recipes.templates import Templates, transcript
+from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
+# The scripted speakers read the tagged sections of the prompts.
 SLOTS = {
-    "student": {"question", "conversation", "insight", "change"},
+    "student": {"question", "conversation", "change"},
     "tutoring": {"question", "fix", "conversation", "output"},
     "dialogue": {"question", "fix"},
 }
 TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS, recipe="debugging")
 
 
-def student(conversation: Conversation, before: Sequence[Turn], insight: Insight, change: str) -> Prompt:
+class Guidance(Answer):
+    """The tutor's reply, with what the student does not see."""
+
+    thoughts: Text = Field(alias="Thoughts")
+    evaluation: Literal["a", "b", "g"] = Field(alias="Evaluation")
+    points_at: Literal["output", "line", "value", "purpose"] = Field(alias="Points At")
+    text: Text = Field(alias="Text")
+
+
+def student(conversation: Conversation, number: int) -> Prompt:
+    """Returns the prompt for the student's message in a turn."""
+    _, change = drawn(conversation, number)
     return TEMPLATES.prompt(
         "student",
         question=conversation.problem.question,
-        conversation="\n".join(_lines(before)),
-        insight=Insight.Name(insight).removeprefix("INSIGHT_").lower(),
-        change=change,
+        conversation=transcript(conversation.turns[: number - 1]),
+        change=str(change or ""),
     )
 
 
-def tutoring(conversation: Conversation, turns: Sequence[Turn]) -> Prompt:
+def tutoring(conversation: Conversation, number: int) -> Prompt:
+    """Returns the prompt for the tutor's reply in a turn."""
+    turns = conversation.turns[:number]
     calculation = turns[-1].calculation
     return TEMPLATES.prompt(
         "tutoring",
-        question=conversation.problem.question,
-        fix=_fix(conversation),
-        conversation="\n".join(_lines(turns)),
+        **_problem(conversation),
+        conversation=transcript(turns, for_reply=True),
         output=output(calculation) if has_run(calculation) else "it did not run",
     )
 
 
-def preamble(conversation: Conversation) -> str:
-    """Returns the system message of a chat to learn from."""
-    return TEMPLATES.fill("dialogue", question=conversation.problem.question, fix=_fix(conversation))
+def prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
+    drawn_for = [turn.number for turn in conversation.turns if turn.HasField("student") and not conversation.person]
+    asked = [(number, student(conversation, number)) for number in drawn_for]
+    asked += [(turn.number, prompt) for turn, [prompt] in _tutor_prompts(conversation)]
+    return sorted(asked, key=lambda each: each[0])
 
 
-def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, Prompt]]:
+def lessons(conversation: Conversation) -> list[Lesson]:
+    return lessons_of(_tutor_prompts(conversation), lambda turn: [_answer(turn)])
+
+
+def dialogue(conversation: Conversation) -> list[TrainingMessage]:
+    return chat(conversation, TEMPLATES.fill("dialogue", **_problem(conversation)), _answer)
+
+
+def _tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
     for turn in conversation.turns:
         if turn.HasField("tutor"):
-            yield turn, tutoring(conversation, conversation.turns[: turn.number])
+            yield turn, [tutoring(conversation, turn.number)]
 
 
-def prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
-    told = [(turn.number, prompt) for turn, prompt in tutor_prompts(conversation)]
-    if not conversation.person:
-        told += [(turn.number, _student_prompt(conversation, turn)) for turn in conversation.turns]
-    return sorted(told, key=lambda each: (each[0], each[1].name))
+def _problem(conversation: Conversation) -> dict[str, str]:
+    problem = conversation.problem
+    return {"question": problem.question, "fix": str(change_in(problem.solution) or "unknown")}
 
 
-def _student_prompt(conversation: Conversation, turn: Turn) -> Prompt:
-    from socratic_debugging.student import drawn
-
-    _, change = drawn(conversation, turn.number)
-    insight = StudentLabels.FromString(turn.student.labels).insight
-    return student(conversation, conversation.turns[: turn.number - 1], insight, change)
-
-
-def _fix(conversation: Conversation) -> str:
-    fix = fix_of(conversation.problem)
-    return f"line {fix.line}: `{fix.code}`" if fix else "unknown"
-
-
-def _lines(turns: Sequence[Turn]) -> Iterator[str]:
-    for turn in turns:
-        yield f"Student: {turn.student.text}"
-        if turn.tutor.text:
-            yield f"Tutor: {turn.tutor.text}"
+def _answer(turn: Turn) -> str:
+    reply = turn.tutor
+    labels = fields_of(TutorLabels.FromString(reply.labels))
+    return Guidance.written(thoughts=reply.thoughts, evaluation=letter_of(turn), text=reply.text, **labels)

@@ -1,18 +1,20 @@
 """Socratic debugging: the tutor runs the student's program before each reply, and leads to the bug by questions."""
 
-from socratic_debugging import lessons, prompting, rules, student, tutor
-from socratic_debugging.answers import Guidance
+from functools import partial
+
+from socratic_debugging import prompting, rules, student, tutor
 from socratic_debugging.labels_pb2 import ConversationLabels, StudentLabels, TutorLabels
 from socratic_debugging.program import POLICY
 from socratic_debugging.scripted import SPEAKERS
 from soliloquy.recipes.labels import Column, Labels
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
+from soliloquy.runtime.answers import partial_field
 
 COLUMNS = {
     "conversation.bug": Column(title="bug", heading="The kinds of bugs"),
     "conversation.found": Column(title="found", heading="Found by the student"),
-    "student.insight": Column(title="insight", heading="What messages were to show", drawn="to show: {}"),
+    "student.line": Column(title="line", heading="The lines that messages were to change", drawn="to change: line {}"),
     "tutor.points_at": Column(title="points at", heading="What the tutor's questions point at", response=True),
 }
 RECIPE = Recipe(
@@ -24,14 +26,13 @@ RECIPE = Recipe(
     tutor=tutor.decide,
     codegen=tutor.write,
     composer=tutor.guide,
-    review=rules.review,
     check=rules.check,
     agreeing=POLICY["agreeing"],
     evaluations={"a": "a change that does not help", "b": "the fix", "g": "an explanation without a change"},
     fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.prompts,
-    lessons=lessons.lessons,
-    dialogue=lessons.dialogue,
+    lessons=prompting.lessons,
+    dialogue=prompting.dialogue,
     speakers=SPEAKERS,
-    person=Person(visible_text={"debugging/tutoring": Guidance.text_so_far}),
+    person=Person(visible_text={"debugging/tutoring": partial(partial_field, field="Text")}),
 )

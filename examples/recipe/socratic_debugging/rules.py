@@ -1,57 +1,32 @@
 """The rules that a finished conversation must satisfy."""
 
-from collections.abc import Iterator
-
-from socratic_debugging.labels_pb2 import PointsAt, StudentLabels, TutorLabels
+from socratic_debugging.labels_pb2 import TutorLabels
 from socratic_debugging.program import POLICY
-from socratic_debugging.student import OPENING, WRONG
 from socratic_debugging.tutor import reply_faults
-from soliloquy.recipes import agreement, manners
-from soliloquy.recipes.agreement import code_verdict, letter_of
+from soliloquy.recipes.agreement import code_verdict, letter_of, verdict_is_true
+from soliloquy.recipes.records import fields_of
+from soliloquy.recipes.rules import common_rules, faults_of
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
-
-_MANNERS = {
-    "length": manners.check_length,
-    "words": manners.check_words,
-    "speaker": manners.check_speaker,
-    "repetition": manners.check_repetition,
-}
-
-
-def review(conversation: Conversation) -> CheckedConversation:
-    if conversation.ending != Ending.ENDING_SOLVED:
-        reason = conversation.ending_reason or f"not found: {Ending.Name(conversation.ending)}"
-        return CheckedConversation(turns=(), faults=[reason])
-    return check(conversation)
+from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
 
 
 def check(conversation: Conversation) -> CheckedConversation:
-    turns = [_checked(turn) for turn in conversation.turns]
-    return CheckedConversation(
-        turns=turns, faults=[f"{rule}: turn {n}: {why}" for rule, n, why in _faults(conversation)]
-    )
-
-
-def _faults(conversation: Conversation) -> Iterator[tuple[str, int, str]]:
-    for rule, find in _MANNERS.items():
-        yield from ((rule, number, why) for number, why in find(conversation, POLICY["talk"]))
-    for number, why in agreement.contradictions(conversation, POLICY["agreeing"]):
-        yield "contradiction", number, why
+    faults = faults_of(conversation, common_rules(POLICY["talk"], POLICY["agreeing"]))
     for turn in conversation.turns:
-        for rule, why in reply_faults(conversation, turn.tutor.text, turn.number):
-            yield rule, turn.number, why
+        broken = reply_faults(conversation, turn, turn.tutor.text)
+        faults += [f"{rule}: turn {turn.number}: {evidence}" for rule, evidence in broken]
+    return CheckedConversation(turns=[_checked(turn) for turn in conversation.turns], faults=faults)
 
 
 def _checked(turn: Turn) -> CheckedTurn:
-    insight, right = StudentLabels.FromString(turn.student.labels).insight, code_verdict(turn.calculation)
-    points_at = PointsAt.Name(TutorLabels.FromString(turn.tutor.labels).points_at)
-    judged = {"b": True, "a": False}.get(letter_of(turn))
+    intent = turn.student.intent
+    right = None if intent == Intent.INTENT_OPENING else code_verdict(turn.calculation)
+    points_at = fields_of(TutorLabels.FromString(turn.tutor.labels))["points_at"]
     return CheckedTurn(
-        meant_wrong=insight == WRONG if insight > OPENING else None,
-        right=right if insight != OPENING else None,
-        verdict_true=None if right is None or judged is None else judged == right,
-        codes={"evaluation": letter_of(turn), "points at": points_at.removeprefix("POINTS_AT_").lower()},
+        meant_wrong={Intent.INTENT_WRONG: True, Intent.INTENT_RIGHT: False}.get(intent),
+        right=right,
+        verdict_true=verdict_is_true(turn, right),
+        codes={"evaluation": letter_of(turn), "points at": points_at},
         message=turn.student.text,
         reply=turn.tutor.text,
     )

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from socratic_debugging.answers import Guidance
+from socratic_debugging.prompting import Guidance
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
 
 _PROPOSALS = (
@@ -16,8 +16,6 @@ _QUESTIONS = {
     "value": "Take the first two rounds by hand: which value does each name hold after them?",
     "line": "Which line decides what ends up in the result, and what does it do in the last round?",
     "purpose": "Say in your own words what each round has to achieve: does your program do just that?",
-    "again": "The outcome is still another one: what would you expect to see after a single round?",
-    "once more": "Let us slow down: which name changes in each round, and which should?",
 }
 
 
@@ -38,7 +36,7 @@ def tutor(reading: ParsedPrompt, rng: Random) -> str:
     return Guidance.written(
         thoughts=f"The program gives {reading.output.get('result')}; a look at it from another side may help.",
         evaluation="g" if not said else "a",
-        points_at=name if name in ("output", "value", "line", "purpose") else "value",
+        points_at=name,
         text=_QUESTIONS[name],
     )
 

@@ -9,6 +9,7 @@ from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted import SPEAKERS
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
+from soliloquy.v1.conversation_pb2 import Ending
 
 RECIPE = Recipe(
     title="Dialogues about a wrong solution",
@@ -22,8 +23,9 @@ RECIPE = Recipe(
     tutor=codegen.decider(prompting.deciding),
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
-    review=rules.judged,
     check=rules.checked,
+    complete=(Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT),
+    incomplete=rules.incomplete,
     agreeing=POLICY["agreeing"],
     personas=prompting.profiles,
     columns=moves.COLUMNS,

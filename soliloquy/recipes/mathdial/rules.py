@@ -1,28 +1,20 @@
 """The rules that a finished conversation must satisfy. A fault names the rule, the turn and the evidence."""
 
-from functools import partial
-
-from soliloquy.recipes.agreement import contradictions, letter_of, verdict_is_true
+from soliloquy.recipes.agreement import letter_of, verdict_is_true
 from soliloquy.recipes.codegen import has_run
-from soliloquy.recipes.manners import Findings, Rule, faults_of, rules_of_manners
+from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer, holds_answer, is_right, slips
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.recipes.rules import Rule, common_rules, faults_of
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 
-_ENDED = (Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT)
 
-
-def judged(conversation: Conversation) -> CheckedConversation:
-    """Checks a conversation; one that was broken off has its reason as the only fault."""
-    if conversation.ending not in _ENDED:
-        # The reason begins with the text under which the manifest counts it.
-        reason = conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
-        return CheckedConversation(turns=(), faults=[reason])
-    return checked(conversation)
+def incomplete(conversation: Conversation) -> str:
+    return conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
 
 
 def checked(conversation: Conversation) -> CheckedConversation:
@@ -135,10 +127,9 @@ def _check_told_answers(conversation: Conversation) -> Findings:
             yield turn.number, f"a {move_name(turn.tutor)} move tells the final answer"
 
 
-_RULES: dict[str, Rule] = rules_of_manners(POLICY["talk"]) | {
+_RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
     "moves": _moves,
     "opening": _opening,
-    "contradiction": partial(contradictions, agreeing=POLICY["agreeing"]),
     "blind": _blind,
     "solved": _solved,
     "belief": _belief,

@@ -6,6 +6,7 @@ from soliloquy.recipes.mathwell.labels_pb2 import ProblemLabels
 from soliloquy.recipes.mathwell.scripted.noise import NOISE, RATES
 from soliloquy.recipes.mathwell.scripted.speakers import SPEAKERS
 from soliloquy.recipes.recipe import Recipe
+from soliloquy.v1.conversation_pb2 import Ending
 
 _STORY = """\
 Each word problem was written to order, together with a Python function that solves it. The function ran in a sandbox,
@@ -28,8 +29,8 @@ RECIPE = Recipe(
     codegen=writer.write,
     composer=composer.finish,
     load_judge=judging.load_judge,
-    review=rules.judged,
     check=rules.judged,
+    complete=Ending.values(),
     agreeing={"right": (), "wrong": ()},
     columns=_COLUMNS,
     evaluations={},

@@ -31,7 +31,6 @@ RECIPE = Recipe(
     tutor=tutor.check,
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
-    review=rules.review,
     check=rules.check,
     agreeing=POLICY["agreeing"],
     columns=records.COLUMNS,

@@ -3,7 +3,8 @@
 from soliloquy.recipes import agreement
 from soliloquy.recipes.agreement import letter_of, verdict_is_true
 from soliloquy.recipes.codegen import has_run
-from soliloquy.recipes.manners import Findings, Rule, faults_of, rules_of_manners
+from soliloquy.recipes.manners import Findings
+from soliloquy.recipes.rules import Rule, common_rules, faults_of
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
 from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, needs_calculation
 from soliloquy.recipes.scaffold.memory import (
@@ -30,15 +31,6 @@ from soliloquy.recipes.scaffold.states import (
 )
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
-
-
-def review(conversation: Conversation) -> CheckedConversation:
-    """Checks a solved conversation; any other is rejected with the reason for its ending."""
-    if conversation.ending != Ending.ENDING_SOLVED:
-        # The reasons of a refused plan and a rejected message start with the rule that statistics count.
-        reason = conversation.ending_reason or f"not solved: {Ending.Name(conversation.ending)}"
-        return CheckedConversation(turns=(), faults=[reason])
-    return check(conversation)
 
 
 def check(conversation: Conversation) -> CheckedConversation:
@@ -121,7 +113,7 @@ def _progress(conversation: Conversation) -> Findings:
         yield last.number, f"ends with {solved(last)}"
 
 
-_RULES: dict[str, Rule] = rules_of_manners(POLICY["talk"]) | {
+_RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
     "endless": _endless,
     "state": _state,
     "contradiction": _contradiction,

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from soliloquy.recipes.agreement import contradictions, letter_of
+from soliloquy.recipes.agreement import letter_of
 from soliloquy.recipes.codegen import has_run
-from soliloquy.recipes.manners import Findings, Rule, faults_of, messages, rules_of_manners
+from soliloquy.recipes.manners import Findings, messages
+from soliloquy.recipes.rules import common_rules, faults_of
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
@@ -19,18 +20,14 @@ POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8")
 SOLUTION_AFTER_WRONG, SOLUTION_ON_REQUEST = 2, 9
 
 
-def review(conversation: Conversation) -> CheckedConversation:
-    """Checks a solved conversation; any other is rejected with the reason for its ending."""
-    if conversation.ending != Ending.ENDING_SOLVED:
-        reason = conversation.ending_reason or Ending.Name(conversation.ending)
-        return CheckedConversation(turns=(), faults=[f"not solved: {reason}"])
-    return check(conversation)
+def incomplete(conversation: Conversation) -> str:
+    return f"not solved: {conversation.ending_reason or Ending.Name(conversation.ending)}"
 
 
 def check(conversation: Conversation) -> CheckedConversation:
     truths = list(assess(conversation))
     own = {name: partial(rule, truths=truths) for name, rule in _RULES.items()}
-    faults = faults_of(conversation, _MANNERS | own, POLICY["rules"])
+    faults = faults_of(conversation, common_rules(POLICY, POLICY["agreeing"]) | own, POLICY["rules"])
     return CheckedConversation(turns=[_checked_turn(truth) for truth in truths], faults=faults)
 
 
@@ -129,9 +126,6 @@ def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findin
         finished = finished or STATE_LETTERS.get(_labels(turn).state) == "t"
 
 
-_MANNERS: dict[str, Rule] = rules_of_manners(POLICY) | {
-    "contradiction": partial(contradictions, agreeing=POLICY["agreeing"])
-}
 _RULES = {
     "verdict": _verdict,
     "blind": _blind,

@@ -17,8 +17,8 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
 
 def dialogue(row: Row) -> Dialogue:
     said = [Exchange(student=student, reply=reply) for student, reply in row.get("said") or ()]
-    texts = {"topic": text_of(row, "bug"), "question": text_of(row, "program")}
-    return Dialogue(id=text_of(row, "id"), recipe="debugging", turns=said, **texts)
+    made = Dialogue(id=text_of(row, "id"), recipe="debugging", turns=said)
+    return made._replace(topic=text_of(row, "bug"), question=text_of(row, "program"))
 
 
 FORMAT = Format(
