@@ -34,7 +34,9 @@ class Shell:
 def shell(environment: Mapping[str, str] | None = None) -> Iterator[Shell]:
     told = {**os.environ, **(environment or {})}
     command = [sys.executable, "-m", "tests.e2e.shell"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=told) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=told, cwd=Path(__file__).parents[2]
+    ) as process:
         yield Shell(process)
 
 
