@@ -72,5 +72,4 @@ async def _hold(
             held = await loop.hold(begun, enough=lambda _: False)
             return JudgedConversation(conversation=held, passed=judge(held))
 
-        with settings.progress(model, len(problems), "passed") as bar:
-            return await bar.run(problems, hold, lambda result: all(result.passed.values()))
+        return await settings.run(model, problems, hold, counted="passed", counts=lambda one: all(one.passed.values()))
