@@ -11,7 +11,7 @@ from soliloquy.cli.evaluate.tutor import Tutor
 from soliloquy.cli.progress import bar
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.bank.bank import Bank
-from soliloquy.problems.bank.sampling import SampleRequest, sample
+from soliloquy.problems.bank.sampling import sample
 from soliloquy.problems.sources import ProblemSource, problem_source
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -131,7 +131,7 @@ def questions(source: ProblemSource, *, seed: int, learned: Collection[str]) -> 
 
 
 def _of_bank(bank: Bank, seed: int) -> Iterator[Problem]:
-    return (bank.family(name).problem(number) for name, number in sample(SampleRequest(bank=bank.name, seed=seed)))
+    return (bank.family(name).problem(number) for name, number in sample(bank, seed))
 
 
 def _of_file(source: ProblemSource, seed: int) -> Iterable[Problem]:

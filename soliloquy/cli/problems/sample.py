@@ -9,7 +9,7 @@ import click
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import NEW_FILE, SEED
 from soliloquy.problems.bank.bank import bank_names, load_bank
-from soliloquy.problems.bank.sampling import SampleRequest, sample_lines
+from soliloquy.problems.bank.sampling import sample_lines
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 
@@ -28,12 +28,11 @@ def sample(*, bank: str, count: int, seed: int, topics: tuple[str, ...], out: Pa
     """
     if bank not in bank_names():
         raise Failure(f"there is no bank {bank!r}: the banks are {', '.join(bank_names())}")
-    known = load_bank(bank).by_topic
+    source = load_bank(bank)
     for topic in topics:
-        if topic not in known:
-            raise Failure(f"{bank} has no topic {topic!r}: its topics are {', '.join(sorted(known))}")
-    wanted = SampleRequest(bank=bank, seed=seed, topics=topics)
-    drawn = _counted(sample_lines(wanted, count), wanted, count)
+        if topic not in source.by_topic:
+            raise Failure(f"{bank} has no topic {topic!r}: its topics are {', '.join(sorted(source.by_topic))}")
+    drawn = _counted(sample_lines(source, seed, count, topics), bank, count)
     if out is None:
         sys.stdout.buffer.writelines(drawn)
         return
@@ -42,10 +41,10 @@ def sample(*, bank: str, count: int, seed: int, topics: tuple[str, ...], out: Pa
     click.echo(f"{count} problems in {out}")
 
 
-def _counted(batches: Iterator[bytes], wanted: SampleRequest, count: int) -> Iterator[bytes]:
+def _counted(batches: Iterator[bytes], bank: str, count: int) -> Iterator[bytes]:
     found = 0
     for batch in batches:
         found += batch.count(b"\n")
         yield batch
     if found < count:
-        raise Failure(f"{wanted.bank} has only {found} of {count} such problems: use a lower --count or more topics")
+        raise Failure(f"{bank} has only {found} of {count} such problems: use a lower --count or more topics")

@@ -2,11 +2,10 @@
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, repeat
 from math import gcd
 
-from soliloquy.problems.bank.bank import Bank, load_bank
+from soliloquy.problems.bank.bank import Bank
 from soliloquy.problems.files.problem_row import problem_line
 from soliloquy.runtime.seeds import draw, seed
 
@@ -17,27 +16,17 @@ BATCH = 4000
 Pick = tuple[str, int]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SampleRequest:
-    bank: str
-    seed: int
-    # Empty for all of them.
-    topics: Collection[str] = ()
-
-
-def sample(wanted: SampleRequest) -> Iterator[Pick]:
-    """Yields the picks of a sample until the bank has no further problem."""
-    bank = load_bank(wanted.bank)
-    rng = draw(wanted.seed, "sample", bank.name)
+def sample(bank: Bank, run_seed: int, topics: Collection[str] = ()) -> Iterator[Pick]:
+    """Yields the picks of a sample, of all topics if none is named, until the bank has no further problem."""
+    rng = draw(run_seed, "sample", bank.name)
     by_topic = {topic: rng.sample(names, len(names)) for topic, names in bank.by_topic.items()}
-    chosen = [topic for topic in by_topic if not wanted.topics or topic in wanted.topics]
-    yield from _in_turn(_of_topic(bank, by_topic[topic], wanted) for topic in rng.sample(chosen, len(chosen)))
+    chosen = [topic for topic in by_topic if not topics or topic in topics]
+    yield from _in_turn(_of_topic(bank, by_topic[topic], run_seed) for topic in rng.sample(chosen, len(chosen)))
 
 
-def sample_lines(wanted: SampleRequest, size: int) -> Iterator[bytes]:
+def sample_lines(bank: Bank, run_seed: int, size: int, topics: Collection[str] = ()) -> Iterator[bytes]:
     """Yields a problem file with the first `size` problems of the sample, a batch of lines at a time."""
-    bank = load_bank(wanted.bank)
-    chosen = islice(sample(wanted), size)
+    chosen = islice(sample(bank, run_seed, topics), size)
     while batch := list(islice(chosen, BATCH)):
         # Drawing family by family is a fifth faster: the data of one family stays in the CPU's caches.
         written: dict[Pick, str] = {}
@@ -49,10 +38,10 @@ def sample_lines(wanted: SampleRequest, size: int) -> Iterator[bytes]:
         yield "".join([written[pick] for pick in batch]).encode()
 
 
-def _of_topic(bank: Bank, names: Sequence[str], wanted: SampleRequest) -> Iterator[Pick]:
+def _of_topic(bank: Bank, names: Sequence[str], run_seed: int) -> Iterator[Pick]:
     """Yields one problem of each family in turn."""
     return _in_turn(
-        zip(repeat(family.name), _order(family.count, seed(wanted.seed, family.name)), strict=False)
+        zip(repeat(family.name), _order(family.count, seed(run_seed, family.name)), strict=False)
         for family in map(bank.family, names)
     )
 

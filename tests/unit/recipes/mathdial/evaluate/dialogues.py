@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 
 from services.executor.handler import run
-from soliloquy.problems.bank.sampling import SampleRequest, sample
+from soliloquy.problems.bank.sampling import sample
 from soliloquy.recipes.mathdial.evaluate.dialogues import draw_dialogues, hold_dialogue
 from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue
 from soliloquy.recipes.recipe import Recipe, find
@@ -20,9 +20,7 @@ RECIPE = find("mathdial")
 
 
 def drawn(dialogues: int, seed: int = 3) -> DrawnCases[Conversation]:
-    problems = (
-        BANK.family(name).problem(number) for name, number in sample(SampleRequest(bank="arithmetic", seed=seed))
-    )
+    problems = (BANK.family(name).problem(number) for name, number in sample(BANK, seed))
     return asyncio.run(draw_dialogues(problems, ENGINE, seed=seed, dialogues=dialogues, at_once=8))
 
 

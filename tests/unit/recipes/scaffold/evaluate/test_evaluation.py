@@ -15,7 +15,7 @@ from services.executor.handler import run
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.cli.main import commands
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.problems.bank.sampling import SampleRequest, sample
+from soliloquy.problems.bank.sampling import sample
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scaffold.evaluate.dialogues import (
     COOPERATIVE,
@@ -50,7 +50,7 @@ SCRIPTED = ScriptedEngine(BANK.book)
 
 @cache
 def problems() -> Sequence[Problem]:
-    drawn = (BANK.family(name).problem(number) for name, number in sample(SampleRequest(bank="arithmetic", seed=3)))
+    drawn = (BANK.family(name).problem(number) for name, number in sample(BANK, 3))
     return list(islice(filter(is_suitable, drawn), 12))
 
 

@@ -8,7 +8,7 @@ from services.executor.handler import run
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.problems.bank.sampling import SampleRequest, sample
+from soliloquy.problems.bank.sampling import sample
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.soliloquy.evaluate.cases import Rehearsal, TutorCase
 from soliloquy.recipes.soliloquy.evaluate.evaluation import answer_case, draw_cases
@@ -41,7 +41,7 @@ def tutoring(model: Model) -> RecipeLoop:
 
 
 def problems(seed: int) -> Iterator[Problem]:
-    return (BANK.family(name).problem(number) for name, number in sample(SampleRequest(bank="physics", seed=seed)))
+    return (BANK.family(name).problem(number) for name, number in sample(BANK, seed))
 
 
 def drawn(questions: int, seed: int = 5) -> DrawnCases[TutorCase]:
