@@ -181,7 +181,8 @@ def _faults_of_columns(recipe: Recipe) -> Iterator[str]:
     titles: dict[str, str] = {}
     for name, column in recipe.columns.items():
         if name not in known:
-            yield f"columns: {name!r} is no field of the labels: use one of {', '.join(fields) or 'none'}"
+            others = f"use one of {', '.join(fields) or 'none'}"
+            yield f"columns: {name!r} is no field of the labels: {others}, or install again to compile labels.proto"
         first = titles.setdefault(column.title, name)
         if first != name:
             yield f"columns: {first!r} and {name!r} have the same title {column.title!r}: rename one"
