@@ -138,14 +138,14 @@ async def test_a_stream_holds_back_a_caller_who_is_faster_than_the_sandboxes(tmp
 
     async def requests() -> AsyncIterator[ExecuteRequest]:
         nonlocal sent
-        for sent in range(1, 1_001):
+        for sent in range(1, 2_001):
             yield ExecuteRequest(job=Job(id=str(sent), code=f"{_ENDLESS}\n#{'-' * 60_000}"))
 
     async with started(tmp_path, wall_seconds=1.0) as pool, served(pool) as address, connected(address) as stub:
         answers = stub.ExecuteStream(requests())
         assert isinstance(await answers.read(), ExecuteResponse)
-        # Beyond what is read ahead, HTTP/2 has a few megabytes on the way.
-        assert READ_AHEAD <= sent <= 250
+        # Beyond what is read ahead, HTTP/2 has some megabytes on the way, and more of them the slower the machine is.
+        assert READ_AHEAD <= sent <= 1_000
         answers.cancel()
 
 
