@@ -81,9 +81,11 @@ def _labels(rows: pa.Array, labels: Labels, *places: str) -> Iterator[Mapping[st
             columns[name] = _coded(rows, *path, word=_set(prefix, " ")) if prefix else _plain(rows, *path)
     if not columns:
         return repeat({}, len(rows))
-    names = list(columns)
+    # Few of the possible combinations occur.
+    met: dict[tuple[Any, ...], Mapping[str, Any]] = {}
     return (
-        {name: value for name, value in zip(names, values, strict=True) if value}
+        met.get(values)
+        or met.setdefault(values, {name: value for name, value in zip(columns, values, strict=True) if value})
         for values in zip(*columns.values(), strict=True)
     )
 

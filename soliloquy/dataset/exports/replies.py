@@ -49,11 +49,13 @@ def reply_key(recipe: str) -> str:
 
 def reply_fields(turn: Exchange, recipe: str) -> dict[str, str]:
     """Returns the fields of a reply; unknown ones are empty."""
-    own = {"tutor.thoughts": turn.thoughts, "tutor.evaluation": turn.evaluation, "tutor.text": turn.reply or ""}
-    return {
-        key.key: own[name] if name in own else str(key.codes.get(value := turn.labels.get(name, ""), value))
-        for name, key in _keys(recipe).items()
-    }
+    (_, thoughts), (_, evaluation), *labels, (_, text) = _keys(recipe).items()
+    fields = {thoughts.key: turn.thoughts, evaluation.key: turn.evaluation}
+    for name, key in labels:
+        value = turn.labels.get(name, "")
+        fields[key.key] = str(key.codes.get(value, value))
+    fields[text.key] = turn.reply or ""
+    return fields
 
 
 def reply_text(turn: Exchange, choice: ExportOptions, recipe: str) -> str:
