@@ -1,17 +1,21 @@
-"""Calculates with units (pint): checks that an expression yields the stated unit."""
+"""Calculates with units: checks that an expression yields the stated unit."""
 
 import ast
-import functools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
-import pint
-
-from soliloquy.truth.expressions import CONSTANTS, FUNCTIONS, OPERATORS, Expression
+from soliloquy.truth.expressions import CONSTANTS, FUNCTIONS, Expression
+from soliloquy.truth.measured_values import (
+    Measured,
+    Unworkable,
+    added,
+    agree,
+    multiplied,
+    negative,
+    raised,
+    stated_value,
+)
+from soliloquy.truth.measured_values import measured as measured_in
 from soliloquy.truth.units import NO_UNIT, unit
-
-# pint's own types depend on the registry.
-Quantity = Any
 
 
 class UnknownUnit(ValueError):
@@ -22,28 +26,43 @@ class UnitsDisagree(ValueError):
     """Quantities are added, converted or passed to a function in a way that their units do not allow."""
 
 
-@functools.cache
-def unit_registry() -> "pint.UnitRegistry[float]":
-    registry: pint.UnitRegistry[float] = pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
-    registry.define("dollar = [money]")
-    registry.define("cent = 0.01 dollar")
-    return registry
-
-
 def convert(value: float, own: str, to: str) -> float:
-    return _in_unit(unit_registry().Quantity(value, _measure(own)), to)
+    known, wanted = unit(own), unit(to)
+    for text, each in ((own, known), (to, wanted)):
+        _check_known(text, each.measure)
+    plain = (NO_UNIT.kind, unit("%").kind)
+    if known.kind != wanted.kind and not (known.kind in plain and wanted.kind in plain):
+        raise UnitsDisagree(f"{value:.6g} {own} cannot be expressed in {to or 'a plain number'}")
+    return wanted.of(value, known)
 
 
 def calculate(expression: Expression, quantities: Mapping[str, tuple[float, str]], own: str) -> float:
     """Returns the value of an expression in the unit `own`, calculated with units."""
-    values = {
-        symbol: unit_registry().Quantity(value, _measure(_difference_unit(stated)))
-        for symbol, (value, stated) in quantities.items()
-    }
+    values = {symbol: _quantity(value, stated) for symbol, (value, stated) in quantities.items()}
     try:
-        return _in_unit(_evaluate(expression.tree, values), _difference_unit(own))
-    except pint.PintError as error:
+        return _in_unit(_evaluate(expression.tree, values, _plain), own)
+    except (UnitsDisagree, Unworkable) as error:
         raise UnitsDisagree(f"{expression.text}: {error}") from error
+
+
+def contradicts(expression: Expression, quantities: Mapping[str, tuple[float, str]], result: float, own: str) -> bool:
+    """Whether the units show that a result is false; a number without a unit may measure anything."""
+    values = {symbol: stated_value(value, unit(stated)) for symbol, (value, stated) in quantities.items()}
+    if any(value.percent for value in values.values()):
+        # Expressions divide percentages by a hundred, or do not.
+        return False
+    try:
+        found = _evaluate(expression.tree, values, stated_value)
+    except (UnitsDisagree, Unworkable):
+        return False
+    return not agree(found, stated_value(result, unit(own)), about=True)
+
+
+def _quantity(value: float, stated: str) -> Measured:
+    stated = _difference_unit(stated)
+    known = unit(stated)
+    _check_known(stated, known.measure)
+    return measured_in(value, known, 0.0, 0.0, rounded=False) if known.measure else _plain(value)
 
 
 def _difference_unit(own: str) -> str:
@@ -51,41 +70,50 @@ def _difference_unit(own: str) -> str:
     return "K" if own == "°C" else own
 
 
-@functools.cache
-def _measure(text: str) -> Any:
-    known = unit(text)
-    if not known.measure and known != NO_UNIT:
+def _check_known(text: str, measure: str) -> None:
+    if not measure and unit(text) != NO_UNIT:
         raise UnknownUnit(f"{text!r} is not a unit of measurement")
-    return unit_registry().Unit(known.measure)
 
 
-def _in_unit(found: Quantity, own: str) -> float:
-    try:
-        return float(unit_registry().Quantity(found).to(_measure(own)).magnitude)
-    except pint.DimensionalityError as error:
-        raise UnitsDisagree(f"{found:.6g} cannot be expressed in {own or 'a plain number'}") from error
+def _plain(number: float) -> Measured:
+    return Measured(number, number, {}, has_unit=True, closed=True)
 
 
-def _evaluate(node: ast.expr, values: Mapping[str, Quantity]) -> Quantity:
+def _in_unit(found: Measured, own: str) -> float:
+    wanted = _quantity(1.0, own)
+    if found.si is None or wanted.si is None or found.powers != wanted.powers:
+        raise UnitsDisagree(f"{found.number:.6g} cannot be expressed in {own or 'a plain number'}")
+    return found.si / wanted.si
+
+
+def _evaluate(node: ast.expr, values: Mapping[str, Measured], constant: Callable[[float], Measured]) -> Measured:
+    def worked(part: ast.expr) -> Measured:
+        return _evaluate(part, values, constant)
+
     match node:
-        case ast.Constant(value=number):
-            return unit_registry().Quantity(number)
+        case ast.Constant(value=int() | float() as number):
+            return constant(float(number))
         case ast.Attribute(attr=name):
-            return unit_registry().Quantity(CONSTANTS[name])
+            return _plain(CONSTANTS[name])
         case ast.Name(id=symbol):
             return values[symbol]
         case ast.UnaryOp(operand=operand):
-            return -_evaluate(operand, values)
+            return negative(worked(operand))
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return _evaluate(left, values) ** _in_unit(_evaluate(right, values), "")
+            return raised(worked(left), _in_unit(worked(right), ""))
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
+            return multiplied(worked(left), worked(right), 1 if isinstance(op, ast.Mult) else -1)
         case ast.BinOp(left=left, op=op, right=right):
-            return OPERATORS[type(op)](_evaluate(left, values), _evaluate(right, values))
+            total = added(worked(left), worked(right), 1 if isinstance(op, ast.Add) else -1)
+            if total.si is None:
+                raise UnitsDisagree("quantities of different kinds are added")
+            return total
         case ast.Call(func=ast.Attribute(attr="sqrt"), args=[argument]):
-            return _evaluate(argument, values) ** 0.5
+            return raised(worked(argument), 0.5)
         case ast.Call(func=ast.Attribute(attr="radians" | "degrees"), args=[argument]):
             # An angle keeps its unit.
-            return _evaluate(argument, values)
+            return worked(argument)
         case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
-            # pint treats radians as plain numbers.
-            return unit_registry().Quantity(FUNCTIONS[name](_in_unit(_evaluate(argument, values), "")))
+            # Radians are plain numbers.
+            return _plain(FUNCTIONS[name](_in_unit(worked(argument), "")))
     raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be calculated with units")

@@ -35,6 +35,7 @@ _SYMBOL = _longest_match(_SYMBOLS)
 _POWER = r"(?:[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?[({]?[-−]?\d[)}]?|-[1234](?!\d)|(?<=m)[23](?![\d.,]\d|\d))?"
 # `\w` matches superscripts too.
 _FACTOR = rf"(?:{_SYMBOL})(?![A-Za-zµμΩ]){_POWER}"
+_PRODUCT = rf"{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*"
 _WORD = _longest_match(_WORDS)
 _SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_])(?:\s+(?:squared|cubed))?"
 # Matches a further factor after a space: "kg m/s" is one unit, "3 m in 2 s" is not.
@@ -68,7 +69,7 @@ NO_UNIT = Unit("", 1.0)
 
 _UNIT = re.compile(
     rf"[\s\u00a0\u202f~\\,-]{{0,3}}?(?:"
-    rf"(?P<symbols>(?:1/)?{_FACTOR}(?:\s?[·*⋅/]\s?\(?{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*\)?|{_NEXT})*)"
+    rf"(?P<symbols>(?:1/)?{_FACTOR}(?:\s?[·*⋅/]\s?(?:\({_PRODUCT}\)|{_PRODUCT})|{_NEXT})*)"
     rf"(?P<per>\s+per\s+(?:{_FACTOR}|{_SPELLED}))?"
     rf"|(?P<words>(?i:{_SPELLED}(?:(?:[\s-]+|\s*/\s*)(?:per\s+|a\s+)?{_SPELLED})*)))"
 )
@@ -97,11 +98,16 @@ def unit(text: str) -> Unit:
     return known if known is not None and end == len(text) else Unit(f"counted {text.lower().rstrip('s')}", 1.0)
 
 
+_METER_SECOND = re.compile(r"(?<![A-Za-zµμ])ms(?=\s?(?:\^|\*\*)?\s?[({]?[-−⁻])")
+
+
 @functools.lru_cache(4096)
 def _parse_symbols(text: str) -> Unit | None:
     def named(found: re.Match[str]) -> str:
         return f"({_SYMBOLS[found[0]]})"
 
+    # "ms^-2" is a metre per second squared, whatever "ms" is elsewhere.
+    text = _METER_SECOND.sub("m·s", text)
     plain = re.sub(r"[²³⁴⁻¹]+", lambda power: "**" + power[0].translate(_EXPONENTS), text)
     plain = re.sub(r"\s?\^\s?[({]?\s?([-−]?\d)[)}]?", r"**\1", plain).replace("−", "-")
     plain = re.sub(r"(?<=m)([23])", r"**\1", plain)

@@ -7,13 +7,14 @@ from typing import Any
 from pydantic_core import to_json
 
 from soliloquy.problems.files.annotated_solution import parse_annotated, stated_number
-from soliloquy.problems.files.problem_from_row import ANSWER_ASK, ANSWER_STEP, BadField, check_row, problem_id
+from soliloquy.problems.files.problem_from_row import ANSWER_ASK, ANSWER_STEP, BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.program_solution import steps_from_program
+from soliloquy.problems.files.program_solution import returned_value, steps_from_program
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
 from soliloquy.problems.files.reading.rows import listed_names
 from soliloquy.problems.files.source_format import SourceFormat
-from soliloquy.truth.number_format import format_number
+from soliloquy.truth.measured_values import is_rounded
+from soliloquy.truth.number_format import format_number, tidy
 
 # The fields of a problem file that columns map to; "unit" goes into the answer, "extra" is merged.
 FIELDS = ("question", "solution", "id", "topic", "answer", "unit", "tolerance", "steps", "extra")
@@ -39,6 +40,7 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
                 answer, worded = _answer(stated, None)
         case "program" if isinstance(given["solution"], str):
             fields["steps"] = steps_from_program(given["solution"])
+            _check_returned(answer, given["solution"])
         case "answer":
             fields["solution"] = f"The answer is {given['answer']}."
             fields["steps"] = [_answer_step(answer)]
@@ -46,6 +48,12 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
         fields["answer"] = answer
     fields["extra"] = _extra(cells, given, source, worded)
     return _checked(fields, states_answer=source.solution in ("annotated", "program"))
+
+
+def _check_returned(answer: dict[str, Any] | None, code: str) -> None:
+    value = returned_value(code)
+    if answer is not None and value is not None and not is_rounded(answer["value"], value):
+        raise BadField("answer", f"is {answer['value']:g}, but the program returns {format_number(tidy(value))}")
 
 
 def _mapped_cells(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
@@ -108,7 +116,7 @@ def _checked(fields: dict[str, Any], *, states_answer: bool) -> tuple[ProblemRow
     try:
         check_row(row)
     except BadField as bad:
-        if bad.field != "answer" or not states_answer:
+        if bad.field != "answer" or not (states_answer and row.answer and mentions(row.solution, row.answer)):
             raise
         # The steps of the source stop before the answer.
         fields["steps"].append(_answer_step(fields["answer"]))

@@ -7,8 +7,13 @@ from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow, ResultRow, SlipRow, StepRow
 from soliloquy.problems.files.prose_solution import steps_from_prose
 from soliloquy.runtime.seeds import digest
+from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
+from soliloquy.truth.measured_values import has_three_digits, is_rounded
 from soliloquy.truth.number_format import format_value, is_workable, tidy
+from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.unit_algebra import contradicts
+from soliloquy.truth.units import unit
 from soliloquy.v1 import conversation_pb2 as pb
 
 # The step that states an answer that no other step yields.
@@ -26,6 +31,7 @@ class BadField(ValueError):
 
 
 def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
+    _check_text(row)
     steps = steps_from_prose(row.solution) if row.steps is None else _stated_steps(row)
     answer = _answer(row, steps)
     return pb.Problem(
@@ -47,9 +53,27 @@ def problem_id(row: ProblemRow) -> str:
 
 def check_row(row: ProblemRow) -> None:
     """Raises the errors of `problem_from_row` without deriving slips."""
+    _check_text(row)
+    if row.steps is None and row.answer is not None:
+        _answer(row, steps_from_prose(row.solution))
     results = [step.result for step in _stated_steps(row, derive_slips=False) if step.HasField("result")]
     if results:
         _check_answer(row, results[-1])
+
+
+def _check_text(row: ProblemRow) -> None:
+    """Raises BadField for the first calculation of the solution, or of a step's explanation, that is false."""
+    if row.answer is not None:
+        _check_answer_unit(row.solution, row.answer)
+    texts = {"solution": row.solution}
+    texts |= {f"steps.{number}.explanation": step.explanation for number, step in enumerate(row.steps or [])}
+    for field, text in texts.items():
+        for link in calculations_of(text):
+            if not link.right:
+                line = text.count("\n", 0, link.start) + 1
+                where = f"line {line}: " if "\n" in text else ""
+                said = " ".join(link.text.split())
+                raise BadField(field, f"{where}{said!r} is false: it is {format_value(tidy(link.value), link.unit)}")
 
 
 def _stated_steps(row: ProblemRow, *, derive_slips: bool = True) -> list[pb.Step]:
@@ -124,11 +148,15 @@ def _worked(
         raise BadField(f"{field}.expression", str(error)) from error
     if not is_workable(value):
         raise BadField(f"{field}.expression", f"{row.expression} gives {value:g}, which is out of range")
-    if result.value is None:
-        return expression, tidy(value)
-    if not _same(result.value, value, tolerance):
-        raise BadField(f"{field}.result.value", f"is {result.value:g}, but {row.expression} gives {value:g}")
-    return expression, result.value
+    # Earlier results may have been rounded before they were written down.
+    rounded = any(has_three_digits(given[symbol].value) for symbol in expression.symbols)
+    stated = tidy(value) if result.value is None else result.value
+    if not is_rounded(stated, value) and not (rounded and _same(stated, value, tolerance)):
+        raise BadField(f"{field}.result.value", f"is {stated:g}, but {row.expression} gives {value:g}")
+    quantities = {symbol: (given[symbol].value, given[symbol].unit) for symbol in expression.symbols}
+    if contradicts(expression, quantities, stated, result.unit):
+        raise BadField(f"{field}.result.unit", f"{row.expression} does not give {format_value(stated, result.unit)}")
+    return expression, stated
 
 
 def _check_slips(row: StepRow, right: float, field: str, tolerance: float) -> None:
@@ -145,13 +173,13 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
     if row.answer is None:
         # An imported answer that is not a number stays text; the last number of the steps is something else.
         return numeric[-1].result if numeric and "answer" not in row.extra else None
-    if numeric and _is_answer(numeric[-1].result, row.answer, row.tolerance):
+    if numeric and _is_answer(numeric[-1].result, row.answer):
         last = numeric[-1]
         last.result.unit = row.answer.unit or last.result.unit
         for slip in last.slips:
             slip.unit = last.result.unit
         return last.result
-    if numeric and row.steps is not None:
+    if numeric and (row.steps is not None or not _concludes(row.solution, row.answer)):
         _check_answer(row, numeric[-1].result)
     steps.append(
         file_step(
@@ -164,15 +192,40 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
     return steps[-1].result
 
 
+def _concludes(solution: str, answer: AnswerRow) -> bool:
+    """Whether a solution gives the answer by its last calculation or behind it."""
+    worked = [link for link in calculations_of(solution) if link.right]
+    if not worked:
+        return mentions(solution, answer)
+    last = worked[-1]
+    return _is_number(last.stated, answer) or mentions(solution[last.end :], answer)
+
+
+def mentions(text: str, answer: AnswerRow) -> bool:
+    return any(_is_number(one.value, answer) for one in quantities_in(text))
+
+
+def _is_number(value: float, answer: AnswerRow) -> bool:
+    return is_rounded(answer.value, value) or is_rounded(value, answer.value)
+
+
+def _check_answer_unit(solution: str, answer: AnswerRow) -> None:
+    """Raises BadField if the solution gives the answer's number, and only ever in units of another kind."""
+    own = unit(answer.unit)
+    units = [one.unit for one in quantities_in(solution) if one.unit and is_rounded(one.value, answer.value)]
+    if own.measure and units and all(one.kind != own.kind for one in units):
+        raise BadField("answer.unit", f"is {answer.unit}, but the solution gives {answer.value:g} in another unit")
+
+
 def _check_answer(row: ProblemRow, result: pb.Quantity) -> None:
-    if row.answer is not None and not _is_answer(result, row.answer, row.tolerance):
+    if row.answer is not None and not _is_answer(result, row.answer):
         stated = format_value(row.answer.value, row.answer.unit)
         found = format_value(result.value, result.unit)
         raise BadField("answer", f"is {stated}, but the last step that yields a number gives {found}")
 
 
-def _is_answer(result: pb.Quantity, answer: AnswerRow, tolerance: float) -> bool:
-    return _same(answer.value, result.value, tolerance) and (result.unit in ("", answer.unit) or not answer.unit)
+def _is_answer(result: pb.Quantity, answer: AnswerRow) -> bool:
+    return _is_number(result.value, answer) and (result.unit in ("", answer.unit) or not answer.unit)
 
 
 def _same(stated: float, calculated: float, tolerance: float) -> bool:

@@ -1,13 +1,12 @@
 """Steps from a solution in prose, with the calculations that it writes out: "so F = 50 kg × 10 m/s² = 500 N"."""
 
 import re
-from collections.abc import Iterator
-from itertools import pairwise
 from keyword import iskeyword
 from typing import NamedTuple
 
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.mistakes.wrong_ways import FACTORS
+from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.number_format import is_workable
 from soliloquy.v1 import conversation_pb2 as pb
@@ -16,22 +15,16 @@ from soliloquy.v1 import conversation_pb2 as pb
 ROUNDING = 0.01
 
 SAME_SIGN = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "∙": "*", "⋅": "*", "÷": "/", "≈": "=", "½": "0.5"})
-LETTER_X = re.compile(r"(?<=\d)\s*x\s*(?=\d)")
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?"
 # "m/s^2", "kg*m/s", "N", "°C"; no spaces around the sign, so that "50 kg * 10" remains a product.
 UNIT_WORD = r"[^\W\d_]+|[°%Ω]\w?"
 UNIT_POWER = rf"(?:{UNIT_WORD})(?:\^-?\d+|[²³⁻¹]+|\d)?"
 UNIT = rf"{UNIT_POWER}(?:[*/](?:\({UNIT_POWER}(?:[*/]{UNIT_POWER})*\)|{UNIT_POWER}))*"
-TOKEN = re.compile(
-    rf"(?P<number>{NUMBER})|(?P<raised>[²³])|(?P<power>\*\*|\^)|(?P<sign>[-+*/()])"
-    rf"|(?P<root>√|sqrt\b)|(?P<pi>π|\bpi\b)|(?P<unit>{UNIT})|(?P<other>\S)"
-)
 STATED = re.compile(rf"\s*\$?\s*(?P<value>-?{NUMBER})\s?(?P<unit>{UNIT})?(?P<rest>.*)", re.DOTALL)
 # A number outside names, ordinals and step numbers.
 LOOSE_NUMBER = re.compile(rf"(?<![\w.])(?<!step )(?<!Step )-?{NUMBER}(?!\.?\d)(?!st\b|nd\b|rd\b|th\b)")
 # The name that a calculation begins with: after a word or a stop, not after a sign or a number.
-SYMBOL = re.compile(r"(?:^|[^\W\d_]\s|[,:;(.])\s*(?P<symbol>[^\W\d]\w*)\s*$")
-RAISED = {"²": "** 2", "³": "** 3"}
+SYMBOL = re.compile(r"(?:^|[^\W\d_]\s|[,:;(.])\s*(?P<symbol>[^\W\d]\w*)\s*=")
 
 
 class Stated(NamedTuple):
@@ -40,31 +33,31 @@ class Stated(NamedTuple):
 
 
 def _find_calculation(text: str) -> tuple[str, Expression | None, Stated] | None:
-    """Returns the symbol, expression and result of the last correct calculation, else the last number of a text."""
-    parts = LETTER_X.sub(" * ", text.translate(SAME_SIGN)).split("=")
-    symbol = ""
-    found = None
-    for left, right in pairwise(parts):
-        match = SYMBOL.search(left)
-        symbol = match["symbol"] if match and not iskeyword(match["symbol"]) else symbol
-        stated = _stated_number(right)
-        expression = stated and _expression_of(left, stated.value)
-        found = (symbol, expression, stated) if stated and expression else found
-    last = _last_stated(parts)
-    return found or (last and (symbol, None, last))
+    """Returns the symbol, expression and result of the last right calculation, else the last number of a text."""
+    right = [link for link in calculations_of(text) if link.right]
+    plain = text.translate(SAME_SIGN)
+    for link in reversed(right):
+        if (expression := _expression(link)) is not None and is_workable(link.stated):
+            unit = _textbook(link.unit) or unit_at(plain, link.stated_at)
+            return _symbol_before(plain, link.start), expression, Stated(link.stated, unit)
+    last = _last_stated(plain.split("="))
+    return (_symbol_before(plain, len(plain)), None, last) if last else None
 
 
-def _expression_of(text: str, value: float) -> Expression | None:
-    """Returns the longest calculation at the end of a text that has this value."""
-    for candidate in _arithmetic_at_end(text):
-        try:
-            expression = parse_expression(candidate)
-            calculated = expression.value({})
-        except (BadExpression, Unworkable):
-            continue
-        if abs(calculated - value) <= ROUNDING * abs(calculated):
-            return expression
-    return None
+def _expression(link: Calculation) -> Expression | None:
+    """Returns the expression if it yields the stated number without its units."""
+    try:
+        expression = parse_expression(link.expression)
+        calculated = expression.value({})
+    except (BadExpression, Unworkable):
+        return None
+    return expression if abs(calculated - link.stated) <= ROUNDING * abs(calculated) else None
+
+
+def _symbol_before(text: str, end: int) -> str:
+    """Returns the name that a chain of calculations begins with: F in "so F = m a = 50 * 10"."""
+    symbols = [match["symbol"] for match in SYMBOL.finditer(text, 0, end) if not iskeyword(match["symbol"])]
+    return symbols[-1] if symbols else ""
 
 
 def _last_stated(parts: list[str]) -> Stated | None:
@@ -82,25 +75,6 @@ def _stated_number(text: str, position: int = 0) -> Stated | None:
     return Stated(value, _unit(match))
 
 
-def _arithmetic_at_end(text: str) -> Iterator[str]:
-    """Yields candidates for the calculation at the end of a text, longest first, without units and prose."""
-    tokens: list[str] = []
-    for match in TOKEN.finditer(text):
-        kind, word = match.lastgroup, match.group()
-        if kind == "number":
-            tokens.append(repr(number(word)).removesuffix(".0"))
-        elif kind == "unit":
-            if not tokens or not (tokens[-1][0].isdigit() or tokens[-1] == ")"):
-                tokens.clear()
-        elif kind == "other":
-            tokens.clear()
-        else:
-            tokens.append({"power": "**", "root": "math.sqrt", "pi": "math.pi"}.get(kind or "", RAISED.get(word, word)))
-    for start in range(len(tokens)):
-        if any(token[0] in "+-*/m" for token in tokens[start + 1 :]) or tokens[start].startswith("math"):
-            yield " ".join(tokens[start:])
-
-
 def unit_at(text: str, position: int) -> str:
     """Returns the unit of the number at a position; empty if there is no number or no unit."""
     stated = _stated_number(text, position)
@@ -112,7 +86,11 @@ def _unit(stated: re.Match[str]) -> str:
     unit = (stated["unit"] or "").rstrip(".")
     closes = not re.match(r"\s*\w", stated["rest"])
     known = any(part in FACTORS for part in re.split(r"[*/^()²³\d-]+", unit))
-    return unit.replace("^2", "²").replace("^3", "³").replace("*", "·") if known or closes else ""
+    return _textbook(unit) if known or closes else ""
+
+
+def _textbook(unit: str) -> str:
+    return unit.replace("^2", "²").replace("^3", "³").replace("*", "·")
 
 
 def number(digits: str) -> float:

@@ -13,7 +13,7 @@ from soliloquy.cli.main import commands
 from soliloquy.cli.model import model
 from soliloquy.cli.problems import problems
 
-SLOW = ("aiohttp", "aiokafka", "faststream", "uvicorn", "numpy", "pyarrow", "pint", "sympy")
+SLOW = ("aiohttp", "aiokafka", "faststream", "uvicorn", "numpy", "pyarrow", "sympy")
 
 
 def printed(code: str) -> str:

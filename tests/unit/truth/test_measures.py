@@ -1,13 +1,14 @@
 """Compares what our units measure with pint."""
 
+import functools
 import tomllib
 from collections import defaultdict
 from pathlib import Path
 
+import pint
 import pytest
 
 import soliloquy.truth.units
-from soliloquy.truth.unit_algebra import unit_registry
 from soliloquy.truth.units import Unit, measure
 
 _TABLES = tomllib.loads(Path(soliloquy.truth.units.__file__).with_name("measures.toml").read_text("utf-8"))
@@ -19,8 +20,16 @@ _TOGETHER = [
 ]
 
 
+@functools.cache
+def _registry() -> "pint.UnitRegistry[float]":
+    registry: pint.UnitRegistry[float] = pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
+    registry.define("dollar = [money]")
+    registry.define("cent = 0.01 dollar")
+    return registry
+
+
 def _of_pint(expression: str) -> tuple[float, float, str]:
-    registry = unit_registry()
+    registry = _registry()
     one, zero = (registry.Quantity(value, registry.Unit(expression)).to_base_units() for value in (1.0, 0.0))
     kind = " ".join(sorted(f"{dimension}^{power:g}" for dimension, power in one.dimensionality.items()))
     return float((one - zero).magnitude), float(zero.magnitude), kind

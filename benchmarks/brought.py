@@ -1,0 +1,98 @@
+"""`python -m benchmarks brought`."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from pydantic import ValidationError
+from rich.console import Console
+
+from benchmarks.command import AS_JSON
+from soliloquy.cli.tables import table
+from soliloquy.problems.files.imported_row import import_row
+from soliloquy.problems.files.problem_from_row import BadField
+from soliloquy.problems.files.source_format import SourceFormat
+
+BROUGHT = Path(__file__).parents[1] / "tests" / "unit" / "problems" / "brought"
+_COLUMNS = ("question", "solution", "answer", "steps")
+
+
+@dataclass(kw_only=True)
+class Judged:
+    """How the problems of a file were received."""
+
+    good: int = 0
+    good_refused: int = 0
+    planted: int = 0
+    planted_refused: int = 0
+    # What was received wrongly, and why.
+    wrong: list[str] = field(default_factory=list)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=BROUGHT)
+@click.option("--list", "listed", is_flag=True, help="List what is received wrongly.")
+@AS_JSON
+def brought(*, folder: Path, listed: bool, as_json: bool) -> None:
+    """Count which of the labelled problems in FOLDER are refused.
+
+    Each line of a JSONL file has a `row`, and in `planted` what is false in it; that is empty if all of it is right.
+    The files of this repository were labelled by somebody who did not know the reader.
+    """
+    files = judge(folder)
+    if as_json:
+        click.echo(json.dumps({name: asdict(judged) for name, judged in files.items()}))
+        return
+    made = table("", "good", "refused", "with an error", "refused")
+    for name, judged in files.items():
+        made.add_row(name, *map(str, (judged.good, judged.good_refused, judged.planted, judged.planted_refused)))
+    Console().print(made)
+    for judged in files.values() if listed else ():
+        click.echo("\n".join(judged.wrong))
+
+
+def judge(folder: Path) -> dict[str, Judged]:
+    return {path.stem: _judge_file(path) for path in sorted(folder.glob("*.jsonl"))}
+
+
+def _judge_file(path: Path) -> Judged:
+    judged = Judged()
+    for labelled in _lines(path):
+        refused = _refusal(labelled["row"], path.stem)
+        if labelled["planted"]:
+            judged.planted += 1
+            judged.planted_refused += bool(refused)
+        else:
+            judged.good += 1
+            judged.good_refused += bool(refused)
+        if bool(labelled["planted"]) != bool(refused):
+            judged.wrong.append(f"{labelled['id']}: {labelled['planted'] or refused}")
+    return judged
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text("utf-8").splitlines():
+        yield json.loads(line)
+
+
+def _refusal(row: dict[str, Any], kind: str) -> str:
+    columns = {name: name for name in _COLUMNS if name in row}
+    match kind:
+        case "gsm8k":
+            source = _format("annotated", {"question": "question", "solution": "answer"})
+        case "program":
+            source = _format("program", columns)
+        case _:
+            source = _format("prose", columns)
+    try:
+        import_row(row, source)
+    except (BadField, ValidationError) as error:
+        return " ".join(str(error).split())
+    return ""
+
+
+def _format(solution: Literal["prose", "annotated", "program"], columns: dict[str, str]) -> SourceFormat:
+    return SourceFormat(reader="jsonl", solution=solution, needs=("question", "solution"), columns=columns)

@@ -1,0 +1,234 @@
+"""Parses the tokens of written arithmetic into terms that can be worked through with units."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
+
+from soliloquy.truth.measured_values import Measured, Unworkable, added, measured, multiplied, negative, raised
+from soliloquy.truth.written_arithmetic import PERCENT, Written
+
+# Nested brackets; nobody writes more.
+DEEPEST = 30
+
+
+class NoArithmetic(Exception):
+    """The tokens are not arithmetic."""
+
+
+class Reading(NamedTuple):
+    """What a text leaves open."""
+
+    # "sin 30" without a unit.
+    degrees: bool
+    # "50 + 20%" is 60 in a shop.
+    share_of_left: bool
+
+
+_FUNCTIONS = {
+    "ln": "math.log({})",
+    "log": "math.log10({})",
+    **{name: f"math.{name}(math.radians({{}}))" for name in ("sin", "cos", "tan")},
+    **{f"arc{name}": f"math.degrees(math.a{name}({{}}))" for name in ("sin", "cos", "tan")},
+}
+PI = measured(math.pi, None, 0.0, 0.0, rounded=False)
+READINGS = tuple(Reading(*choice) for choice in product((True, False), repeat=2))
+
+
+class Term(NamedTuple):
+    # In Python's notation, without units.
+    python: str
+    value: Callable[[Reading], Measured]
+
+
+class Parser:
+    """Parses as many tokens as make one term: call `sum`, then look at `at`."""
+
+    def __init__(self, tokens: Sequence[Written]) -> None:
+        self.tokens = tokens
+        self.at = 0
+        self.operations = 0
+        self._depth = 0
+
+    def sum(self) -> Term:
+        term = self.product()
+        while (sign := self._sign("+", "-")) and self._operand_follows():
+            self.at += 1
+            self.operations += 1
+            term = _sum(term, self.product(), 1 if sign == "+" else -1)
+        return term
+
+    def product(self) -> Term:
+        term = self.sign()
+        while True:
+            sign = self._sign("*", "/", "of")
+            if sign and self._operand_follows():
+                self.at += 1
+            elif not sign and self._bracket_follows():
+                sign = "*"
+            else:
+                return term
+            self.operations += 1
+            term = _product(term, self.sign(), -1 if sign == "/" else 1)
+
+    def sign(self) -> Term:
+        if self._sign("-"):
+            self.at += 1
+            inner = self.sign()
+            return Term(f"-{inner.python}", lambda reading: negative(inner.value(reading)))
+        return self.power()
+
+    def power(self) -> Term:
+        base = self.operand()
+        token = self._token()
+        if token and token.kind == "raised":
+            self.at += 1
+            self.operations += 1
+            exponent = token.value
+            return _power(base, Term(f"({exponent:g})", lambda _: measured(exponent, None, 0.0, 0.0, rounded=False)))
+        if self._sign("^") and self._operand_follows():
+            self.at += 1
+            self.operations += 1
+            return _power(base, self.sign())
+        return base
+
+    def operand(self) -> Term:
+        self._depth += 1
+        term = self._operand()
+        self._depth -= 1
+        return term
+
+    def _operand(self) -> Term:
+        token = self._token()
+        if token is None or self._depth > DEEPEST:
+            raise NoArithmetic
+        self.at += 1
+        match token.kind:
+            case "number":
+                value = _measured(token)
+                if (rest := self._token()) and (both := _combined(value, rest)):
+                    # "1 h 24 min"
+                    self.at += 1
+                    whole = both
+                    return Term(repr(whole.number), lambda _: whole)
+                number = Term(_in_python(token), lambda _: value)
+                follows = self._token()
+                if follows and follows.text == "π" and follows.start == token.end:
+                    # "1 / 2π" divides by both.
+                    self.at += 1
+                    self.operations += 1
+                    tight = _product(number, Term("math.pi", lambda _: PI), 1)
+                    return Term(f"({tight.python})", tight.value)
+                return number
+            case "open":
+                inner = self.sum()
+                closing = self._token()
+                if closing is None or closing.kind != "close":
+                    raise NoArithmetic
+                self.at += 1
+                return Term(f"({inner.python})", inner.value)
+            case "fraction":
+                self.operations += 1
+                return _product(self.operand(), self.operand(), -1)
+            case "function":
+                self.operations += 1
+                return _function(token.text, self.power())
+        raise NoArithmetic
+
+    def _token(self) -> Written | None:
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def _sign(self, *signs: str) -> str:
+        token = self._token()
+        return token.text if token and token.kind == "operator" and token.text in signs else ""
+
+    def _operand_follows(self) -> bool:
+        follows = self.tokens[self.at + 1 : self.at + 2]
+        return bool(follows) and (
+            follows[0].kind in ("number", "open", "fraction", "function")
+            or (follows[0].kind == "operator" and follows[0].text == "-")
+        )
+
+    def _bracket_follows(self) -> bool:
+        """Whether a product without a sign goes on: "2(3 + 4)", "(7 - 2) 126", "2π"."""
+        token = self._token()
+        if token is None:
+            return False
+        before = self.tokens[self.at - 1]
+        if token.kind in ("open", "fraction", "function") or token.value == math.pi:
+            return token.kind != "open" or before.kind in ("number", "close")
+        return token.kind == "number" and before.kind == "close"
+
+
+def _measured(token: Written) -> Measured:
+    return measured(token.value, token.unit, token.place, token.coarse, rounded=token.rounded)
+
+
+def _combined(value: Measured, rest: Written) -> Measured | None:
+    """Returns the sum of the two parts of one quantity; None if they are not such parts."""
+    if rest.kind != "number" or rest.unit is None or not value.closed:
+        return None
+    smaller = _measured(rest)
+    both = added(value, smaller, 1)
+    if both.si is None or not value.si or not smaller.si or not 0 < smaller.si < abs(value.si / value.number):
+        return None
+    # In the unit of the smaller part.
+    return replace(smaller, number=both.si / smaller.si * smaller.number, si=both.si)
+
+
+def _in_python(number: Written) -> str:
+    if number.text == "π":
+        return "math.pi"
+    plain = repr(number.value).removesuffix(".0")
+    return f"({plain} / 100)" if number.unit == PERCENT else plain
+
+
+def _sum(one: Term, other: Term, sign: int) -> Term:
+    def value(reading: Reading) -> Measured:
+        left, right = one.value(reading), other.value(reading)
+        if right.percent and not left.percent and reading.share_of_left:
+            right = multiplied(left, right, 1)
+            share = right.si if right.si is not None else 0.0
+            right = Measured(share, share, left.powers, has_unit=left.has_unit, closed=left.closed)
+        return added(left, right, sign)
+
+    return Term(f"{one.python} {'+' if sign > 0 else '-'} {other.python}", value)
+
+
+def _product(one: Term, other: Term, power: int) -> Term:
+    return Term(
+        f"{one.python} {'*' if power > 0 else '/'} {other.python}",
+        lambda reading: multiplied(one.value(reading), other.value(reading), power),
+    )
+
+
+def _power(base: Term, exponent: Term) -> Term:
+    return Term(
+        f"{base.python} ** {exponent.python}",
+        lambda reading: raised(base.value(reading), exponent.value(reading).number),
+    )
+
+
+def _function(name: str, argument: Term) -> Term:
+    if name == "sqrt":
+        return Term(f"math.sqrt({argument.python})", lambda reading: raised(argument.value(reading), 0.5))
+
+    def value(reading: Reading) -> Measured:
+        given = argument.value(reading)
+        inverse = name.startswith("arc")
+        scale = math.pi / 180 if reading.degrees and not given.has_unit else 1.0
+        own = given.number if given.si is None else given.si
+        try:
+            if inverse:
+                angle = getattr(math, name.replace("arc", "a"))(own)
+                result = math.degrees(angle) if reading.degrees else angle
+            elif name in ("ln", "log"):
+                result = math.log(own) if name == "ln" else math.log10(own)
+            else:
+                result = getattr(math, name)(own * scale)
+        except (ValueError, OverflowError) as error:
+            raise Unworkable from error
+        return Measured(result, result, {})
+
+    return Term(_FUNCTIONS[name].format(argument.python), value)

@@ -1,0 +1,171 @@
+"""Finds the calculations that a text writes out and works them through with their units: "7 * 5 = 36 m^2" is false.
+
+Only what is certainly false is called false. A chain such as "F = 50 kg × 10 m/s² = 500 N" is judged link by link.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from soliloquy.truth.arithmetic_parser import READINGS, NoArithmetic, Parser, Term
+from soliloquy.truth.measured_values import Unworkable, agree, converts, in_unit_of
+from soliloquy.truth.written_arithmetic import SHORTEST_NOUN, Written, tokens_of
+
+# Nobody writes a longer calculation out; the time to read one grows with its square.
+MOST_TOKENS = 200
+_NUMBER_AT_START = re.compile(r"[\d.,eE×*^ ()+-]*\d[)}]?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calculation:
+    """One link of a chain: an expression with an operator, and what the text says that it comes to."""
+
+    start: int
+    end: int
+    text: str
+    # In Python's notation, without units.
+    expression: str
+    # What the expression comes to, and what the text says, with its unit.
+    value: float
+    stated: float
+    unit: str
+    stated_at: int
+    right: bool
+
+
+def calculations_of(text: str) -> list[Calculation]:
+    """Returns every calculation of a text that can be worked through, in order."""
+    return [link for tokens in _lines(text) for link in _links(tokens, text)]
+
+
+def _lines(text: str) -> Iterator[Sequence[Written]]:
+    """Yields the tokens between two breaks."""
+    tokens: list[Written] = []
+    for token in tokens_of(text):
+        if token.kind == "break":
+            yield tokens
+            tokens = []
+        else:
+            tokens.append(token)
+    yield tokens
+
+
+def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
+    parts: list[list[Written]] = [[]]
+    signs: list[Written] = []
+    for token in tokens:
+        if token.kind == "equals":
+            signs.append(token)
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    for number, (left, right) in enumerate(pairwise(parts)):
+        about = signs[number].text != "="
+        if len(left) > MOST_TOKENS:
+            continue
+        if (link := _link(left, right[:MOST_TOKENS], text, about=about, goes_on=number > 0)) is not None:
+            yield link
+
+
+def _link(
+    left: Sequence[Written], right: Sequence[Written], text: str, *, about: bool, goes_on: bool
+) -> Calculation | None:
+    stated = list(_stated(right))
+    if not stated:
+        return None
+    false: Calculation | None = None
+    ends_there = _ends_there(right, stated[0][1])
+    for start, certain in _starts(left, goes_on=goes_on):
+        try:
+            term, calculates = _whole(left[start:])
+        except NoArithmetic:
+            continue
+        for reading in READINGS:
+            for result, end in stated:
+                try:
+                    value, told = term.value(reading), result.value(reading)
+                except Unworkable:
+                    continue
+                if not calculates and (about or not converts(value, told)):
+                    continue
+                first = left[start].start
+                link = Calculation(
+                    start=first,
+                    end=end,
+                    text=text[first:end],
+                    expression=term.python,
+                    value=in_unit_of(value, told),
+                    stated=told.number,
+                    unit=_unit_at_end(right, end),
+                    stated_at=right[0].start,
+                    right=agree(value, told, about=about),
+                )
+                if link.right:
+                    return link
+                false = false or (link if certain and ends_there else None)
+    return false
+
+
+def _unit_at_end(right: Sequence[Written], end: int) -> str:
+    last = next(token for token in right if token.end == end)
+    return _NUMBER_AT_START.sub("", last.text, count=1).strip() if last.unit and last.text[0] not in "$£€" else ""
+
+
+def _ends_there(right: Sequence[Written], end: int) -> bool:
+    """Whether the parsed number is all that the text states: "2 (9.8) s" may be a product."""
+    rest = next((token for token in right if token.start >= end), None)
+    if rest is None or rest.kind == "close":
+        return True
+    parts = sum(token.start < end for token in right)
+    return rest.kind == "word" and len(rest.text) >= (SHORTEST_NOUN if parts > 1 else 2)
+
+
+def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bool]]:
+    """Yields where a calculation may begin, earliest first, and whether it then certainly does."""
+    for at, token in enumerate(left):
+        if token.kind == "word":
+            continue
+        before = left[at - 1] if at else None
+        if before is None or before.kind == "word":
+            attached = at + 1 < len(left) and left[at + 1].start == token.end
+            yield at, token.kind != "operator" or (before is None and token.text == "-" and (attached or goes_on))
+        elif before.kind == "operator" and before.text in ("-", "*") and (at == 1 or left[at - 2].kind == "word"):
+            # A dash, or the sign of a list.
+            yield at, False
+
+
+def _whole(tokens: Sequence[Written]) -> tuple[Term, bool]:
+    """Parses tokens that are one term from the first to the last; also returns whether it calculates."""
+    tokens = _trimmed(tokens)
+    parser = Parser(tokens)
+    term = parser.sum()
+    if parser.at != len(tokens):
+        raise NoArithmetic
+    return term, bool(parser.operations)
+
+
+def _trimmed(tokens: Sequence[Written]) -> Sequence[Written]:
+    """Removes Markdown's asterisks, which look like signs."""
+    while tokens and tokens[-1].kind == "operator" and tokens[-1].text in ("^", "*"):
+        tokens = tokens[:-1]
+    while tokens and tokens[0].kind == "operator" and tokens[0].text in ("^", "*"):
+        tokens = tokens[1:]
+    return tokens
+
+
+def _stated(right: Sequence[Written]) -> Iterator[tuple[Term, int]]:
+    """Yields what stands behind an equals sign: all of it, and its first number ("5 * 2 = 10 + 3 = 13")."""
+    tokens = _trimmed(right)
+    parser = Parser(tokens)
+    try:
+        whole = parser.sum()
+    except NoArithmetic:
+        return
+    yield whole, tokens[parser.at - 1].end
+    if parser.operations:
+        parser = Parser(tokens)
+        try:
+            yield parser.sign(), tokens[parser.at - 1].end
+        except NoArithmetic:
+            return

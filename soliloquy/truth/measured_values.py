@@ -1,0 +1,231 @@
+"""Numbers with what they measure, and what their rounding may hide."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from soliloquy.truth.units import Unit
+from soliloquy.truth.units import unit as unit_of
+
+PERCENT = unit_of("%")
+_EXACT = 1e-9
+# Lengths and times are counted in everyday problems; whoever writes of forces writes their units out.
+_LENGTH = frozenset(["m"])
+_EVERYDAY = frozenset(["m", "s"])
+# "per hour"
+_LEFT_OUT = frozenset(["s"])
+MONEY = "money"
+# Rounding changes a number by at most this share.
+_MOST_ROUNDED = 0.35
+# Cutting digits off, or rounding up to whole buses, by less.
+_MOST_CUT = 0.13
+
+
+class Unworkable(ArithmeticError):
+    """The operation has no finite value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    # As written, without regard to units.
+    number: float
+    # In SI base units; None if a number without a unit was added to one with a unit.
+    si: float | None
+    powers: Mapping[str, float]
+    # Whether any number carries a unit, and whether all do.
+    has_unit: bool = False
+    closed: bool = False
+    # Whether the number itself is a percentage.
+    percent: bool = False
+    # The place value of the last digit, and of the last that is not a trailing zero; 0 if there is none.
+    place: float = 0.0
+    coarse: float = 0.0
+    # How far rounding of the operands may have moved the number.
+    slack: float = 0.0
+
+
+def measured(number: float, unit: Unit | None, place: float, coarse: float, *, rounded: bool) -> Measured:
+    slack = place / 2 if rounded else 0.0
+    if unit is None or not unit.measure:
+        return Measured(number, number, {}, place=place, coarse=coarse, slack=slack)
+    powers = {} if unit.kind == "dimensionless" else _powers(unit.kind)
+    # Differences of temperatures are not converted as temperatures are.
+    si = None if unit.offset else unit.in_base(number)
+    return Measured(
+        number,
+        si,
+        powers,
+        has_unit=True,
+        closed=True,
+        percent=unit.measure == PERCENT.measure,
+        place=place,
+        coarse=coarse,
+        slack=slack,
+    )
+
+
+def place_of(number: float) -> float:
+    """Returns the place value of the last digit of a number, as Python writes it."""
+    written = repr(number)
+    return 10.0 ** int(Decimal(written).as_tuple().exponent) if number % 1 or "e" in written else 1.0
+
+
+def has_three_digits(number: float) -> bool:
+    """Whether a decimal is precise enough to be a rounded result: 3.33, but not 3.5."""
+    return number % 1 != 0 and len(repr(abs(number)).replace(".", "").lstrip("0")) >= 3
+
+
+def stated_value(number: float, unit: Unit | None = None) -> Measured:
+    """Returns a number that stands for itself in a table or a file."""
+    place = place_of(number)
+    plain = repr(abs(number)).removesuffix(".0")
+    zeros = len(plain) - len(plain.rstrip("0")) if plain.isdigit() else 0
+    return measured(number, unit, place, place * 10.0 ** max(0, min(zeros, len(plain) - 2)), rounded=False)
+
+
+def is_rounded(stated: float, calculated: float) -> bool:
+    """Whether a stated number is the calculated one, or what rounding to its last digit makes of it."""
+    return _near(calculated, stated_value(stated), 0.0, about=False)
+
+
+def _powers(kind: str) -> dict[str, float]:
+    parted = (part.rpartition("^") for part in kind.split())
+    return {name: float(power) for name, _, power in parted}
+
+
+def negative(value: Measured) -> Measured:
+    return replace(value, number=-value.number, si=None if value.si is None else -value.si)
+
+
+def added(one: Measured, other: Measured, sign: int) -> Measured:
+    alike = one.has_unit == other.has_unit and one.powers == other.powers
+    known = alike and one.si is not None and other.si is not None
+    return Measured(
+        one.number + sign * other.number,
+        one.si + sign * other.si if known and one.si is not None and other.si is not None else None,
+        one.powers,
+        has_unit=one.has_unit or other.has_unit,
+        closed=one.closed and other.closed,
+        percent=one.percent and other.percent,
+    )
+
+
+def multiplied(one: Measured, other: Measured, power: int) -> Measured:
+    one, other = _as_share(one), _as_share(other)
+    try:
+        number = one.number * other.number**power
+        si = None if one.si is None or other.si is None else one.si * other.si**power
+        slack = abs(number) * (_relative(one) + _relative(other))
+    except (OverflowError, ZeroDivisionError) as error:
+        raise Unworkable from error
+    if not math.isfinite(number):
+        raise Unworkable
+    powers = {
+        name: one.powers.get(name, 0) + power * other.powers.get(name, 0) for name in {**one.powers, **other.powers}
+    }
+    return Measured(
+        number,
+        si,
+        {name: power for name, power in powers.items() if power},
+        has_unit=one.has_unit or other.has_unit,
+        closed=one.closed and other.closed,
+        slack=slack,
+    )
+
+
+def _as_share(value: Measured) -> Measured:
+    if not value.percent or value.si is None:
+        return value
+    return replace(value, number=value.si, percent=False, place=value.place / 100, coarse=0.0, slack=value.slack / 100)
+
+
+def raised(base: Measured, exponent: float) -> Measured:
+    try:
+        number = math.pow(base.number, exponent)
+        si = None if base.si is None else math.pow(base.si, exponent)
+    except (OverflowError, ValueError, ZeroDivisionError) as error:
+        raise Unworkable from error
+    return replace(
+        base,
+        number=number,
+        si=si,
+        powers={name: power * exponent for name, power in base.powers.items()},
+        percent=False,
+        place=0.0,
+        coarse=0.0,
+        slack=abs(number * exponent) * _relative(base),
+    )
+
+
+def _relative(value: Measured) -> float:
+    return value.slack / abs(value.number) if value.number else 0.0
+
+
+def in_unit_of(calculated: Measured, stated: Measured) -> float:
+    """Returns the calculated number, converted to the unit of the stated one if both are known."""
+    convertible = calculated.powers == stated.powers and calculated.closed and stated.closed
+    if not convertible or calculated.si is None or not stated.si:
+        return calculated.number
+    return calculated.si * stated.number / stated.si
+
+
+def converts(one: Measured, other: Measured) -> bool:
+    """Whether two quantities without a calculation are the same in two units: "2.5 km = 2,500 m"."""
+    if not (one.closed and other.closed and one.si and other.si and one.powers == other.powers):
+        return False
+    return not math.isclose(one.number * other.si, other.number * one.si, rel_tol=_EXACT) or one.si == other.si
+
+
+def agree(calculated: Measured, stated: Measured, *, about: bool) -> bool:
+    """Whether a stated number is the calculated one, in any unit of its kind and rounded to its last digit."""
+    same_kind = calculated.powers == stated.powers
+    convertible = same_kind and calculated.si is not None and stated.si is not None
+    # A number without a unit leaves open what it measures.
+    if convertible and calculated.closed and stated.closed:
+        return _near_in_si(calculated, stated, about=about)
+    slack = calculated.slack + stated.slack
+    if _near(calculated.number, stated, slack, about=about):
+        return not _is_another_quantity(calculated, stated)
+    if stated.percent and _near(calculated.number * 100, stated, slack * 100, about=about):
+        return True
+    in_si = stated.has_unit and not calculated.has_unit and stated.si is not None
+    return (convertible or in_si) and _near_in_si(calculated, stated, about=about)
+
+
+def _is_another_quantity(calculated: Measured, stated: Measured) -> bool:
+    """Whether the units differ for sure: people write "5 hours × $10 = $50" and "40 m² / 8 m² = 5 L"."""
+    if not (calculated.closed and stated.closed and calculated.powers and stated.powers):
+        return False
+    names = {*calculated.powers, *stated.powers}
+    differing = {name for name in names if calculated.powers.get(name) != stated.powers.get(name)}
+    if names <= _LENGTH:
+        # A length is no area. A volume may come from any two, as with rain.
+        return {calculated.powers["m"], stated.powers["m"]} == {1, 2}
+    return not names <= _EVERYDAY and MONEY not in names and not differing <= _LEFT_OUT
+
+
+def _near_in_si(calculated: Measured, stated: Measured, *, about: bool) -> bool:
+    assert calculated.si is not None
+    assert stated.si is not None
+    if not stated.number or not stated.si:
+        return _near(calculated.si, stated, calculated.slack, about=about)
+    # The calculated value in the stated unit.
+    value = calculated.si * (stated.number / stated.si)
+    return _near(value, stated, abs(value) * _relative(calculated) + stated.slack, about=about)
+
+
+def _near(value: float, stated: Measured, slack: float, *, about: bool) -> bool:
+    if not value:
+        return not stated.number
+    difference = abs(value - stated.number)
+    if math.isclose(value, stated.number, rel_tol=_EXACT, abs_tol=0 if stated.number else 1e-12):
+        return True
+    place = stated.coarse
+    if not about and value == round(value):
+        # A whole number of four digits or fewer needs no rounding.
+        place = max(stated.place, min(place, 10.0 ** (math.floor(math.log10(abs(value))) - 3)))
+    if place and not about and math.isclose(value, round(value / place) * place, rel_tol=_EXACT):
+        return False
+    nearest = difference <= min(max(place / 2, slack), _MOST_ROUNDED * abs(value))
+    return nearest or difference <= min(place, _MOST_CUT * abs(value))

@@ -1,0 +1,230 @@
+"""Splits arithmetic as people write it into tokens: "50 kg × 10 m/s²", "$3.50 x 4", "\\frac{1}{2}(25.2)^2"."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from soliloquy.truth.spelled import FRACTIONS, SPELLED, has_any, value_of
+from soliloquy.truth.units import Unit, unit, unit_after
+
+Kind = Literal["number", "operator", "raised", "open", "close", "function", "fraction", "equals", "word", "break"]
+
+# Markup around arithmetic is blanked out, so that every character keeps its position.
+_MARKUP = re.compile(r"\\(?:left|right|displaystyle|quad|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\}(?:\{\w\})?|\\(?=[%$])|`")
+_WORDS_IN_LATEX = re.compile(r"(?P<before>\\(?:text|mathrm|mathbf|rm|bf)\s?\{)(?P<words>[^{}]*)\}")
+# Dollar signs around a formula, and not two prices.
+_FORMULA = re.compile(r"\$(?=\S)([^$\n]{1,300}?)(?<=\S)\$(?!\d)")
+_DASHES = str.maketrans("−–—‐‑", "-----")
+
+_PARTS = "".join(FRACTIONS)
+# "1,250,000", in India "12,50,000", in LaTeX "1{,}250{,}000"; on the continent "12,5".
+_COMMA = r"(?:,|\{,\})"
+_DIGITS = (
+    rf"(?:\d{{1,3}}(?:{_COMMA}\d{{3}})+(?!\d)|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}(?!\d)|\d+(?!{_COMMA}\d))(?:\.\d+)?"
+    r"|\d+,\d{1,2}(?!\d)|\d+|\.\d+"
+)
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+_NUMBER = re.compile(
+    r"(?P<whole>\d+) (?P<top>\d)/(?P<bottom>\d\d?)(?!\d|\.\d)"
+    r"|(?P<hours>[01]?\d|2[0-3]):(?P<minutes>[0-5]\d)(?![\d:])"
+    rf"|(?:(?P<mantissa>{_DIGITS})\s*(?:[×x*·]|\\times|\\cdot)\s*)?10\s*(?:(?:\^|\*\*)\s*(?:[({{]\s*(?P<within>[-+]?\s?\d+)\s*[)}}]"
+    rf"|(?P<behind>[-+]?\d+)(?![\d.]))|(?P<superscript>[{_SUPERSCRIPTS}]+))"
+    rf"|(?P<number>{_DIGITS})(?:[eE](?P<power>[-+]?\d+)|(?P<vulgar>[{_PARTS}]))?|(?P<lone>[{_PARTS}])"
+)
+_IN_WORDS = re.compile(rf"\b{SPELLED}\b", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
+_EXPONENT = re.compile(rf"(?P<number>{_DIGITS})")
+_WIDEST_GAP = 20
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
+_CURRENCY = re.compile(r"[$£€]\s?(?=[\d.])")
+_PERCENT_OR_DEGREE = re.compile(r"\s?(?P<percent>%|percent\b)|\s?(?:\^\s?(?:\{\s*)?\\circ\s*\}?|\\degree)")
+# What follows a number is another operand, not its unit: "3 - m", "5 x 4".
+_NO_UNIT = (" -", " x ")
+_TOKEN = re.compile(
+    r"(?P<space>[^\S\r\n]+|\$)|(?P<line>\s+)"
+    r"|(?P<equals>=|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|\b(?:is equal to|equals|comes to|which is|is|gives|makes)\b)"
+    r"|(?P<subscript>_(?:\{[^{}]*\}|\w))"
+    rf"|(?P<power>\*\*|\^)|(?P<raised>[{_SUPERSCRIPTS}]+)"
+    r"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|\btimes\b|\bmultiplied by\b|[xX](?=\s*(?:[(\[{\\√$£€.]\s?|-)?\d))"
+    r"|(?P<over>[/÷∕⁄]|\\div\b|\bdivided by\b)|(?P<plus>\+|\bplus\b)|(?P<minus>-|\bminus\b)|(?P<of>\bof\b)"
+    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<fraction>\\[dt]?frac\b)"
+    r"|(?P<function>√|\\?\b(?:sqrt|arcsin|arccos|arctan|sin|cos|tan|ln|log(?:_\{?10\}?)?)(?![^\W_]))|(?P<pi>π|\\pi\b|\bpi\b)"
+    r"|(?P<word>[^\W\d_](?:[\w']|-(?=[^\W\d_]))*)",
+    re.IGNORECASE,
+)
+_SIGNS = {"times": "*", "over": "/", "plus": "+", "minus": "-", "power": "^"}
+_EXPONENTS = str.maketrans(_SUPERSCRIPTS, "0123456789-")
+# A label's number is not part of a calculation: "Step 2: 3 * 4 = 12".
+_LABEL = re.compile(r"(?:\b(?:step|part|question|equation|eq|example|case|day|figure|no)\.?|#)\s*$", re.IGNORECASE)
+_LONGEST_LABEL = 12
+_NOT_NOUNS = re.compile(
+    r"and|or|so|but|then|if|because|since|when|while|we|he|she|they|it|i|you|in|is|are|was|to|from|for|by|with|which"
+    r"|has|have|had|makes|gives?|gets?|got",
+    re.IGNORECASE,
+)
+MOST_NOUNS = 3
+# Shorter words are symbols.
+SHORTEST_NOUN = 3
+PERCENT = unit("%")
+
+
+class Written(NamedTuple):
+    """A token."""
+
+    kind: Kind
+    # An operator's sign: + - * / ^ of.
+    text: str
+    start: int
+    end: int
+    value: float = 0.0
+    # The place value of the last digit; 0 for fractions and powers of ten.
+    place: float = 0.0
+    # The place value of the last digit that is not a trailing zero of a whole number, if two digits remain.
+    coarse: float = 0.0
+    # Whether rounding may have removed further digits: a decimal of at least three digits.
+    rounded: bool = False
+    unit: Unit | None = None
+
+
+def tokens_of(text: str) -> list[Written]:
+    """Returns the tokens of a text; the nouns of counted things ("3 boxes + 4 boxes") are left out."""
+    text = _FORMULA.sub(r" \1 ", text)
+    text = _WORDS_IN_LATEX.sub(lambda group: " " * len(group["before"]) + group["words"] + " ", text)
+    text = _MARKUP.sub(lambda mark: " " * len(mark[0]), text).translate(_DASHES)
+    in_words = has_any(text)
+    found: list[Written] = []
+    at = 0
+    while at < len(text):
+        token = _number_at(text, at, found, in_words=in_words) or _token_at(text, at, found)
+        if token.kind != "word" or token.text.strip():
+            found.append(token)
+        at = token.end
+    return _without_nouns(found)
+
+
+def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool) -> Written | None:
+    if before and before[-1].text == "^" and (plain := _EXPONENT.match(text, at)):
+        return Written("number", plain[0], at, plain.end(), float(_plain(plain["number"])))
+    currency = _CURRENCY.match(text, at)
+    match = _NUMBER.match(text, currency.end() if currency else at)
+    if match is None and in_words and (words := _IN_WORDS.match(text, at)) and words[0].lower() != "one":
+        return Written("number", words[0], at, words.end(), value_of(words[0])[0])
+    if match is None or _ORDINAL.match(text, match.end()) or _LABEL.search(text, max(0, at - _LONGEST_LABEL), at):
+        return None
+    value, place = _value(match)
+    if not math.isfinite(value):
+        return None
+    digits = match["mantissa"] or match["number"] or ""
+    rounded = "." in digits and len(digits.replace(".", "").lstrip("0")) >= 3
+    zeros = 0 if "." in digits or match["mantissa"] else _trailing_zeros(_plain(digits))
+    own, end = unit("$") if currency else None, match.end()
+    if match["hours"]:
+        own = unit("min")
+    if own is None and not text.startswith(_NO_UNIT, end):
+        # LaTeX leaves wide gaps.
+        spaces = len(text[end : end + _WIDEST_GAP]) - len(text[end : end + _WIDEST_GAP].lstrip(" "))
+        own, after = unit_after(text, end + max(0, spaces - 1))
+        end = after if own else end
+    if own is None and (mark := _PERCENT_OR_DEGREE.match(text, end)):
+        own, end = PERCENT if mark["percent"] else unit("°"), mark.end()
+    return Written("number", text[at:end], at, end, value, place, place * 10.0**zeros, rounded, own)
+
+
+def _plain(digits: str) -> str:
+    if _DECIMAL_COMMA.fullmatch(digits):
+        return digits.replace(",", ".")
+    return digits.replace("{,}", "").replace(",", "")
+
+
+def _trailing_zeros(digits: str) -> int:
+    return max(0, min(len(digits) - 2, len(digits) - len(digits.rstrip("0"))))
+
+
+def _value(match: re.Match[str]) -> tuple[float, float]:
+    """Returns a number and the place value of its last digit."""
+    if match["whole"]:
+        bottom = float(match["bottom"])
+        return (float(match["whole"]) + float(match["top"]) / bottom if bottom else math.inf), 0.0
+    if match["lone"]:
+        return FRACTIONS[match["lone"]], 0.0
+    if match["hours"]:
+        return float(match["hours"]) * 60 + float(match["minutes"]), 1.0
+    digits = _plain(match["mantissa"] or match["number"] or "1")
+    power = match["within"] or match["behind"] or match["power"] or (match["superscript"] or "0").translate(_EXPONENTS)
+    exponent = int(power.replace(" ", "") if power.strip("-") else "0")
+    if abs(exponent) > 300 or len(digits) > 100:
+        return math.inf, 0.0
+    value = float(f"{digits}e{exponent}")
+    if match["vulgar"]:
+        return value + FRACTIONS[match["vulgar"]], 0.0
+    exact = not match["mantissa"] and not match["number"]
+    return value, 0.0 if exact else 10.0 ** (exponent - len(digits.partition(".")[2]))
+
+
+def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
+    match = _TOKEN.match(text, at)
+    if match is None:
+        return Written("break", text[at], at, at + 1)
+    start, end = match.span()
+    said = match[0]
+    match kind := str(match.lastgroup):
+        case "space":
+            return Written("word", "", start, end)
+        case "line":
+            # A calculation may go on in the next line, with its equals sign.
+            goes_on = text.startswith("=", end) or (before and before[-1].kind == "equals")
+            return Written("word" if goes_on else "break", "", start, end)
+        case "raised":
+            exponent = said.translate(_EXPONENTS)
+            return Written("raised", said, start, end, float(exponent)) if exponent.strip("-") else _word(match)
+        case "of":
+            return Written("operator", "of", start, end) if _is_share(before) else _word(match)
+        case "open" | "close" | "fraction" | "equals":
+            return Written(kind, said, start, end)
+        case "function":
+            return Written("function", said.lower().strip("\\_{}10").replace("√", "sqrt"), start, end)
+        case "subscript":
+            return Written("break", said, start, end)
+        case "pi":
+            return Written("number", "π", start, end, math.pi)
+        case "word":
+            return _word(match)
+    return Written("operator", _SIGNS[kind], start, end)
+
+
+def _word(match: re.Match[str]) -> Written:
+    return Written("word", match[0], *match.span())
+
+
+def _is_share(before: Sequence[Written]) -> bool:
+    """Whether "of" multiplies: "20% of 80", "3/4 of 12", but not "2 boxes of 12"."""
+    last = before[-1] if before else None
+    if last is None or last.kind not in ("number", "close"):
+        return False
+    divided = len(before) > 1 and before[-2].kind == "operator" and before[-2].text == "/"
+    return divided or last.kind == "close" or last.unit is PERCENT or last.text in FRACTIONS or 0 < last.value < 1
+
+
+def _without_nouns(tokens: Sequence[Written]) -> list[Written]:
+    """Removes up to three words between a number or bracket and the sign behind them."""
+    kept: list[Written] = []
+    at = 0
+    while at < len(tokens):
+        end = at
+        while end < len(tokens) and tokens[end].kind == "word" and not _NOT_NOUNS.fullmatch(tokens[end].text):
+            end += 1
+        if kept and kept[-1].kind in ("number", "close") and end > at and _are_nouns(tokens[at : end + 1]):
+            at = end
+            continue
+        kept.append(tokens[at])
+        at += 1
+    return kept
+
+
+def _are_nouns(words: Sequence[Written]) -> bool:
+    *nouns, sign = words
+    ends = sign.kind in ("equals", "close") or (sign.kind == "operator" and sign.text != "^")
+    # "kgm-3" is an unknown unit.
+    apart = sign.start > nouns[-1].end if nouns and sign.text == "-" else True
+    return ends and apart and 0 < len(nouns) <= MOST_NOUNS and len(nouns[0].text) >= SHORTEST_NOUN

@@ -1,0 +1,104 @@
+"""Promises of the reader of written calculations: what is right stays right, what is false is found."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soliloquy.truth.calculations import calculations_of
+
+RIGHT = [
+    "so F = 50 kg × 10 m/s² = 500 N.",
+    "She has 5 apples + 3 pears = 8 fruits",
+    "A quarter is 1/4 of 20 = 5, and 20% of 50 = 10",
+    "With tax: 50 + 20% = 60",
+    "60 km/h * 30 min = 30 km",
+    "5 * 2 = 10 + 3 = 13",
+    "**5 * 3** = **15**",
+    r"\(\frac{1}{2}\times 2\times (25.2)^2 = 635\text{ J}\)",
+    r"$\sqrt{2 \cdot 9.81 \cdot 20} \approx 19.8\,\text{m/s}$",
+    "10 boxes x 12 pens per box = 120 pens",
+    "$900 x 3 = $2,700",
+    "8 × 10^7 / 6.4 × 10^6 = 12.5",
+    "6.67 × 10^-11 × 6 × 10^24 / (6.4 × 10^6)^2 = 9.77 m/s^2",
+    "100/3 = 33.3, or 33.34 if you round up",
+    "12 divided by 4 is 3",
+    "10 sin 30° = 5",
+    "10 * sin(30) = 5",
+    "2π * 3 = 18.85",
+    "(7 – 1.96) 126 = 635 J",
+    "5 m + 20 cm = 520 cm",
+    "50 cents × 4 = $2",
+    "Step 2 - 5 * 3 = 15",
+    "It is 40.5 * 5740 = 232470, rounded 2.3247e5",
+    "2 1/2 * 4 = 10",
+    "0.05 kg x 10 ms^-2 = 0.5 N",
+    "0.6 / 2π = 0.0955",
+    "½ · 2 kg · (3 m/s)² = 9 J",
+]
+FALSE = [
+    ("The area is 7 * 5 = 36 m^2", 35, 36),
+    ("4 * 3.5 = 15", 14, 15),
+    ("240/3 = 90", 80, 90),
+    ("It walks 3.6 km / 2 h = 1.8 m/s", 0.5, 1.8),
+    ("Together 9,910 + 100 = 9,910", 10010, 9910),
+    ("x = 5, and then 3 * 4 = 13", 12, 13),
+    ("the total is 12 + 7 * 5 = 35", 47, 35),
+    ("v = 20 m / 4 s = 6 m/s", 5, 6),
+    ("each gets 17 / 2 = 9.5 sweets", 8.5, 9.5),
+    ("25% of 80 = 25", 20, 25),
+    (r"\frac{3}{4} \times 12 = 8", 9, 8),
+    ("3 × 10^4 × 2 = 6 × 10^5", 60000, 600000),
+    ("20 minus 4 is 14", 16, 14),
+    ("F = 50 kg × 10 m/s² = 500 J", 500, 500),
+]
+# Symbols, words and lists, which say nothing that could be worked through.
+SILENT = [
+    "2x + 20 = 36",
+    "profit - 5 * 3 = 85",
+    "4x - 5 = 10",
+    "F = m a",
+    "Answer = 12",
+    "m * 9.8 = 49",
+    "pages 3-5 = chapter one",
+    "v^2 = 2 (9.8) s",
+    "the speed × 3 = 15",
+]
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_what_is_right_is_found_right(text: str) -> None:
+    found = calculations_of(text)
+    assert found
+    assert all(link.right for link in found), found
+
+
+@pytest.mark.parametrize(("text", "value", "stated"), FALSE)
+def test_what_is_false_is_found_with_both_numbers(text: str, value: float, stated: float) -> None:
+    false = [link for link in calculations_of(text) if not link.right]
+    [link] = false
+    assert link.value == pytest.approx(value)
+    assert link.stated == stated
+
+
+@pytest.mark.parametrize("text", SILENT)
+def test_what_cannot_be_worked_through_is_not_judged(text: str) -> None:
+    assert calculations_of(text) == []
+
+
+def test_a_calculation_gives_its_expression_and_its_place() -> None:
+    text = "It costs 3 x $4.50 = $13.50 in all."
+    [link] = calculations_of(text)
+    assert (link.expression, text[link.start : link.end], link.stated) == ("3 * 4.5", "3 x $4.50 = $13.50", 13.5)
+
+
+@given(st.text("0123456789 +-*/^=().,xm²√%$\\{}\nab", max_size=200))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    for link in calculations_of(text):
+        assert text[link.start : link.end] == link.text
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 20_000, "1+" * 10_000 + "1 = 2", "\\frac" * 4_000, "-" * 20_000 + "1 = 1", "a 1 " * 5_000 + "= 1"]
+)
+def test_hostile_texts_are_read_in_a_moment(text: str) -> None:
+    assert len(calculations_of(text)) <= 1
