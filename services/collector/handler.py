@@ -37,6 +37,8 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
     recipe = find(conversation.run.recipe)
     recipe.labels.check(conversation)
     checked = recipe.review(conversation)
+    for turn, found in zip(conversation.turns, checked.turns, strict=False):
+        turn.verification = found.verification
     faults = list(checked.faults)
     try:
         await store.add(conversation, faults, origin)

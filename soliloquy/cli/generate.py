@@ -63,6 +63,7 @@ INCOMPLETE = 1
 )
 @count_option("--max-attempts", 10, "Tries at a problem until a conversation is accepted.")
 @click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
+@click.option("--verified", is_flag=True, help="Reject conversations with a verdict that rests on nothing.")
 @CLASSIFIERS
 @model_options
 @AS_JSON

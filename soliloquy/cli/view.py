@@ -72,6 +72,8 @@ def _remarks(turn: dict[str, Any], name: str) -> str:
     """Says how the tutor assessed the message, and the recipe's labels of the reply."""
     recipe, letter = installed(name), LETTERS.get(turn["evaluation"] or "", "")
     remarks = [f"the message is {recipe.evaluations[letter]}"] if recipe and letter in recipe.evaluations else []
+    if turn["verification"] == "none":
+        remarks.append("unverified")
     words = {column.title: column.words for column in recipe.columns.values()} if recipe else {}
     for title, value in (turn["labels"] or {}).items():
         if value:

@@ -80,6 +80,7 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
                 "thoughts": below(tutor, "thoughts").to_pylist(),
                 "tutor": below(tutor, "text").to_pylist(),
                 "evaluation": named(below(tutor, "evaluation"), "EVALUATION_").to_pylist(),
+                "verification": named(below(turns, "verification"), "VERIFICATION_").to_pylist(),
                 "response": _response(batch),
                 "labels": _labels(batch),
                 "model": _models(pc.struct_field(turns, "calls")),

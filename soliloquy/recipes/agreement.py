@@ -1,12 +1,27 @@
 """Compares the tutor's evaluations with its programs' verdicts, by the recipe's table of which go together."""
 
+import re
 from collections.abc import Collection, Mapping
 
+from soliloquy.recipes.codegen import has_run, output
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.manners import Findings
 from soliloquy.runtime.values import verdict
-from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Turn
+from soliloquy.v1.conversation_pb2 import (
+    VERIFICATION_NONE,
+    VERIFICATION_PROGRAM,
+    VERIFICATION_STEP,
+    VERIFICATION_UNSPECIFIED,
+    Calculation,
+    Conversation,
+    Turn,
+    Verification,
+)
 
+# The letters of answers that are wrong, right or partly right.
+_VERDICTS = tuple("abc")
+# A program may have run and found nothing.
+_TELLING = re.compile(r"= .*(?:\d|True|False)")
 # Maps the code's verdict, "right" or "wrong", to the evaluation letters that agree with it.
 AgreeingLetters = Mapping[str, Collection[str]]
 
@@ -31,6 +46,15 @@ def verdict_is_true(turn: Turn, right: bool | None) -> bool | None:
     """Whether the tutor rightly calls a message right or wrong; None if it does not, or if that is unknown."""
     judged_right = {"b": True, "a": False}.get(letter_of(turn))
     return None if right is None or judged_right is None else judged_right == right
+
+
+def verification(turn: Turn, *, settled: bool) -> Verification:
+    """Returns what the verdict of a reply rests on; `settled` by a result that was worked through."""
+    if letter_of(turn) not in _VERDICTS:
+        return VERIFICATION_UNSPECIFIED
+    if has_run(turn.calculation) and _TELLING.search(output(turn.calculation)):
+        return VERIFICATION_PROGRAM
+    return VERIFICATION_STEP if settled else VERIFICATION_NONE
 
 
 def contradictions(conversation: Conversation, agreeing: AgreeingLetters) -> Findings:

@@ -13,18 +13,34 @@ from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, 
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 
-def decider(prompt: Callable[[Conversation], Prompt]) -> Callable[[StudentReplied, Ask], Awaitable[Outcome]]:
-    """Returns the tutor's first state: whether its reply needs a calculation, which no opening message does."""
+def decider(
+    prompt: Callable[[Conversation], Prompt], unsettled: Callable[[Conversation], bool]
+) -> Callable[[StudentReplied, Ask], Awaitable[Outcome]]:
+    """Returns the tutor's first state: whether its reply needs a calculation, which no opening message does.
+
+    A number of the student that is `unsettled` is calculated for, whatever the model decides.
+    """
 
     async def decide(event: StudentReplied, ask: Ask) -> Outcome:
         conversation = event.conversation
         answers = conversation.turns[-1].HasField("student")
         decision = await ask(prompt(conversation), Decision) if answers else None
-        if decision is None or decision.description is None or decision.use_python == "n":
-            return emit(ReplyNeeded(conversation=conversation))
-        return calculate(conversation, decision.description)
+        if decision and decision.description and decision.use_python != "n":
+            return calculate(conversation, decision.description)
+        if answers and unsettled(conversation):
+            return calculate(conversation, _description(conversation))
+        return emit(ReplyNeeded(conversation=conversation))
 
     return decide
+
+
+# Begins the description of a calculation that the tutor did not ask for.
+UNSETTLED = "Work out whether the student's answer is right."
+
+
+def _description(conversation: Conversation) -> str:
+    question, said = conversation.problem.question, conversation.turns[-1].student.text
+    return f"{UNSETTLED} The problem: {question} The student: {said}"
 
 
 def code_writer(templates: Templates) -> Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]:

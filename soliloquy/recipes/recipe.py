@@ -24,7 +24,7 @@ from soliloquy.runtime.events import ConversationEvent, Outcome
 from soliloquy.runtime.extensions import BadPackage
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
-from soliloquy.truth.report import CheckedConversation
+from soliloquy.truth.report import CheckedConversation, with_unverified
 from soliloquy.v1.conversation_pb2 import Commission, Conversation, Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
@@ -154,7 +154,8 @@ class Recipe:
     def review(self, conversation: Conversation) -> CheckedConversation:
         """Checks a finished conversation; reports only the reason for one that broke off."""
         if conversation.ending in self.complete:
-            return self.check(conversation)
+            checked = self.check(conversation)
+            return with_unverified(checked) if conversation.run.verified else checked
         return CheckedConversation(turns=(), faults=[self.incomplete(conversation)])
 
     def faults(self, conversation: Conversation) -> list[str]:

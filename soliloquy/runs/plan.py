@@ -31,6 +31,8 @@ class Plan:
     max_turns: int
     max_attempts: int
     enrich: bool
+    # Whether a verdict that rests on nothing rejects its conversation.
+    verified: bool = False
     # The file of the classifiers that judge written problems.
     classifiers: Path | None = None
     # The rest changes how fast a run is and nothing in its dataset.
@@ -64,6 +66,7 @@ class Plan:
             "max_turns": self.max_turns,
             "max_attempts": self.max_attempts,
             "enrich": self.enrich,
+            **({"verified": True} if self.verified else {}),
             "classifiers_sha256": digest_of([self.classifiers]) if self.classifiers else "",
             "problems_sha256": self.problems_sha256,
             "prompts_sha256": self.prompts_sha256,
@@ -83,6 +86,7 @@ class Plan:
             max_attempts=self.max_attempts,
             enrich=self.enrich,
             classifiers=identity["classifiers_sha256"],
+            verified=self.verified,
             growing=execution,
         )
 

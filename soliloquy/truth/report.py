@@ -4,12 +4,13 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from soliloquy.truth.utterances import bigram_entropy, words
+from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_UNSPECIFIED, Verification
 
 # A fault with a turn reads "rule: turn N: evidence".
 _LOCATED = re.compile(r"([^:]+): turn (\d+): (.+)", re.DOTALL)
@@ -29,6 +30,8 @@ class CheckedTurn:
     verdict_true: bool | None
     # The recipe's labels of the reply, in its order: evaluation "a", action "1", state "q".
     codes: Mapping[str, str]
+    # What the tutor's verdict rests on.
+    verification: Verification
     message: str
     reply: str
 
@@ -37,6 +40,16 @@ class CheckedTurn:
 class CheckedConversation:
     turns: Sequence[CheckedTurn]
     faults: Sequence[str]
+
+
+def with_unverified(checked: CheckedConversation) -> CheckedConversation:
+    """Adds a fault for each verdict that rests on nothing."""
+    found = [
+        f"unverified: turn {number}: nothing supports the verdict"
+        for number, turn in enumerate(checked.turns, start=1)
+        if turn.verification == VERIFICATION_NONE
+    ]
+    return replace(checked, faults=[*checked.faults, *found])
 
 
 def located_faults(faults: Iterable[str]) -> Iterator[tuple[int, str, str]]:
@@ -101,6 +114,9 @@ def shingles(texts: Sequence[str]) -> set[str]:
 class TruthReport:
     conversations: int = 0
     turns: int = 0
+    # The turns whose verdict rests on nothing, and all turns with a verdict.
+    unverified: int = 0
+    verdicts: int = 0
     # The student's messages except openings.
     replies: int = 0
     meant_wrong: int = 0
@@ -121,6 +137,8 @@ class TruthReport:
             self._entropy += bigram_entropy(words(turn.reply))
             self.labels = tuple(turn.codes)
             self.codes[tuple(turn.codes.values())] += 1
+            self.verdicts += turn.verification != VERIFICATION_UNSPECIFIED
+            self.unverified += turn.verification == VERIFICATION_NONE
             if turn.meant_wrong is None:
                 continue
             self.replies += 1
@@ -143,6 +161,8 @@ class TruthReport:
         return {
             "conversations": self.conversations,
             "turns": self.turns,
+            "verdicts": self.verdicts,
+            "unverified": self.unverified,
             "student_replies": self.replies,
             # Relative to all replies to the tutor, as in the paper, whose target is one wrong reply in ten.
             "intended_error_rate": self.meant_wrong / max(self.replies, 1),

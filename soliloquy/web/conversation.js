@@ -74,6 +74,7 @@ export function soliloquyView(turn, words) {
     turn.description === null ? "no calculation" : outcomeOf(turn, found),
     letter ? `${letter} ${evaluations[letter]}` : null,
     against ? "against its program" : null,
+    turn.verification === "none" ? "unverified" : null,
     turn.response || null,
   ].filter(Boolean);
   return element("details", { class: against ? "soliloquy fault" : "soliloquy" },

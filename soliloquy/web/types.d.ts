@@ -36,6 +36,7 @@ export interface TurnView {
   tutor: string | null;
   evaluation: string | null;
   /** How the tutor responds, in a word; null where a number says it. */
+  verification: string | null;
   response: string | null;
   /** The recipe's labels of the turn and its reply, by their titles. */
   labels: Record<string, string | null> | null;

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from soliloquy.dataset.manifest import MANIFEST
+from soliloquy.dataset.reading import Dataset
+from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE
 from tests.e2e.runs import (
     command,
     dataset,
@@ -179,3 +181,38 @@ def test_a_conversation_is_shown_with_its_soliloquies(reference: Path) -> None:
     assert "is_correct = True" in shown.stdout
     prompts = said([soliloquy, "show", str(reference), "--prompts"])
     assert "<question>" in prompts.stdout
+
+
+UNCHECKED = {
+    "question": "Which force gives 50 kg an acceleration of 10 m/s²?",
+    "solution": "Use F = m × a.\nIt is 500 N.",
+}
+CHECKED = {
+    "question": "240 litres fill three equal buckets. How much does one hold?",
+    "solution": "It is 240/3 = 80 litres.",
+}
+
+
+def test_a_verdict_that_rests_on_nothing_says_so_and_can_be_refused(tmp_path: Path) -> None:
+    problems = tmp_path / "own.jsonl"
+    problems.write_text("".join(json.dumps(problem) + "\n" for problem in (UNCHECKED, CHECKED)), "utf-8")
+    grown(tmp_path / "any", problems=problems, conversations=4)
+    unverified = {
+        conversation.problem.source: sum(turn.verification == VERIFICATION_NONE for turn in conversation.turns)
+        for conversation in Dataset(tmp_path / "any").conversations()
+    }
+    assert unverified["own.jsonl:1"] > 0
+    assert unverified["own.jsonl:2"] == 0
+    grown(tmp_path / "verified", problems=problems, conversations=2, max_attempts=1, verified=True)
+    kept = Dataset(tmp_path / "verified")
+    assert {conversation.problem.source for conversation in kept.conversations()} == {"own.jsonl:2"}
+    assert {conversation.problem.source for conversation in kept.conversations(rejected=True)} == {"own.jsonl:1"}
+
+
+def test_a_problem_with_a_false_calculation_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    problems = tmp_path / "own.jsonl"
+    problems.write_text(json.dumps({"question": "How large is it?", "solution": "It is 7 * 5 = 36 m^2."}), "utf-8")
+    result = said(command(tmp_path / "out", problems=problems))
+    assert result.returncode == 2
+    assert result.stderr == f"soliloquy: {problems}:1: solution: '7 * 5 = 36 m^2' is false: it is 35 m^2\n"
+    assert not (tmp_path / "out").exists()

@@ -3,7 +3,7 @@
 from socratic_debugging.labels_pb2 import TutorLabels
 from socratic_debugging.program import POLICY
 from socratic_debugging.tutor import reply_faults
-from soliloquy.recipes.agreement import code_verdict, letter_of, verdict_is_true
+from soliloquy.recipes.agreement import code_verdict, letter_of, verdict_is_true, verification
 from soliloquy.recipes.records import fields_of
 from soliloquy.recipes.rules import common_rules, faults_of
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
@@ -27,6 +27,7 @@ def _checked(turn: Turn) -> CheckedTurn:
         right=right,
         verdict_true=verdict_is_true(turn, right),
         codes={"evaluation": letter_of(turn), "points at": points_at},
+        verification=verification(turn, settled=False),
         message=turn.student.text,
         reply=turn.tutor.text,
     )

@@ -2,7 +2,7 @@
 
 from soliloquy.recipes import codegen
 from soliloquy.recipes.labels import Labels
-from soliloquy.recipes.mathdial import composer, lessons, moves, planner, prompting, records, rules, student
+from soliloquy.recipes.mathdial import claims, composer, lessons, moves, planner, prompting, records, rules, student
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels, EnrichmentLabels, StudentLabels, TutorLabels
 from soliloquy.recipes.mathdial.policy import POLICY
@@ -20,7 +20,7 @@ RECIPE = Recipe(
     enrichment_prompt=prompting.enriching,
     planner=planner.enrich,
     student=student.reply,
-    tutor=codegen.decider(prompting.deciding),
+    tutor=codegen.decider(prompting.deciding, claims.has_unsettled_number),
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
     check=rules.checked,

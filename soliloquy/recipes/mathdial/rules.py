@@ -1,9 +1,16 @@
 """The rules that a finished conversation must satisfy. A fault names the rule, the turn and the evidence."""
 
-from soliloquy.recipes.agreement import letter_of, verdict_is_true
+from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
-from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer, holds_answer, is_right, slips
+from soliloquy.recipes.mathdial.claims import (
+    claimed_answer,
+    gives_right_answer,
+    holds_answer,
+    is_right,
+    is_worked_through,
+    slips,
+)
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
@@ -50,6 +57,7 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
         right=right,
         verdict_true=verdict_is_true(turn, right),
         codes={"evaluation": letter_of(turn), "move": move_name(turn.tutor), "intent": intent_name(turn.tutor)},
+        verification=verification(turn, settled=right is not None and is_worked_through(problem)),
         message=student.text,
         reply=turn.tutor.text,
     )

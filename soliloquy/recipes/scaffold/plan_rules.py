@@ -41,6 +41,13 @@ def undecided(plan: Plan, problem: Problem) -> list[int]:
     return [number for number in range(1, len(plan.questions) + 1) if _is_right(number, plan, problem) is None]
 
 
+def is_worked_through(number: int, plan: Plan, problem: Problem) -> bool:
+    """Whether an expected answer is what a step was calculated to be when the problem was read."""
+    step = _step(plan.questions[number - 1], problem)
+    worked = step is not None and bool(step.expression or not step.HasField("result"))
+    return worked and _is_right(number, plan, problem) is True
+
+
 def _count(plan: Plan, problem: Problem) -> Iterator[str]:
     count, fewest, most = len(plan.questions), _LIMITS["fewest_questions"], _LIMITS["most_questions"]
     if not fewest <= count <= most:

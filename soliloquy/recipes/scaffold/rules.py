@@ -1,7 +1,7 @@
 """Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
 from soliloquy.recipes import agreement
-from soliloquy.recipes.agreement import letter_of, verdict_is_true
+from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.rules import Rule, common_rules, faults_of
@@ -10,12 +10,14 @@ from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, needs_calc
 from soliloquy.recipes.scaffold.memory import (
     closing_state,
     current_question,
+    plan_of,
     questions,
     solved,
     solved_after,
     solved_before,
     sub_question,
 )
+from soliloquy.recipes.scaffold.plan_rules import is_worked_through
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.reply_rules import reply_faults
 from soliloquy.recipes.scaffold.states import (
@@ -63,9 +65,14 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
         right=is_right,
         verdict_true=verdict_is_true(turn, is_right),
         codes={"state": NAMES.get(found_state(turn), ""), "evaluation": letter_of(turn)},
+        verification=verification(turn, settled=is_right is not None and _is_worked_through(conversation, turn)),
         message=turn.student.text,
         reply=turn.tutor.text,
     )
+
+
+def _is_worked_through(conversation: Conversation, turn: Turn) -> bool:
+    return is_worked_through(sub_question(turn), plan_of(conversation.problem), conversation.problem)
 
 
 def _endless(conversation: Conversation) -> Findings:

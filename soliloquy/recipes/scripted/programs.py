@@ -3,12 +3,13 @@
 import json
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from soliloquy.recipes.codegen import UNSETTLED
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, compose, load_tables
 from soliloquy.runtime.model import ModelRefused
@@ -63,7 +64,10 @@ def description(step: Step, student: float | None, rng: Random) -> str:
 
 
 def code(reading: ParsedPrompt, rng: Random) -> str:
-    brief = _parse_description(reading.section("description"))
+    description = reading.section("description")
+    if description.startswith(UNSETTLED):
+        return _answer('finding = "beyond the scripted stand-in"', ["finding"])
+    brief = _parse_description(description)
     names = _names(brief, rng)
     result = names[brief.symbol]
     lines = [f"# {_book().one_of(rng, 'programs', 'comment', name=brief.name)}", "import math", ""]
@@ -78,7 +82,10 @@ def code(reading: ParsedPrompt, rng: Random) -> str:
         lines.append(f"student_{result} = {brief.student}")
         lines.append(f"is_correct = math.isclose(student_{result}, {result}, rel_tol=0.01)")
         variables.append("is_correct")
-    snippet = "\n".join(lines)
+    return _answer("\n".join(lines), variables)
+
+
+def _answer(snippet: str, variables: Sequence[str]) -> str:
     answer = {"Python Code": f"```python\n{snippet}\n```", "Result Variable": ", ".join(variables)}
     return json.dumps({"Python": answer}, ensure_ascii=False)
 

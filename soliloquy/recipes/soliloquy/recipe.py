@@ -4,7 +4,7 @@ from soliloquy.recipes import codegen
 from soliloquy.recipes.labels import Labels
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
-from soliloquy.recipes.soliloquy import codes, composer, lessons, planner, prompting, records, rules, student
+from soliloquy.recipes.soliloquy import codes, composer, lessons, planner, prompting, records, rules, student, truth
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.scripted import SPEAKERS
@@ -15,7 +15,7 @@ RECIPE = Recipe(
     enrichment_prompt=prompting.enriching,
     planner=planner.enrich,
     student=student.reply,
-    tutor=codegen.decider(prompting.deciding),
+    tutor=codegen.decider(prompting.deciding, truth.has_unsettled_number),
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
     check=rules.check,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from soliloquy.recipes.agreement import letter_of
+from soliloquy.recipes.agreement import letter_of, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings, messages
 from soliloquy.recipes.rules import common_rules, faults_of
@@ -45,6 +45,7 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
             "action": str(labels.action),
             "state": STATE_LETTERS.get(labels.state, ""),
         },
+        verification=verification(truth.turn, settled=truth.claim.settled),
         message=student.text,
         reply=tutor.text,
     )

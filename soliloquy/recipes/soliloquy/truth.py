@@ -39,6 +39,8 @@ class Claim:
 
     quantity: WrittenQuantity | None = None
     right: bool | None = None
+    # Whether it was compared with something that was worked through.
+    settled: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,16 +129,28 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
             said |= facts.among(told)
 
 
+def has_unsettled_number(conversation: Conversation) -> bool:
+    """Whether the student's last message answers with a number that nothing has been worked through for."""
+    facts = _facts(conversation.problem.SerializeToString(deterministic=True))
+    text, at = conversation.turns[-1].student.text, progress_by_turn(conversation)[-1]
+    claim = _claim(text, quantities_in(text), facts, at.step)
+    asked = conversation.problem.steps[at.step - 1].HasField("result")
+    return asked and claim.quantity is not None and not claim.settled
+
+
 def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:
     step = facts.problem.steps[number - 1]
     if (named := _named_quantity(text, written, step)) is not None:
-        return Claim(quantity=named, right=_is(named, step.result, facts.tolerance))
+        return Claim(quantity=named, right=_is(named, step.result, facts.tolerance), settled=bool(step.expression))
     quantity = _final_quantity(text, written, facts, number)
-    if quantity is not None and facts.reached(quantity, number):
-        return Claim(quantity=quantity, right=True)
+    if quantity is not None and (reached := facts.reached(quantity, number)):
+        return Claim(quantity=quantity, right=True, settled=bool(facts.problem.steps[reached - 1].expression))
     if not step.HasField("result"):
-        return Claim(quantity=quantity, right=_statement(text, written, step, facts))
-    return Claim(quantity=quantity, right=None if quantity is None else False)
+        right = _statement(text, written, step, facts)
+        return Claim(quantity=quantity, right=right, settled=right is not None)
+    if quantity is None:
+        return Claim()
+    return Claim(quantity=quantity, right=False, settled=bool(step.expression))
 
 
 def _named_quantity(text: str, written: Sequence[WrittenQuantity], step: Step) -> WrittenQuantity | None:
