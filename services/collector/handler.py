@@ -36,9 +36,7 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
     origin = Origin(topic=topic, partition=partition, offset=delivery.offset)
     recipe = find(conversation.run.recipe)
     recipe.labels.check(conversation)
-    checked = recipe.review(conversation)
-    for turn, found in zip(conversation.turns, checked.turns, strict=False):
-        turn.verification = found.verification
+    checked = recipe.judge(conversation)
     faults = list(checked.faults)
     try:
         await store.add(conversation, faults, origin)

@@ -124,7 +124,7 @@ class Gateway:
             )
         async with _answered():
             conversation = await read_conversation(entry, self._transport, self._datasets)
-        judged = find(conversation.run.recipe).review(conversation)
+        judged = find(conversation.run.recipe).judge(conversation)
         return api.GetConversationResponse(
             conversation=conversation,
             accepted=entry.shown.accepted,

@@ -158,9 +158,16 @@ class Recipe:
             return with_unverified(checked) if conversation.run.verified else checked
         return CheckedConversation(turns=(), faults=[self.incomplete(conversation)])
 
+    def judge(self, conversation: Conversation) -> CheckedConversation:
+        """Reviews a finished conversation, and writes into its turns what each verdict rests on."""
+        checked = self.review(conversation)
+        for turn, found in zip(conversation.turns, checked.turns, strict=False):
+            turn.verification = found.verification
+        return checked
+
     def faults(self, conversation: Conversation) -> list[str]:
-        """Why a finished conversation is rejected; empty if it is kept."""
-        return list(self.review(conversation).faults)
+        """Judges a finished conversation; returns why it is rejected, and nothing if it is kept."""
+        return list(self.judge(conversation).faults)
 
 
 @functools.cache
