@@ -39,7 +39,7 @@ def registry(base: Path, adapters: list[Adapter], tmp_path_factory: pytest.TempP
     for adapter in adapters:
         made = shutil.copytree(adapter.path, folder / adapter.name)
         (made / "README.md").write_text(front_matter(base_digest(base)), "utf-8")
-        pushed = command("push", str(made), "--name", "tutor", "--base", str(base), "--registry", str(where))
+        pushed = command("push", str(made), "--name", "tutor", "--registry", str(where))
         assert pushed.exit_code == 0, pushed.output
     return Registry(str(where))
 
