@@ -28,7 +28,7 @@ class Judged:
     good_refused: int = 0
     planted: int = 0
     planted_refused: int = 0
-    # What was received wrongly, and why.
+    # The problems that were received wrongly, with the reason.
     wrong: list[str] = field(default_factory=list)
 
 

@@ -26,7 +26,7 @@ _NUMBERS_IN_A_LIST = re.compile(r"\d+")
 
 @dataclass(kw_only=True)
 class Found:
-    """What the reader makes of one kind of text."""
+    """Counts for the texts of one column."""
 
     texts: int = 0
     equals_signs: int = 0

@@ -1,4 +1,4 @@
-"""What follows from an event in the roles of every recipe: a calculation, the student's next message, or the end."""
+"""Builds what every recipe's roles emit next: a calculation, the student's next message, or the end."""
 
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, Resolution

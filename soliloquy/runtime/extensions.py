@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class BadPackage(Failure, Refused):
-    """What a package adds cannot be used; the message names the entry, the package or its field, and what to do."""
+    """A package's addition cannot be used; the message names the entry, the package or its field, and what to do."""
 
 
 class Extensions:

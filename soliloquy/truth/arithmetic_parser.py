@@ -18,7 +18,7 @@ class NoArithmetic(Exception):
 
 
 class Reading(NamedTuple):
-    """What a text leaves open."""
+    """Resolves what a text leaves open."""
 
     # "sin 30" without a unit.
     degrees: bool

@@ -26,7 +26,7 @@ class Calculation:
     text: str
     # In Python's notation, without units.
     expression: str
-    # What the expression comes to, and what the text says, with its unit.
+    # The value of the expression, and the value that the text states, with its unit.
     value: float
     stated: float
     unit: str
@@ -118,6 +118,7 @@ def _ends_there(right: Sequence[Written], end: int) -> bool:
     if rest is None or rest.kind == "close":
         return True
     parts = sum(token.start < end for token in right)
+    # A short word behind a product may be another factor.
     return rest.kind == "word" and len(rest.text) >= (SHORTEST_NOUN if parts > 1 else 2)
 
 

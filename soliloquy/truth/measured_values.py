@@ -171,7 +171,7 @@ def in_unit_of(calculated: Measured, stated: Measured) -> float:
 
 
 def converts(one: Measured, other: Measured) -> bool:
-    """Whether two quantities without a calculation are the same in two units: "2.5 km = 2,500 m"."""
+    """Whether a quantity is stated again, as in "2.5 km = 2,500 m": in another unit, or with the same value."""
     if not (one.closed and other.closed and one.si and other.si and one.powers == other.powers):
         return False
     return not math.isclose(one.number * other.si, other.number * one.si, rel_tol=_EXACT) or one.si == other.si

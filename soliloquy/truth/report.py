@@ -30,7 +30,7 @@ class CheckedTurn:
     verdict_true: bool | None
     # The recipe's labels of the reply, in its order: evaluation "a", action "1", state "q".
     codes: Mapping[str, str]
-    # What the tutor's verdict rests on.
+    # The basis of the tutor's verdict.
     verification: Verification
     message: str
     reply: str

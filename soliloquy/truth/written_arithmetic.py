@@ -39,7 +39,7 @@ _WIDEST_GAP = 20
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _CURRENCY = re.compile(r"[$£€]\s?(?=[\d.])")
 _PERCENT_OR_DEGREE = re.compile(r"\s?(?P<percent>%|percent\b)|\s?(?:\^\s?(?:\{\s*)?\\circ\s*\}?|\\degree)")
-# What follows a number is another operand, not its unit: "3 - m", "5 x 4".
+# Text behind a number that is another operand, and no unit: "3 - m", "5 x 4".
 _NO_UNIT = (" -", " x ")
 _TOKEN = re.compile(
     r"(?P<space>[^\S\r\n]+|\$)|(?P<line>\s+)"
