@@ -102,7 +102,7 @@ def thing(kept: Statistics) -> str:
 
 def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
     calculations = kept.attempts.total()
-    verdicts = kept.judged
+    verdicts, supported = kept.judged, kept.verification.total()
     rows = [
         (thing(kept), f"{kept.conversations:,}"),
         ("generated but not kept", f"{dropped.conversations:,}"),
@@ -124,6 +124,7 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
         ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
         ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
         *([("evaluations that agree with the program's verdict", share(kept.agreeing, verdicts))] if verdicts else []),
+        *([("verdicts that nothing verified", share(kept.verification["none"], supported))] if supported else []),
         *([("student's replies meant to be wrong", share(kept.intents["wrong"], kept.replies))] if kept.words else []),
     ]
 

@@ -65,6 +65,8 @@ class Statistics:
     errors: Counter[str] = field(default_factory=Counter)
     # By the tutor's evaluation and the code's verdict on the student's number.
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # The tutor's verdicts by what supports them: "program", "step" or "none".
+    verification: Counter[str] = field(default_factory=Counter)
     parse: Counter[str] = field(default_factory=Counter)
     # By role, and prompt or completion.
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -97,6 +99,7 @@ class Statistics:
         self.intents += value_counts(named(below(student, "intent"), "INTENT_"))
         self.sent_back += value_counts(named(below(student, "rejected", "judge"), "JUDGE_"))
         self._add_labels(batch, evaluations)
+        self.verification += value_counts(named(below(turns, "verification"), "VERIFICATION_"))
         self.resolutions += value_counts(named(batch["resolution"], "RESOLUTION_"))
         self._add_calculations(below(turns, "calculation"), evaluations)
         self._add_calls(below(turns, "calls"))

@@ -8,7 +8,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, value_counts, verdicts
+from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts
 from soliloquy.dataset.figures import figures_of
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.rows import recipe_of
@@ -17,7 +17,7 @@ from soliloquy.v1.conversation_pb2 import Evaluation
 
 _COUNTS = (
     *("accepted", "rejected", "enrichment", "discarded", "unfit", "turns", "python_turns"),
-    *("executions", "parse", "verdicts", "measures"),
+    *("executions", "parse", "verdicts", "verification", "measures"),
 )
 # Counts that need the recipe's rules and labels.
 COUNTED_BY_RECIPES = ("discarded", "measures", "verdicts")
@@ -41,6 +41,8 @@ class Tally:
     executions: Counter[str] = field(default_factory=Counter)
     parse: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
+    # The tutor's verdicts by what supports them.
+    verification: Counter[str] = field(default_factory=lambda: Counter(program=0, step=0, none=0))
     # The recipe's own measures.
     measures: Counter[str] = field(default_factory=Counter)
     # Tokens by role and kind, and the number of calls by role, engine, model and adapter's digest.
@@ -75,6 +77,7 @@ class Tally:
         if (figures := figures_of(recipe_of(batch))) and figures.measures:
             self.measures.update(figures.measures(batch))
         self.turns += len(turns)
+        self.verification.update(value_counts(named(below(turns, "verification"), "VERIFICATION_")))
         self._add_calls(below(turns, "calls"))
         recipes = below(batch["run"], "recipe").fill_null("").take(pc.list_parent_indices(batch["turns"]))
         self._add_calculations(turns, recipes)

@@ -23,7 +23,7 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 # Shows progress while its context is entered; takes the number of conversations that earlier calls left.
 Display = Callable[[int], AbstractContextManager[Show]]
 
-_REPORTED = ("enrichment", "unfit", "turns", "python_turns", "executions", "parse", "verdicts")
+_REPORTED = ("enrichment", "unfit", "turns", "python_turns", "executions", "parse", "verdicts", "verification")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

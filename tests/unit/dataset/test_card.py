@@ -49,6 +49,12 @@ def test_a_card_tells_the_figures() -> None:
         assert row in text.splitlines()
 
 
+def test_a_card_tells_how_many_verdicts_nothing_verified() -> None:
+    made = counted()
+    made.accepted.verification.update(program=5, step=2, none=1)
+    assert "| verdicts that nothing verified | 12.5 % (1 of 8) |" in card(made)
+
+
 def test_a_card_tells_how_many_came_to_the_answer_and_lists_no_more_than_a_person_reads() -> None:
     made = counted()
     made.accepted.resolutions.update(solved=7, revealed=1, unsolved=2)

@@ -8,6 +8,7 @@ import pytest
 
 from soliloquy.dataset.durations import Durations, quantile
 from soliloquy.dataset.statistics import Statistics
+from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.agreement import agrees
 from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
@@ -22,6 +23,7 @@ from soliloquy.v1.conversation_pb2 import (
     ParseOutcome,
     StudentReply,
     TutorReply,
+    Verification,
 )
 from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
 from tests.datasets import accepted_rows, rejected_rows, timing_rows
@@ -156,6 +158,18 @@ def test_responses_are_counted_with_the_evaluation_that_they_answer(recipe: str,
     statistics = Statistics()
     statistics.add(accepted_rows([labelled(conversation(), recipe)]))
     assert statistics.responses == {("unclear", response): 1}
+
+
+def test_verdicts_are_counted_by_what_supports_them() -> None:
+    made = conversation()
+    made.turns[0].verification = made.turns[1].verification = Verification.VERIFICATION_PROGRAM
+    made.turns[2].verification = Verification.VERIFICATION_NONE
+    unjudged = conversation()
+    batch, statistics, tally = accepted_rows([made, unjudged]), Statistics(), Tally()
+    statistics.add(batch)
+    tally.add(batch, accepted=True)
+    assert statistics.verification == {"program": 2, "none": 1}
+    assert tally.as_json()["verification"] == {"none": 1, "program": 2, "step": 0}
 
 
 def test_messages_that_were_sent_back_are_counted_by_who_sent_them() -> None:
