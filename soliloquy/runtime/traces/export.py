@@ -12,7 +12,6 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from soliloquy.runtime.instruments import counter
-from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.traces.recording import Recording
 from soliloquy.runtime.traces.spans import record_with
 
@@ -29,13 +28,13 @@ for reason in ("queue_full", "refused"):
 
 
 @contextmanager
-def sending(settings: TraceSettings) -> Iterator[None]:
+def sending(url: str, share: float = 1.0) -> Iterator[None]:
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     # The SDK logs every attempt; we log only when the state changes.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-    queue = CountingQueue(WatchedExporter(OTLPSpanExporter(settings.url), settings.url))
-    record_with(Recording(queue, settings.share))
+    queue = CountingQueue(WatchedExporter(OTLPSpanExporter(url), url))
+    record_with(Recording(queue, share))
     try:
         yield
     finally:

@@ -21,4 +21,4 @@ def recorded_traces(settings: TraceSettings) -> AbstractContextManager[None]:
         from soliloquy.runtime.traces.export import sending
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed: pip install 'soliloquy[otlp]', or leave out --traces") from error
-    return sending(settings)
+    return sending(settings.url, settings.share)

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from soliloquy.runtime.traces.spans import CURRENT, NOTHING, SAMPLED, Attribute, Kind, Span, traceparent_of
+from soliloquy.runtime.traces.spans import CURRENT, NOTHING, SAMPLED, Attribute, Kind, Recorder, Span, traceparent_of
 
 NANOSECONDS = 1_000_000_000
 _PROPAGATOR = TraceContextTextMapPropagator()
@@ -40,7 +40,7 @@ class _Ids(RandomIdGenerator):
         return root.span_id if root else super().generate_span_id()
 
 
-class Recording:
+class Recording(Recorder):
     """Records the spans of every service in a process. Each service is its own resource."""
 
     def __init__(self, processor: SpanProcessor, share: float) -> None:

@@ -7,12 +7,9 @@ and no error message, which may quote them.
 import functools
 from collections.abc import Iterable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from soliloquy.runtime.seeds import seed
-
-if TYPE_CHECKING:
-    from soliloquy.runtime.traces.recording import Recording
 
 SAMPLED = "01"
 Attribute = str | bool | int | float
@@ -59,38 +56,51 @@ class Span:
 NOTHING = Span()
 CURRENT: ContextVar[Span] = ContextVar("span", default=NOTHING)
 
-_recorder: "Recording | None" = None
+
+class Recorder:
+    """Starts spans. This base starts none; `recording` has the one that does."""
+
+    def continue_trace(
+        self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
+    ) -> Span:
+        return NOTHING
+
+    def record_root(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
+        pass
+
+    def record_batch(self, service: str, name: str, ids: Iterable[str], since: float, **attributes: Attribute) -> None:
+        pass
+
+
+_NO_RECORDER = Recorder()
+_recorder = _NO_RECORDER
 
 
 def recording() -> bool:
     """Lets callers skip the work of collecting attributes."""
-    return _recorder is not None
+    return _recorder is not _NO_RECORDER
 
 
-def record_with(recorder: "Recording | None") -> None:
+def record_with(recorder: Recorder | None) -> None:
     global _recorder
-    _recorder = recorder
+    _recorder = recorder or _NO_RECORDER
 
 
 def continue_trace(
     service: str, name: str, kind: Kind, traceparent: str, since: float | None = None, **attributes: Attribute
 ) -> Span:
     """Starts a child of the span that another process or an earlier event names, now or at `since`."""
-    if _recorder and traceparent:
-        return _recorder.continue_trace(service, name, kind, traceparent, since, **attributes)
-    return NOTHING
+    return _recorder.continue_trace(service, name, kind, traceparent, since, **attributes) if traceparent else NOTHING
 
 
 def record_root(service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
     """Records the span that a traceparent names, from `since` to now: the root of a conversation's trace."""
-    if _recorder:
-        _recorder.record_root(service, name, traceparent, since, **attributes)
+    _recorder.record_root(service, name, traceparent, since, **attributes)
 
 
 def record_batch(service: str, name: str, ids: Iterable[str], since: float, **attributes: Attribute) -> None:
     """Records work for several conversations as a trace of its own that links to theirs."""
-    if _recorder:
-        _recorder.record_batch(service, name, ids, since, **attributes)
+    _recorder.record_batch(service, name, ids, since, **attributes)
 
 
 def child(name: str, kind: Kind = "internal", **attributes: Attribute) -> Span:

@@ -19,7 +19,6 @@ from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.traces import spans
 from soliloquy.runtime.traces.export import sending
-from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.v1.sandbox_pb2 import (
     STATUS_ERROR,
     STATUS_OK,
@@ -286,7 +285,7 @@ async def test_the_raw_contract_is_enough_for_a_caller(pool: SandboxPool) -> Non
 
 async def test_a_job_of_a_traced_caller_is_in_its_trace_down_to_the_lane(pool: SandboxPool) -> None:
     caller = f"00-{trace_of('c1')}-00f067aa0ba902b7-01"
-    with collecting() as collector, sending(TraceSettings(url=collector.url + PATH)):
+    with collecting() as collector, sending(collector.url + PATH):
         async with client_of(pool) as client:
             with spans.continue_trace("elsewhere", "a calculation", "client", caller):
                 await client.execute("x = 1 + 1", ["x"])

@@ -21,7 +21,6 @@ from soliloquy.problems.bank.bank import bank_names
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.traces.export import sending
-from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, LoadAdapterRequest
 from tests.traces.collector import PATH, collecting
 from tests.traces.trees import trace_of
@@ -284,7 +283,7 @@ async def test_the_scripted_engine_answers_by_role_and_prompt() -> None:
 async def test_an_answer_is_in_the_trace_of_who_asks_whole_or_in_pieces() -> None:
     caller = f"00-{trace_of('c1')}-00f067aa0ba902b7-01"
     with collecting() as collector:
-        with sending(TraceSettings(url=collector.url + PATH)):
+        with sending(collector.url + PATH):
             async with served(ModelHandler(Echo())) as port:
                 for asked in ({}, {"stream": True}):
                     body = json.dumps({"model": "echo", "messages": TWO_WORDS, **asked}).encode()

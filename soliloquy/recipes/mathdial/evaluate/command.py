@@ -10,8 +10,8 @@ from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.options import EXISTING_FOLDER, count_option
+from soliloquy.recipes.mathdial.evaluate import MODEL, NEXT_STEP
 
-MODEL, NEXT_STEP = "model", "next-step"
 # Options that require a model as the tutor, and options that require dialogues to be held.
 _MODEL_OPTIONS = ("weights", "adapter", "free", "max_tokens", "noise")
 _STUDENT_OPTIONS = ("dialogues", "problems", "seed", "student", "references", "bertscore")

@@ -14,7 +14,7 @@ from rich.table import Table
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.dataset.reading import Dataset
-from soliloquy.recipes.mathdial.evaluate.command import MODEL, NEXT_STEP
+from soliloquy.recipes.mathdial.evaluate import MODEL, NEXT_STEP
 from soliloquy.recipes.mathdial.evaluate.dialogues import (
     RECIPE,
     draw_dialogues,

@@ -10,7 +10,6 @@ from soliloquy.runtime.events import Event, Outcome, emit, first_event
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.retry import RetryPolicy
 from soliloquy.runtime.traces.export import sending
-from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1 import events_pb2
 from soliloquy.v1.conversation_pb2 import Problem
@@ -64,7 +63,7 @@ async def traced(
     log: Path, collector: Collector, of: Sequence[Service], share: float = 1.0
 ) -> AsyncIterator[EmbeddedTransport]:
     """Sends the remaining spans on exit."""
-    with sending(TraceSettings(url=collector.url + PATH, share=share)):
+    with sending(collector.url + PATH, share):
         async with EmbeddedTransport(log) as transport, AsyncExitStack() as stages:
             for service in of:
                 await stages.enter_async_context(serving(service, transport))

@@ -99,7 +99,7 @@ def test_a_collector_that_is_gone_holds_up_nobody(
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         began = time.monotonic()
-        with sending(TraceSettings(url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v1/traces")):
+        with sending(f"http://127.0.0.1:{nobody.getsockname()[1]}/v1/traces"):
             record(100)
         assert time.monotonic() - began < 30
     [line] = [entry.getMessage() for entry in caplog.records if entry.levelno >= logging.WARNING]
