@@ -3,20 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import pyarrow as pa
 
-from soliloquy.recipes.packages import known_recipes, part
-
-if TYPE_CHECKING:
-    from soliloquy.dataset.statistics import Statistics
-
-
-class OwnCounts(Protocol):
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Counts the rows of a shard, accepted or rejected."""
+from soliloquy.dataset.recipe_counts import OwnCounts, recipe_counts
+from soliloquy.dataset.statistics import Statistics
 
 
 class Plot(NamedTuple):
@@ -34,25 +26,20 @@ class Figures:
 
     paper: str
     # Returns a measure, its value in a dataset and the paper's value in each row; none for a dataset without them.
-    beside: Callable[["Statistics", "Statistics"], Sequence[tuple[str, str, str]]]
+    beside: Callable[[Statistics, Statistics], Sequence[tuple[str, str, str]]]
     # A paragraph below the table.
     note: str
     # Creates empty counts; `Statistics.own` holds them.
     counts: Callable[[], OwnCounts] | None = None
     # Measures rows for the manifest.
     measures: Callable[[pa.RecordBatch], Counter[str]] | None = None
-    plots: Callable[["Statistics", "Statistics"], Iterable[Plot]] = lambda accepted, rejected: ()
+    plots: Callable[[Statistics, Statistics], Iterable[Plot]] = lambda accepted, rejected: ()
     # A limit of datasets in which nobody speaks.
     limit: str = ""
 
 
-@cache
-def figures_of(recipe: str) -> Figures | None:
-    module = part(recipe, "figures") if recipe in known_recipes() else None
-    figures: Figures | None = None if module is None else module.FIGURES
-    return figures
-
-
-def all_figures(accepted: "Statistics", rejected: "Statistics") -> Iterator[Figures]:
-    found: Mapping[str, Any] = accepted.recipes + rejected.recipes
-    yield from filter(None, map(figures_of, sorted(found)))
+def all_figures(accepted: Statistics, rejected: Statistics) -> Iterator[Figures]:
+    for recipe in sorted(accepted.recipes + rejected.recipes):
+        figures = recipe_counts(recipe)
+        if isinstance(figures, Figures):
+            yield figures

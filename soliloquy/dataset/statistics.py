@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts, word
-from soliloquy.dataset.figures import figures_of
 from soliloquy.dataset.labelling import columns_of, installed, label_values
+from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.tables import share
 from soliloquy.recipes.codes import EVALUATIONS
@@ -90,8 +90,8 @@ class Statistics:
         self.lengths += value_counts(pc.list_value_length(batch["turns"]))
         if "reasons" in batch.schema.names:
             self.reasons += value_counts(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
-        if (figures := figures_of(recipe_of(batch))) and figures.counts:
-            self.own.setdefault(recipe_of(batch), figures.counts()).add(batch)
+        if (own := recipe_counts(recipe_of(batch))) and own.counts:
+            self.own.setdefault(recipe_of(batch), own.counts()).add(batch)
         turns = pc.list_flatten(batch["turns"])
         self._add_texts(below(turns, "student", "text"), below(turns, "tutor", "text"))
         student, tutor = below(turns, "student"), below(turns, "tutor")

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts
-from soliloquy.dataset.figures import figures_of
 from soliloquy.dataset.labelling import installed
+from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.v1.conversation_pb2 import Evaluation
@@ -74,8 +74,8 @@ class Tally:
         self.unfit.update(reason.partition(":")[0] for reason in unfit.to_pylist())
         problems, turns = batch["problem"], pc.list_flatten(batch["turns"])
         self._add_enrichments(below(problems, "id"), below(problems, "enrichment"))
-        if (figures := figures_of(recipe_of(batch))) and figures.measures:
-            self.measures.update(figures.measures(batch))
+        if (own := recipe_counts(recipe_of(batch))) and own.measures:
+            self.measures.update(own.measures(batch))
         self.turns += len(turns)
         self.verification.update(value_counts(named(below(turns, "verification"), "VERIFICATION_")))
         self._add_calls(below(turns, "calls"))

@@ -1,8 +1,9 @@
 """Dependencies point one way: app -> handler -> recipes -> runtime and truth -> contract."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from soliloquy.recipes.recipe import find
@@ -161,6 +162,23 @@ def test_services_holds_the_ten_services_and_none_imports_another() -> None:
         if name.split(".")[0] == "training" or (name.startswith("services.") and name.split(".")[1] != service)
     ]
     assert not wrong
+
+
+def _files_imported(tree: ast.AST, files: Iterable[str]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else alias.name
+            yield inner if (inner := f"{module}.{alias.name}") in files else module
+
+
+def test_no_two_files_import_each_other_even_by_way_of_others() -> None:
+    paths = [path for part in (LIBRARY, SERVICES, TRAINING) for path in modules(part)]
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
+    graph = {
+        name: {other for other in _files_imported(ast.parse(path.read_text("utf-8")), files) if other in files}
+        for name, path in files.items()
+    }
+    TopologicalSorter(graph).prepare()
 
 
 def test_training_depends_on_no_service() -> None:

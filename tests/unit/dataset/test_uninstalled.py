@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from soliloquy.cli.report import report
-from soliloquy.dataset import figures, labelling, rows
+from soliloquy.dataset import labelling, recipe_counts, rows
 from soliloquy.dataset.exports import replies
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import NAMES, ExportOptions
@@ -67,7 +67,7 @@ def folder(tmp_path: Path, conversations: list[Conversation], monkeypatch: pytes
 
 def _forget() -> None:
     """Looks recipes up again, as another process does."""
-    for remembered in (find, labelling.installed, rows._rows, figures.figures_of, replies._keys):
+    for remembered in (find, labelling.installed, rows._rows, recipe_counts.recipe_counts, replies._keys):
         remembered.cache_clear()
 
 

@@ -1,0 +1,34 @@
+"""Finds what a recipe counts in its datasets that others lack."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import Protocol
+
+import pyarrow as pa
+
+from soliloquy.recipes.packages import known_recipes, part
+
+
+class OwnCounts(Protocol):
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Counts the rows of a shard, accepted or rejected."""
+
+
+class RecipeCounts(Protocol):
+    """The figures of a recipe, as far as counting needs them."""
+
+    @property
+    def counts(self) -> Callable[[], OwnCounts] | None:
+        """Creates empty counts; `Statistics.own` holds them."""
+
+    @property
+    def measures(self) -> Callable[[pa.RecordBatch], Counter[str]] | None:
+        """Measures rows for the manifest."""
+
+
+@cache
+def recipe_counts(recipe: str) -> RecipeCounts | None:
+    module = part(recipe, "figures") if recipe in known_recipes() else None
+    figures: RecipeCounts | None = None if module is None else module.FIGURES
+    return figures
