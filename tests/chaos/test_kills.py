@@ -1,17 +1,34 @@
 """Kills a whole run and its workers with kill -9 at twenty random moments: the dataset equals the uninterrupted one."""
 
 import random
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.runs import command, dataset, grown, kill, kill_run, start, wait_for_end, worker_pids
+from tests.e2e.runs import (
+    command,
+    dataset,
+    grown,
+    journal_frames,
+    kill,
+    kill_run,
+    killed_at_end,
+    wait_for_end,
+    wait_for_frames,
+    worker_pids,
+)
 
 KILLS = 20
 CONVERSATIONS = 120
-# Kills come from before the log exists until well into the work.
-MOMENTS = (0.2, 6.0)
+# Conversations collected between two kills, so that no machine is too fast or too slow for twenty.
+FEWEST, MOST = 1, 5
+# A kill during the start comes this soon, from before the log exists until the first conversations have begun.
+START_SECONDS = 2.0
+# Seconds between the last of those conversations and the kill, in which others are under way.
+DELAY_SECONDS = 0.2
+PROGRESS_SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -22,20 +39,29 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def slow(out: Path) -> list[str]:
-    """Starts the run to be killed: the same dataset, slow enough to be hit twenty times."""
+    """Starts the run to be killed: the same dataset, its conversations long enough to be hit anywhere."""
     return command(out, conversations=CONVERSATIONS, workers=2, in_flight=8, latency="100ms")
+
+
+def wait_for_progress(out: Path, process: subprocess.Popen[str], moments: random.Random) -> None:
+    frames = journal_frames(out) + moments.randint(FEWEST, MOST)
+    wait_for_frames(out, frames, process, seconds=PROGRESS_SECONDS)
+    time.sleep(moments.uniform(0, DELAY_SECONDS))
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_run_killed_twenty_times_ends_with_the_same_bytes(reference: Path, tmp_path: Path, seed: int) -> None:
-    moments, out, killed, workers = random.Random(seed), tmp_path / "out", 0, list[int]()
-    while killed < KILLS:
-        process = start(slow(out))
-        time.sleep(moments.uniform(*MOMENTS))
-        assert process.poll() is None, "the run ended before it was killed often enough"
-        workers += kill_run(process)
-        killed += 1
+    moments, out, workers = random.Random(seed), tmp_path / "out", list[int]()
+    for number in range(KILLS):
+        with killed_at_end(slow(out)) as process:
+            if number % 4 == 0:
+                time.sleep(moments.uniform(0, START_SECONDS))
+            else:
+                wait_for_progress(out, process, moments)
+            assert process.poll() is None, "the run ended before it was killed often enough"
+            workers += kill_run(process)
+    print(f"\n{KILLS} kills up to conversation {journal_frames(out)} of {CONVERSATIONS}")
     grown(out, conversations=CONVERSATIONS)
     assert dataset(out) == dataset(reference)
     wait_for_end(workers)
@@ -43,14 +69,15 @@ def test_a_run_killed_twenty_times_ends_with_the_same_bytes(reference: Path, tmp
 
 @pytest.mark.timeout(900)
 def test_a_run_whose_workers_are_killed_twenty_times_ends_with_the_same_bytes(reference: Path, tmp_path: Path) -> None:
-    moments, out, killed = random.Random(3), tmp_path / "out", 0
-    process = start(slow(out))
-    while killed < KILLS:
-        time.sleep(moments.uniform(0.1, 3.0))
-        assert process.poll() is None, "the run ended before its workers were killed often enough"
-        if workers := worker_pids(process.pid):
+    moments, out = random.Random(3), tmp_path / "out"
+    with killed_at_end(slow(out)) as process:
+        for _ in range(KILLS):
+            wait_for_progress(out, process, moments)
+            assert process.poll() is None, "the run ended before its workers were killed often enough"
+            while not (workers := worker_pids(process.pid)):
+                time.sleep(0.01)
             kill(moments.choice(workers))
-            killed += 1
-    _, errors = process.communicate()
+        print(f"\n{KILLS} kills up to conversation {journal_frames(out)} of {CONVERSATIONS}")
+        _, errors = process.communicate()
     assert process.returncode == 0, errors
     assert dataset(out) == dataset(reference)

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,16 @@ def start(arguments: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
+
+
+@contextmanager
+def killed_at_end(arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """Closes the pipes of a process even if the test fails: left open, they would fail the tests that follow."""
+    with start(arguments) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def journal_frames(out: Path) -> int:
