@@ -1,9 +1,9 @@
 """`python -m benchmarks brought`."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import click
@@ -40,14 +40,14 @@ def brought(*, folder: Path, listed: bool, as_json: bool) -> None:
     """Count which of the labelled problems in FOLDER are refused.
 
     Each line of a JSONL file has a `row`, and in `planted` what is false in it; that is empty if all of it is right.
-    The files of this repository were labelled by somebody who did not know the reader.
+    The two sets of this repository were written and labelled before the reader was run on them.
     """
     files = judge(folder)
     if as_json:
         click.echo(json.dumps({name: asdict(judged) for name, judged in files.items()}))
         return
     made = table("", "good", "refused", "with an error", "refused")
-    for name, judged in files.items():
+    for name, judged in (files | totals(files)).items():
         made.add_row(name, *map(str, (judged.good, judged.good_refused, judged.planted, judged.planted_refused)))
     Console().print(made)
     for judged in files.values() if listed else ():
@@ -55,7 +55,22 @@ def brought(*, folder: Path, listed: bool, as_json: bool) -> None:
 
 
 def judge(folder: Path) -> dict[str, Judged]:
-    return {path.stem: _judge_file(path) for path in sorted(folder.glob("*.jsonl"))}
+    """Returns what became of each file, by its path without the suffix."""
+    paths = sorted(folder.rglob("*.jsonl"))
+    return {path.relative_to(folder).with_suffix("").as_posix(): _judge_file(path) for path in paths}
+
+
+def totals(files: Mapping[str, Judged]) -> dict[str, Judged]:
+    """Returns the sum over the files of each set."""
+    sums: dict[str, Judged] = {}
+    for name, judged in files.items():
+        total = sums.setdefault(f"{PurePath(name).parent}/", Judged())
+        total.good += judged.good
+        total.good_refused += judged.good_refused
+        total.planted += judged.planted
+        total.planted_refused += judged.planted_refused
+        total.wrong += judged.wrong
+    return sums
 
 
 def _judge_file(path: Path) -> Judged:

@@ -6,11 +6,10 @@ from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
+from soliloquy.truth.arithmetic_policy import LIMITS
 from soliloquy.truth.measured_values import Measured, Unworkable, added, measured, multiplied, negative, raised
+from soliloquy.truth.units import Unit
 from soliloquy.truth.written_arithmetic import PERCENT, Written
-
-# Nested brackets; nobody writes more.
-DEEPEST = 30
 
 
 class NoArithmetic(Exception):
@@ -24,6 +23,10 @@ class Reading(NamedTuple):
     degrees: bool
     # "50 + 20%" is 60 in a shop.
     share_of_left: bool
+    # "2\\frac{1}{3}" is 7/3 in a school book.
+    mixed: bool
+    # "2 dozen" is 24, or two of something.
+    scaled: bool
 
 
 _FUNCTIONS = {
@@ -32,8 +35,7 @@ _FUNCTIONS = {
     **{name: f"math.{name}(math.radians({{}}))" for name in ("sin", "cos", "tan")},
     **{f"arc{name}": f"math.degrees(math.a{name}({{}}))" for name in ("sin", "cos", "tan")},
 }
-PI = measured(math.pi, None, 0.0, 0.0, rounded=False)
-READINGS = tuple(Reading(*choice) for choice in product((True, False), repeat=2))
+READINGS = tuple(Reading(*choice) for choice in product((True, False), repeat=4))
 
 
 class Term(NamedTuple):
@@ -101,7 +103,7 @@ class Parser:
 
     def _operand(self) -> Term:
         token = self._token()
-        if token is None or self._depth > DEEPEST:
+        if token is None or self._depth > LIMITS.brackets:
             raise NoArithmetic
         self.at += 1
         match token.kind:
@@ -112,29 +114,51 @@ class Parser:
                     self.at += 1
                     whole = both
                     return Term(repr(whole.number), lambda _: whole)
-                number = Term(_in_python(token), lambda _: value)
+                number = _number(token, value)
                 follows = self._token()
-                if follows and follows.text == "π" and follows.start == token.end:
+                if follows and follows.value == math.pi and follows.start == token.end:
                     # "1 / 2π" divides by both.
                     self.at += 1
                     self.operations += 1
-                    tight = _product(number, Term("math.pi", lambda _: PI), 1)
+                    pi = _measured(follows)
+                    tight = _product(number, Term("math.pi", lambda _: pi), 1)
                     return Term(f"({tight.python})", tight.value)
+                if follows and follows.kind == "fraction" and follows.start == token.end and token.text.isdigit():
+                    return _mixed(number, self.operand())
                 return number
             case "open":
-                inner = self.sum()
-                closing = self._token()
-                if closing is None or closing.kind != "close":
+                before = self.operations
+                inner, own = self._bracket()
+                if own is not None and self.operations == before:
+                    # The s of "2 (9.8) s" is a symbol.
                     raise NoArithmetic
-                self.at += 1
-                return Term(f"({inner.python})", inner.value)
+                return _in_unit(inner, own)
             case "fraction":
                 self.operations += 1
-                return _product(self.operand(), self.operand(), -1)
+                top, _ = self._part()
+                bottom, own = self._part()
+                return _in_unit(_product(top, bottom, -1), own)
             case "function":
                 self.operations += 1
-                return _function(token.text, self.power())
+                argument, own = self._part()
+                return _in_unit(_function(token.text, argument), own)
         raise NoArithmetic
+
+    def _part(self) -> tuple[Term, Unit | None]:
+        """Parses what a fraction or a function applies to, and leaves a unit behind its bracket to the whole."""
+        token = self._token()
+        if token and token.kind == "open":
+            self.at += 1
+            return self._bracket()
+        return self.power(), None
+
+    def _bracket(self) -> tuple[Term, Unit | None]:
+        inner = self.sum()
+        closing = self._token()
+        if closing is None or closing.kind != "close":
+            raise NoArithmetic
+        self.at += 1
+        return Term(f"({inner.python})", inner.value), closing.unit
 
     def _token(self) -> Written | None:
         return self.tokens[self.at] if self.at < len(self.tokens) else None
@@ -177,11 +201,42 @@ def _combined(value: Measured, rest: Written) -> Measured | None:
     return replace(smaller, number=both.si / smaller.si * smaller.number, si=both.si)
 
 
+def _number(token: Written, value: Measured) -> Term:
+    if token.scale == 1.0:
+        return Term(_in_python(token), lambda _: value)
+    scaled = measured(
+        value.number * token.scale, token.unit, value.place * token.scale, value.coarse * token.scale, rounded=False
+    )
+    plain = _in_python(token._replace(value=token.value * token.scale))
+    return Term(plain, lambda reading: scaled if reading.scaled else value)
+
+
 def _in_python(number: Written) -> str:
     if number.text == "π":
         return "math.pi"
     plain = repr(number.value).removesuffix(".0")
     return f"({plain} / 100)" if number.unit == PERCENT else plain
+
+
+def _in_unit(term: Term, own: Unit | None) -> Term:
+    """Applies the unit behind a bracket: "(3 + 4) m"."""
+    if own is None:
+        return term
+    one = measured(1.0, own, 0.0, 0.0, rounded=False)
+
+    def value(reading: Reading) -> Measured:
+        inner = term.value(reading)
+        if inner.has_unit:
+            raise Unworkable
+        return multiplied(inner, one, 1)
+
+    return Term(term.python, value)
+
+
+def _mixed(whole: Term, fraction: Term) -> Term:
+    """Reads "2\\frac{1}{3}" as a mixed number, or as a product."""
+    both, product = _sum(whole, fraction, 1), _product(whole, fraction, 1)
+    return Term(f"({both.python})", lambda reading: (both if reading.mixed else product).value(reading))
 
 
 def _sum(one: Term, other: Term, sign: int) -> Term:

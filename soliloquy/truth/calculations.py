@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from soliloquy.truth.arithmetic_parser import READINGS, NoArithmetic, Parser, Term
-from soliloquy.truth.measured_values import Unworkable, agree, converts, in_unit_of
-from soliloquy.truth.written_arithmetic import SHORTEST_NOUN, Written, tokens_of
+from soliloquy.truth.arithmetic_policy import LIMITS
+from soliloquy.truth.arithmetic_words import without_words
+from soliloquy.truth.measured_values import Unworkable, agree, converts, in_unit_of, restates_share
+from soliloquy.truth.written_arithmetic import ROUGHLY, Written, tokens_of
 
-# Nobody writes a longer calculation out; the time to read one grows with its square.
-MOST_TOKENS = 200
 _NUMBER_AT_START = re.compile(r"[\d.,eE×*^ ()+-]*\d[)}]?")
 
 
@@ -42,7 +42,7 @@ def calculations_of(text: str) -> list[Calculation]:
 def _lines(text: str) -> Iterator[Sequence[Written]]:
     """Yields the tokens between two breaks."""
     tokens: list[Written] = []
-    for token in tokens_of(text):
+    for token in without_words(tokens_of(text)):
         if token.kind == "break":
             yield tokens
             tokens = []
@@ -61,19 +61,20 @@ def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
         else:
             parts[-1].append(token)
     for number, (left, right) in enumerate(pairwise(parts)):
-        about = signs[number].text != "="
-        if len(left) > MOST_TOKENS:
+        sign = signs[number].text
+        if len(left) > LIMITS.tokens:
             continue
-        if (link := _link(left, right[:MOST_TOKENS], text, about=about, goes_on=number > 0)) is not None:
+        if (link := _link(left, right[: LIMITS.tokens], text, sign=sign, goes_on=number > 0)) is not None:
             yield link
 
 
 def _link(
-    left: Sequence[Written], right: Sequence[Written], text: str, *, about: bool, goes_on: bool
+    left: Sequence[Written], right: Sequence[Written], text: str, *, sign: str, goes_on: bool
 ) -> Calculation | None:
     stated = list(_stated(right))
     if not stated:
         return None
+    about = sign in ROUGHLY
     false: Calculation | None = None
     ends_there = _ends_there(right, stated[0][1])
     for start, certain in _starts(left, goes_on=goes_on):
@@ -87,7 +88,7 @@ def _link(
                     value, told = term.value(reading), result.value(reading)
                 except Unworkable:
                     continue
-                if not calculates and (about or not converts(value, told)):
+                if not calculates and (sign != "=" or not converts(value, told)) and not restates_share(value, told):
                     continue
                 first = left[start].start
                 link = Calculation(
@@ -119,7 +120,7 @@ def _ends_there(right: Sequence[Written], end: int) -> bool:
         return True
     parts = sum(token.start < end for token in right)
     # A short word behind a product may be another factor.
-    return rest.kind == "word" and len(rest.text) >= (SHORTEST_NOUN if parts > 1 else 2)
+    return rest.kind == "word" and len(rest.text) >= (LIMITS.shortest_noun if parts > 1 else 2)
 
 
 def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bool]]:

@@ -5,21 +5,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from soliloquy.truth.arithmetic_policy import TOLERANCES
 from soliloquy.truth.units import Unit
 from soliloquy.truth.units import unit as unit_of
 
 PERCENT = unit_of("%")
-_EXACT = 1e-9
 # Lengths and times are counted in everyday problems; whoever writes of forces writes their units out.
 _LENGTH = frozenset(["m"])
 _EVERYDAY = frozenset(["m", "s"])
 # "per hour"
 _LEFT_OUT = frozenset(["s"])
 MONEY = "money"
-# Rounding changes a number by at most this share.
-_MOST_ROUNDED = 0.35
-# Cutting digits off, or rounding up to whole buses, by less.
-_MOST_CUT = 0.13
+_LARGEST_SHARE = 10
 
 
 class Unworkable(ArithmeticError):
@@ -174,7 +171,14 @@ def converts(one: Measured, other: Measured) -> bool:
     """Whether a quantity is stated again, as in "2.5 km = 2,500 m": in another unit, or with the same value."""
     if not (one.closed and other.closed and one.si and other.si and one.powers == other.powers):
         return False
-    return not math.isclose(one.number * other.si, other.number * one.si, rel_tol=_EXACT) or one.si == other.si
+    return (
+        not math.isclose(one.number * other.si, other.number * one.si, rel_tol=TOLERANCES.exact) or one.si == other.si
+    )
+
+
+def restates_share(one: Measured, other: Measured) -> bool:
+    """Whether a decimal is stated again as a percentage, as in "0.85 = 85 %"."""
+    return other.percent and not one.has_unit and 0 < one.place < 1 and abs(one.number) < _LARGEST_SHARE
 
 
 def agree(calculated: Measured, stated: Measured, *, about: bool) -> bool:
@@ -219,13 +223,13 @@ def _near(value: float, stated: Measured, slack: float, *, about: bool) -> bool:
     if not value:
         return not stated.number
     difference = abs(value - stated.number)
-    if math.isclose(value, stated.number, rel_tol=_EXACT, abs_tol=0 if stated.number else 1e-12):
+    if math.isclose(value, stated.number, rel_tol=TOLERANCES.exact, abs_tol=0 if stated.number else 1e-12):
         return True
     place = stated.coarse
     if not about and value == round(value):
         # A whole number of four digits or fewer needs no rounding.
         place = max(stated.place, min(place, 10.0 ** (math.floor(math.log10(abs(value))) - 3)))
-    if place and not about and math.isclose(value, round(value / place) * place, rel_tol=_EXACT):
+    if place and not about and math.isclose(value, round(value / place) * place, rel_tol=TOLERANCES.exact):
         return False
-    nearest = difference <= min(max(place / 2, slack), _MOST_ROUNDED * abs(value))
-    return nearest or difference <= min(place, _MOST_CUT * abs(value))
+    nearest = difference <= min(max(place / 2, slack), TOLERANCES.rounded * abs(value))
+    return nearest or difference <= min(place, TOLERANCES.cut * abs(value))

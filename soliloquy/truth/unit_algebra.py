@@ -52,10 +52,24 @@ def contradicts(expression: Expression, quantities: Mapping[str, tuple[float, st
         # Expressions divide percentages by a hundred, or do not.
         return False
     try:
-        found = _evaluate(expression.tree, values, stated_value)
+        found = _evaluate(expression.tree, values, _factor)
     except (UnitsDisagree, Unworkable):
         return False
-    return not agree(found, stated_value(result, unit(own)), about=True)
+    stated = stated_value(result, unit(own))
+    return not agree(found, stated, about=True) or _is_rate(found, stated)
+
+
+def _factor(number: float) -> Measured:
+    """A half or a two belongs to the formula; another number may have a unit that nobody wrote down."""
+    return _plain(number) if number in (0.5, 2.0) else stated_value(number)
+
+
+def _is_rate(found: Measured, stated: Measured) -> bool:
+    """Whether "per second" is missing from a stated unit."""
+    if not (found.closed and stated.closed) or "s" in stated.powers:
+        return False
+    rest = {name: power for name, power in found.powers.items() if name != "s"}
+    return found.powers.get("s", 0) < 0 and rest == dict(stated.powers)
 
 
 def _quantity(value: float, stated: str) -> Measured:

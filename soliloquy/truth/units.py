@@ -32,10 +32,13 @@ _SYMBOLS = {
 }
 _SYMBOLS |= _TABLES["prefixable"] | _TABLES["others"]
 _SYMBOL = _longest_match(_SYMBOLS)
-_POWER = r"(?:[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?[({]?[-−]?\d[)}]?|-[1234](?!\d)|(?<=m)[23](?![\d.,]\d|\d))?"
+_EXPONENT = r"(?:\([-−]?\d\)|\{\s?[-−]?\d\s?\}|[-−]?\d)"
+_POWER = rf"(?:[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?{_EXPONENT}|-[1234](?!\d)|(?<=m)[23](?![\d.,]\d|\d))?"
 # `\w` matches superscripts too.
 _FACTOR = rf"(?:{_SYMBOL})(?![A-Za-zµμΩ]){_POWER}"
 _PRODUCT = rf"{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*"
+# Blanked-out markup leaves wide gaps.
+_SIGN = r"\s{0,20}[·*⋅/]\s{0,20}"
 _WORD = _longest_match(_WORDS)
 _SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_])(?:\s+(?:squared|cubed))?"
 # Matches a further factor after a space: "kg m/s" is one unit, "3 m in 2 s" is not.
@@ -69,7 +72,7 @@ NO_UNIT = Unit("", 1.0)
 
 _UNIT = re.compile(
     rf"[\s\u00a0\u202f~\\,-]{{0,3}}?(?:"
-    rf"(?P<symbols>(?:1/)?{_FACTOR}(?:\s?[·*⋅/]\s?(?:\({_PRODUCT}\)|{_PRODUCT})|{_NEXT})*)"
+    rf"(?P<symbols>(?:1/)?{_FACTOR}(?:{_SIGN}(?:\({_PRODUCT}\)|{_PRODUCT})|{_NEXT})*)"
     rf"(?P<per>\s+per\s+(?:{_FACTOR}|{_SPELLED}))?"
     rf"|(?P<words>(?i:{_SPELLED}(?:(?:[\s-]+|\s*/\s*)(?:per\s+|a\s+)?{_SPELLED})*)))"
 )
@@ -109,10 +112,10 @@ def _parse_symbols(text: str) -> Unit | None:
     # "ms^-2" is a metre per second squared, whatever "ms" is elsewhere.
     text = _METER_SECOND.sub("m·s", text)
     plain = re.sub(r"[²³⁴⁻¹]+", lambda power: "**" + power[0].translate(_EXPONENTS), text)
-    plain = re.sub(r"\s?\^\s?[({]?\s?([-−]?\d)[)}]?", r"**\1", plain).replace("−", "-")
+    plain = re.sub(r"\s?\^\s?[({]?\s?([-−]?\d)(?:\s?[)}])?", r"**\1", plain).replace("−", "-")
     plain = re.sub(r"(?<=m)([23])", r"**\1", plain)
     plain = re.sub(rf"({_SYMBOL})-(\d)", r"\1**-\2", plain)
-    plain = re.sub(r"\s?[·⋅]\s?|(?<=[^\s*/]) (?=[^\s*/])", "*", plain)
+    plain = re.sub(r"\s*[·⋅]\s*|(?<=[^\s*/]) (?=[^\s*/])", "*", plain)
     return measure(re.sub(rf"{_SYMBOL}", named, plain))
 
 

@@ -2,16 +2,21 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from soliloquy.truth.spelled import FRACTIONS, SPELLED, has_any, value_of
+from soliloquy.truth.arithmetic_policy import WORDS
+from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
 from soliloquy.truth.units import Unit, unit, unit_after
 
 Kind = Literal["number", "operator", "raised", "open", "close", "function", "fraction", "equals", "word", "break"]
 
 # Markup around arithmetic is blanked out, so that every character keeps its position.
-_MARKUP = re.compile(r"\\(?:left|right|displaystyle|quad|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\}(?:\{\w\})?|\\(?=[%$])|`")
+_MARKUP = re.compile(
+    r"\\(?:left|right|displaystyle|quad|boxed|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\*?\}(?:\{\w\})?|\\(?=[%$])|[`&]"
+    r"|\\cdot(?=\s*[A-Za-z])"
+)
+_LINE_IN_LATEX = re.compile(r"\\\\")
 _WORDS_IN_LATEX = re.compile(r"(?P<before>\\(?:text|mathrm|mathbf|rm|bf)\s?\{)(?P<words>[^{}]*)\}")
 # Dollar signs around a formula, and not two prices.
 _FORMULA = re.compile(r"\$(?=\S)([^$\n]{1,300}?)(?<=\S)\$(?!\d)")
@@ -34,6 +39,7 @@ _NUMBER = re.compile(
 )
 _IN_WORDS = re.compile(rf"\b{SPELLED}\b", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
+_MAGNITUDE = re.compile(rf"\s(?P<word>{'|'.join(MAGNITUDES)})\b", re.IGNORECASE)
 _EXPONENT = re.compile(rf"(?P<number>{_DIGITS})")
 _WIDEST_GAP = 20
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
@@ -41,31 +47,32 @@ _CURRENCY = re.compile(r"[$£€]\s?(?=[\d.])")
 _PERCENT_OR_DEGREE = re.compile(r"\s?(?P<percent>%|percent\b)|\s?(?:\^\s?(?:\{\s*)?\\circ\s*\}?|\\degree)")
 # Text behind a number that is another operand, and no unit: "3 - m", "5 x 4".
 _NO_UNIT = (" -", " x ")
+
+
+def _any(words: Iterable[str]) -> str:
+    longest_first = sorted(words, key=len, reverse=True)
+    return rf"\b(?:{'|'.join(longest_first).replace(' ', chr(92) + 's+')})\b"
+
+
 _TOKEN = re.compile(
     r"(?P<space>[^\S\r\n]+|\$)|(?P<line>\s+)"
-    r"|(?P<equals>=|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|\b(?:is equal to|equals|comes to|which is|is|gives|makes)\b)"
+    rf"|(?P<equals>=|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?{_any(WORDS.equals)})"
     r"|(?P<subscript>_(?:\{[^{}]*\}|\w))"
     rf"|(?P<power>\*\*|\^)|(?P<raised>[{_SUPERSCRIPTS}]+)"
-    r"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|\btimes\b|\bmultiplied by\b|[xX](?=\s*(?:[(\[{\\√$£€.]\s?|-)?\d))"
-    r"|(?P<over>[/÷∕⁄]|\\div\b|\bdivided by\b)|(?P<plus>\+|\bplus\b)|(?P<minus>-|\bminus\b)|(?P<of>\bof\b)"
-    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<fraction>\\[dt]?frac\b)"
+    rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|{_any(WORDS.times)}|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?|-)?\d))"
+    rf"|(?P<over>[/÷∕⁄]|\\div\b|{_any(WORDS.over)})|(?P<plus>\+|{_any(WORDS.plus)})|(?P<minus>-|{_any(WORDS.minus)})|(?P<of>\bof\b)"
+    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<fraction>\\[dt]?frac(?![A-Za-z]))"
     r"|(?P<function>√|\\?\b(?:sqrt|arcsin|arccos|arctan|sin|cos|tan|ln|log(?:_\{?10\}?)?)(?![^\W_]))|(?P<pi>π|\\pi\b|\bpi\b)"
     r"|(?P<word>[^\W\d_](?:[\w']|-(?=[^\W\d_]))*)",
     re.IGNORECASE,
 )
+_CALCULATES_ON = re.compile(r"\s*(?:[-+*/^×·∙⋅÷]|x\b|\\(?:times|cdot)\b)")
+# Signs behind which a number may be rounded freely.
+ROUGHLY = frozenset(["≈", "≃", "≅", "≐", "\\approx", "\\simeq", "\\cong"])
 _SIGNS = {"times": "*", "over": "/", "plus": "+", "minus": "-", "power": "^"}
 _EXPONENTS = str.maketrans(_SUPERSCRIPTS, "0123456789-")
-# A label's number is not part of a calculation: "Step 2: 3 * 4 = 12".
-_LABEL = re.compile(r"(?:\b(?:step|part|question|equation|eq|example|case|day|figure|no)\.?|#)\s*$", re.IGNORECASE)
+_LABEL = re.compile(rf"(?:\b(?:{'|'.join(WORDS.labels)})\.?|#)[^\S\n]*\Z", re.IGNORECASE)
 _LONGEST_LABEL = 12
-_NOT_NOUNS = re.compile(
-    r"and|or|so|but|then|if|because|since|when|while|we|he|she|they|it|i|you|in|is|are|was|to|from|for|by|with|which"
-    r"|has|have|had|makes|gives?|gets?|got",
-    re.IGNORECASE,
-)
-MOST_NOUNS = 3
-# Shorter words are symbols.
-SHORTEST_NOUN = 3
 PERCENT = unit("%")
 
 
@@ -85,13 +92,16 @@ class Written(NamedTuple):
     # Whether rounding may have removed further digits: a decimal of at least three digits.
     rounded: bool = False
     unit: Unit | None = None
+    # A dozen or a million, which also may be what is counted: "48 / 12 = 4 dozen".
+    scale: float = 1.0
 
 
 def tokens_of(text: str) -> list[Written]:
-    """Returns the tokens of a text; the nouns of counted things ("3 boxes + 4 boxes") are left out."""
+    """Returns every token of a text, words included."""
     text = _FORMULA.sub(r" \1 ", text)
     text = _WORDS_IN_LATEX.sub(lambda group: " " * len(group["before"]) + group["words"] + " ", text)
-    text = _MARKUP.sub(lambda mark: " " * len(mark[0]), text).translate(_DASHES)
+    text = _LINE_IN_LATEX.sub(" \n", text)
+    text = _MARKUP.sub(_blank, text).translate(_DASHES)
     in_words = has_any(text)
     found: list[Written] = []
     at = 0
@@ -100,35 +110,61 @@ def tokens_of(text: str) -> list[Written]:
         if token.kind != "word" or token.text.strip():
             found.append(token)
         at = token.end
-    return _without_nouns(found)
+    return found
+
+
+def _blank(mark: re.Match[str]) -> str:
+    # Between units; between numbers it is read as it stands.
+    sign = "·" if mark[0] == "\\cdot" else " "
+    return sign + " " * (len(mark[0]) - 1)
 
 
 def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool) -> Written | None:
     if before and before[-1].text == "^" and (plain := _EXPONENT.match(text, at)):
         return Written("number", plain[0], at, plain.end(), float(_plain(plain["number"])))
     currency = _CURRENCY.match(text, at)
+    if text[at].isdigit() and _is_bare_part(before):
+        return Written("number", text[at], at, at + 1, float(text[at]))
     match = _NUMBER.match(text, currency.end() if currency else at)
     if match is None and in_words and (words := _IN_WORDS.match(text, at)) and words[0].lower() != "one":
         return Written("number", words[0], at, words.end(), value_of(words[0])[0])
-    if match is None or _ORDINAL.match(text, match.end()) or _LABEL.search(text, max(0, at - _LONGEST_LABEL), at):
+    if match is None or _ORDINAL.match(text, match.end()):
         return None
+    if _LABEL.search(text, max(0, at - _LONGEST_LABEL), at):
+        return Written("break", match[0], at, match.end())
     value, place = _value(match)
     if not math.isfinite(value):
         return None
+    magnitude = _MAGNITUDE.match(text, match.end())
+    scale = MAGNITUDES[magnitude["word"].lower()] if magnitude else 1.0
     digits = match["mantissa"] or match["number"] or ""
     rounded = "." in digits and len(digits.replace(".", "").lstrip("0")) >= 3
     zeros = 0 if "." in digits or match["mantissa"] else _trailing_zeros(_plain(digits))
-    own, end = unit("$") if currency else None, match.end()
+    own, end = unit("$") if currency else None, (magnitude or match).end()
     if match["hours"]:
         own = unit("min")
-    if own is None and not text.startswith(_NO_UNIT, end):
-        # LaTeX leaves wide gaps.
-        spaces = len(text[end : end + _WIDEST_GAP]) - len(text[end : end + _WIDEST_GAP].lstrip(" "))
-        own, after = unit_after(text, end + max(0, spaces - 1))
-        end = after if own else end
+    if own is None:
+        own, end = _unit_at(text, end)
     if own is None and (mark := _PERCENT_OR_DEGREE.match(text, end)):
         own, end = PERCENT if mark["percent"] else unit("°"), mark.end()
-    return Written("number", text[at:end], at, end, value, place, place * 10.0**zeros, rounded, own)
+    return Written("number", text[at:end], at, end, value, place, place * 10.0**zeros, rounded, own, scale)
+
+
+def _is_bare_part(before: Sequence[Written]) -> bool:
+    """Whether a fraction's part without braces follows: "\\frac16"."""
+    kinds = [token.kind for token in before[-2:]]
+    return kinds[-1:] == ["fraction"] or (kinds == ["fraction", "number"] and before[-1].text.isdigit())
+
+
+def _unit_at(text: str, at: int) -> tuple[Unit | None, int]:
+    if text.startswith(_NO_UNIT, at):
+        return None, at
+    # LaTeX leaves wide gaps.
+    spaces = len(text[at : at + _WIDEST_GAP]) - len(text[at : at + _WIDEST_GAP].lstrip(" "))
+    own, end = unit_after(text, at + max(0, spaces - 1))
+    # "T1" is a symbol.
+    is_unit = own is not None and not text[end : end + 1].isalnum() and "\n" not in text[at:end]
+    return (own, end) if is_unit else (None, at)
 
 
 def _plain(digits: str) -> str:
@@ -180,14 +216,20 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
             return Written("raised", said, start, end, float(exponent)) if exponent.strip("-") else _word(match)
         case "of":
             return Written("operator", "of", start, end) if _is_share(before) else _word(match)
-        case "open" | "close" | "fraction" | "equals":
+        case "open" | "fraction" | "equals":
             return Written(kind, said, start, end)
+        case "close":
+            own, behind = _unit_at(text, end)
+            # The A of "(20/100) A x 200" is a symbol.
+            is_symbol = own is None or _CALCULATES_ON.match(text, behind)
+            return Written("close", said, start, end) if is_symbol else Written("close", said, start, behind, unit=own)
         case "function":
             return Written("function", said.lower().strip("\\_{}10").replace("√", "sqrt"), start, end)
         case "subscript":
             return Written("break", said, start, end)
         case "pi":
-            return Written("number", "π", start, end, math.pi)
+            own, end = _unit_at(text, end)
+            return Written("number", "π", start, end, math.pi, unit=own)
         case "word":
             return _word(match)
     return Written("operator", _SIGNS[kind], start, end)
@@ -204,27 +246,3 @@ def _is_share(before: Sequence[Written]) -> bool:
         return False
     divided = len(before) > 1 and before[-2].kind == "operator" and before[-2].text == "/"
     return divided or last.kind == "close" or last.unit is PERCENT or last.text in FRACTIONS or 0 < last.value < 1
-
-
-def _without_nouns(tokens: Sequence[Written]) -> list[Written]:
-    """Removes up to three words between a number or bracket and the sign behind them."""
-    kept: list[Written] = []
-    at = 0
-    while at < len(tokens):
-        end = at
-        while end < len(tokens) and tokens[end].kind == "word" and not _NOT_NOUNS.fullmatch(tokens[end].text):
-            end += 1
-        if kept and kept[-1].kind in ("number", "close") and end > at and _are_nouns(tokens[at : end + 1]):
-            at = end
-            continue
-        kept.append(tokens[at])
-        at += 1
-    return kept
-
-
-def _are_nouns(words: Sequence[Written]) -> bool:
-    *nouns, sign = words
-    ends = sign.kind in ("equals", "close") or (sign.kind == "operator" and sign.text != "^")
-    # "kgm-3" is an unknown unit.
-    apart = sign.start > nouns[-1].end if nouns and sign.text == "-" else True
-    return ends and apart and 0 < len(nouns) <= MOST_NOUNS and len(nouns[0].text) >= SHORTEST_NOUN

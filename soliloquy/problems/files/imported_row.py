@@ -9,12 +9,14 @@ from pydantic_core import to_json
 from soliloquy.problems.files.annotated_solution import parse_annotated, stated_number
 from soliloquy.problems.files.problem_from_row import ANSWER_ASK, ANSWER_STEP, BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.program_solution import returned_value, steps_from_program
+from soliloquy.problems.files.program_solution import steps_from_program
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
 from soliloquy.problems.files.reading.rows import listed_names
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number, tidy
+from soliloquy.truth.programs import program_result
+from soliloquy.truth.units import unit
 
 # The fields of a problem file that columns map to; "unit" goes into the answer, "extra" is merged.
 FIELDS = ("question", "solution", "id", "topic", "answer", "unit", "tolerance", "steps", "extra")
@@ -40,7 +42,7 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
                 answer, worded = _answer(stated, None)
         case "program" if isinstance(given["solution"], str):
             fields["steps"] = steps_from_program(given["solution"])
-            _check_returned(answer, given["solution"])
+            answer = _returned(answer, given["solution"], fields["steps"])
         case "answer":
             fields["solution"] = f"The answer is {given['answer']}."
             fields["steps"] = [_answer_step(answer)]
@@ -50,10 +52,15 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
     return _checked(fields, states_answer=source.solution in ("annotated", "program"))
 
 
-def _check_returned(answer: dict[str, Any] | None, code: str) -> None:
-    value = returned_value(code)
-    if answer is not None and value is not None and not is_rounded(answer["value"], value):
+def _returned(answer: dict[str, Any] | None, code: str, steps: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Returns the answer, or what the program returns if neither a column nor a step says it."""
+    value = program_result(code)
+    if answer is None:
+        is_told = value is None or any("result" in step for step in steps)
+        return None if is_told else {"value": tidy(value or 0.0)}
+    if value is not None and not is_rounded(answer["value"], value):
         raise BadField("answer", f"is {answer['value']:g}, but the program returns {format_number(tidy(value))}")
+    return answer
 
 
 def _mapped_cells(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
@@ -72,20 +79,27 @@ def _mapped_cells(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, A
     }
 
 
-def _answer(answer: Any, unit: Any) -> tuple[dict[str, Any] | None, str | None]:
+def _answer(answer: Any, own: Any) -> tuple[dict[str, Any] | None, str | None]:
     """Returns the answer as a number, if it is one, and as text if the number does not express all of it."""
     if answer is None or answer == "":
         return None, None
     if isinstance(answer, dict):
         return answer, None
     if isinstance(answer, int | float) and not isinstance(answer, bool):
-        return {"value": answer, "unit": str(unit or "")}, None
-    stated = stated_number(answer) if isinstance(answer, str) else None
+        return {"value": answer, "unit": str(own or "")}, None
+    stated = stated_number(answer) or _measured(answer) if isinstance(answer, str) else None
     if stated is None:
         return None, answer if isinstance(answer, str) else to_json(answer).decode()
     value, sign = stated
     exact = math.isfinite(value) and format_number(value) == answer.strip()
-    return {"value": value, "unit": str(unit or sign)}, None if exact else answer
+    return {"value": value, "unit": str(own or sign)}, None if exact else answer
+
+
+def _measured(answer: str) -> tuple[float, str] | None:
+    """Parses "9.8 m/s^2" into a number and its unit; None without a unit of measurement."""
+    digits, _, own = answer.strip().partition(" ")
+    stated = stated_number(digits)
+    return (stated[0], own) if stated and unit(own.rstrip(".")).measure else None
 
 
 def _extra(

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from soliloquy.problems.files.problem_row import LONGEST_TEXT
-from soliloquy.truth.expressions import BadExpression, Unworkable, from_tree, parse_expression
+from soliloquy.truth.expressions import BadExpression, parse_expression
 
 _COMMENT = re.compile(r"\s*#+\s*(?P<text>.*\w.*)")
 _GIVEN = re.compile(r"\s*\w+ = [-+.\de]+\s*(?:#.*)?")
@@ -50,25 +50,6 @@ def _calculations(code: str) -> list[dict[str, Any]]:
     if not steps:
         raise _NotPlain
     return steps
-
-
-def returned_value(code: str) -> float | None:
-    """Returns what the function calculates; None if it does more than assign numbers and calculate with them."""
-    known: dict[str, float] = {}
-    try:
-        for statement in _body(code):
-            match statement:
-                case ast.Assign(targets=[ast.Name(id=name)], value=worked):
-                    known[name] = from_tree(worked).value(known)
-                case ast.Return(value=ast.expr() as worked):
-                    return from_tree(worked).value(known)
-                case ast.Expr(value=ast.Constant()) | ast.Import(names=[ast.alias(name="math")]):
-                    pass
-                case _:
-                    return None
-    except (_NotPlain, BadExpression, Unworkable, RecursionError):
-        pass
-    return None
 
 
 def _body(code: str) -> list[ast.stmt]:

@@ -34,6 +34,23 @@ RIGHT = [
     "0.05 kg x 10 ms^-2 = 0.5 N",
     "0.6 / 2π = 0.0955",
     "½ · 2 kg · (3 m/s)² = 9 J",
+    "F = 10 kg * (9.8 m/s^2) = 98 N",
+    r"54 km/h = \frac{54}{3.6}\,\text{m/s} = 15\,\text{m/s}",
+    r"C = 2\pi \cdot 4\,\text{m} = 8\pi\,\text{m} \approx 25.13\,\text{m}",
+    r"\begin{aligned} E &= \frac12 (3\,\text{kg})(4\,\text{m/s})^2 \\ &= 24\,\text{J} \end{aligned}",
+    r"p = 70\,\text{kg} \times 8\,\text{m/s} = 560\,\text{kg}\cdot\text{m/s}",
+    r"2\frac{1}{3}\cdot 6 = 14",
+    r"\sqrt{36 + 64} = \boxed{10}",
+    "34 / 40 = 0.85 = 85 %",
+    "3 divided by 8 equals 0.375, that is 37.5 percent",
+    "we divide 15 L by 2.5 L/min and get 6 min",
+    "We subtract 8 from 20 to get 12",
+    "she divided 4 by 1/8 to get 32",
+    "It goes 420 m plus its own 180 m, altogether 600 m",
+    "26 miles times 1.609 km per mile come to about 41.8 km",
+    "96 MB / (1 MB/s) = 96 s",
+    "48/12 = 4 dozen, and 2 dozen x 80 = 1920",
+    "2.4 km a day\n2.4*5=12 km",
 ]
 FALSE = [
     ("The area is 7 * 5 = 36 m^2", 35, 36),
@@ -50,6 +67,15 @@ FALSE = [
     ("3 × 10^4 × 2 = 6 × 10^5", 60000, 600000),
     ("20 minus 4 is 14", 16, 14),
     ("F = 50 kg × 10 m/s² = 500 J", 500, 500),
+    ("F = 10 kg * (9.8 m/s^2) = 99 N", 98, 99),
+    (r"\frac{90\,\text{N}}{0.3\,\text{m}^2} = 300\,\text{W}", 300, 300),
+    (r"\frac{54}{3.6}\,\text{m/s} = 18\,\text{m/s}", 15, 18),
+    (r"8\pi\,\text{m} \approx 50.27\,\text{m}", 25.132741228718345, 50.27),
+    ("34 / 40 = 0.85 = 80 %", 0.85, 80),
+    ("we divide 24 L by 1.5 L/min and get 18 min", 16, 18),
+    ("subtract 8 from 20 to get 13", 12, 13),
+    ("160 quarts divided by 4 is 41", 40, 41),
+    ("350 m plus its own 150 m, altogether 550 m", 500, 550),
 ]
 # Symbols, words and lists, which say nothing that could be worked through.
 SILENT = [
@@ -62,6 +88,12 @@ SILENT = [
     "pages 3-5 = chapter one",
     "v^2 = 2 (9.8) s",
     "the speed × 3 = 15",
+    "6+6+3 does not equal 18",
+    "v² = 0 – (-29.4)2 = 2 (9.8) s",
+    "(20/100) A x 200 = 8000",
+    "27 – [0.01/ (10.44 × 10^(–5))] T1 = 27 – 95.7",
+    "G = 6.674 * (10 ** -11)\nm = 2 * 10",
+    "Divide by 4: x = 7",
 ]
 
 
