@@ -19,7 +19,8 @@ from benchmarks import machine
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.model.openai_client import OpenAIClient, body_of
+from soliloquy.runtime.model.openai_client import OpenAIClient
+from soliloquy.runtime.model.openai_format import body_of
 from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Key
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling

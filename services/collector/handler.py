@@ -1,8 +1,8 @@
 """Judges finished conversations and stores them."""
 
-from itertools import chain
 from typing import Protocol
 
+from services.collector.journal import calls_of
 from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
@@ -71,9 +71,7 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
         turns=len(conversation.turns),
         flags=sum(1 for _ in located_faults(checked.faults)),
     )
-    # Counted once: further attempts share the enrichment.
-    before = problem.enrichment.calls if conversation.attempt == 0 else ()
-    for call in chain(before, *(turn.calls for turn in conversation.turns)):
+    for call in calls_of(conversation):
         used = summary.tokens[call.role]
         used.prompt += call.prompt_tokens
         used.completion += call.completion_tokens

@@ -2,14 +2,15 @@
 
 import time
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.ids import IdSet
-from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 
 # The numbers kept in memory for each conversation: ordinal, attempt, whether it is accepted, the offset of its frame.
@@ -25,7 +26,10 @@ class Journal:
         self._rejected_at: Counter[int] = Counter()
         # The ordinals of problems that are unfit for the recipe.
         self._unfit: set[int] = set()
-        self.accepted = self.rejected = self.executions = self.duplicates = 0
+        self.accepted = self.rejected = self.duplicates = 0
+        # How often each reason rejected a conversation, and the tokens of each role.
+        self.reasons: Counter[str] = Counter()
+        self.tokens: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._frames = Frames(path)
         for start, payload in self._frames.recover():
             collected = Collected.FromString(payload)
@@ -97,7 +101,15 @@ class Journal:
             self._rejected_at[collected.attempt] += 1
         self.accepted += accepted
         self.rejected += not accepted
-        self.executions += sum(len(turn.calculation.attempts) for turn in conversation.turns)
+        self.reasons.update({reason.partition(":")[0] for reason in collected.reasons})
+        for call in calls_of(conversation):
+            self.tokens[call.role].update(prompt=call.prompt_tokens, completion=call.completion_tokens)
+
+
+def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
+    """Yields the calls of a conversation. Those of the enrichment count once: further attempts share it."""
+    before = conversation.problem.enrichment.calls if conversation.attempt == 0 else ()
+    return chain(before, *(turn.calls for turn in conversation.turns))
 
 
 def collected_now(conversation: Conversation, faults: list[str], origin: Origin | None) -> Collected:

@@ -15,7 +15,7 @@ from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET, SEED, count_option
+from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET, SEED, WAIT, count_option
 from soliloquy.cli.parameters import PLACE
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
@@ -66,6 +66,7 @@ INCOMPLETE = 1
 @click.option("--verified", is_flag=True, help="Reject conversations with a verdict that rests on nothing.")
 @CLASSIFIERS
 @model_options
+@WAIT
 @AS_JSON
 @QUIET
 @kafka_options()
@@ -106,7 +107,7 @@ def generate(
     report = result.report(seconds=time.monotonic() - started)
     if as_json:
         click.echo(json.dumps(report))
-    elif not quiet:
+    elif not quiet and report["accepted"] + report["rejected"]:
         Console().print(facts(report | {"dataset": out}))
     if result.shortfall:
         click.echo(f"soliloquy: {result.shortfall}", err=True)
@@ -124,6 +125,6 @@ def _check_sandbox() -> None:
 
 
 def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> None:
-    for name in ("workers", "latency", "model_cache", "traces"):
+    for name in ("workers", "latency", "model_cache", "traces", "wait"):
         if kafka and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --kafka: set it on the services")

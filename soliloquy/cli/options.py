@@ -13,6 +13,9 @@ QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 SEED = click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random draws."
 )
+WAIT = click.option(
+    "--wait", is_flag=True, help="Wait for a model that does not answer, instead of stopping after a minute."
+)
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)

@@ -1,23 +1,32 @@
-"""Shows the progress of a run in a terminal."""
+"""Shows the progress of a run: a bar with its figures in a terminal, a line now and then in a log."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from rich.console import Console
+import click
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from soliloquy.runs.progress import RunCounts, Show
 
+# Between two lines where standard error is no terminal.
+LINE_SECONDS = 10.0
+REFRESHES_A_SECOND = 4
+# Calls that are answered sooner are not worth a word.
+LONG_SECONDS = 5.0
+
 
 def display(wanted: int, *, quiet: bool) -> Callable[[int], AbstractContextManager[Show]]:
-    """Returns a display that shows a progress bar, after a line about a resumed run; it shows nothing if quiet."""
+    """Returns a display that shows progress, after a line about a resumed run; it shows nothing if quiet."""
     if quiet:
         return lambda _: nullcontext(lambda _counts, _fault: None)
 
     def begin(resumed_from: int) -> AbstractContextManager[Show]:
         if resumed_from:
-            Console(stderr=True).print(f"resuming: {resumed_from} of {wanted} conversations are there")
+            click.echo(f"resuming: {resumed_from} of {wanted} conversations are there", err=True)
         return progress_bar(wanted=wanted, resumed_from=resumed_from)
 
     return begin
@@ -36,23 +45,91 @@ def bar(*, quiet: bool = False) -> Progress:
     )
 
 
+def progress_bar(*, wanted: int, resumed_from: int) -> AbstractContextManager[Show]:
+    """Returns a context of a function that shows the progress."""
+    figures = Figures(wanted, resumed_from)
+    console = Console(stderr=True)
+    return _bar(figures, console) if console.is_terminal else _lines(figures)
+
+
+class Figures:
+    def __init__(self, wanted: int, resumed_from: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.wanted = wanted
+        self.resumed_from = resumed_from
+        self._clock = clock
+        self._began = clock()
+
+    def run(self, counts: RunCounts) -> list[str]:
+        """Returns the speed, the remaining time, the rejections and the cost, as far as there are any."""
+        made, tried = counts.accepted - self.resumed_from, counts.accepted + counts.rejected
+        said = []
+        if made > 0:
+            seconds = (self._clock() - self._began) / made
+            said.append(speed(1 / max(seconds, 1e-6)))
+            if left := self.wanted - counts.accepted:
+                said.append(f"{duration(seconds * left)} left")
+        if counts.rejected:
+            reason = f", most for {counts.reason}" if counts.reason else ""
+            said.append(f"{counts.rejected} of {tried} rejected ({counts.rejected / tried:.0%}{reason})")
+        if counts.cost:
+            said.append(f"cost {counts.cost:.2f}")
+        return said
+
+    def calls(self, counts: RunCounts, fault: str) -> str:
+        """Returns what holds the run up; empty if nothing does."""
+        said = []
+        if counts.waiting and (counts.oldest_seconds >= LONG_SECONDS or counts.error):
+            calls = "1 model call waits" if counts.waiting == 1 else f"{counts.waiting} model calls wait"
+            oldest = "" if counts.waiting == 1 else ", the oldest"
+            said.append(f"{calls}{oldest} for {duration(counts.oldest_seconds)}")
+        if counts.error and counts.error not in fault:
+            said.append(f"last error: {counts.error}")
+        return "; ".join([*said, *([fault] if fault else [])])
+
+
+def speed(a_second: float) -> str:
+    for unit, seconds in (("s", 1), ("min", 60)):
+        if a_second * seconds >= 1:
+            return f"{a_second * seconds:.1f}/{unit}"
+    return f"{a_second * 3600:.1f}/h"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 @contextmanager
-def progress_bar(*, wanted: int, resumed_from: int) -> Iterator[Show]:
-    """Yields a function that updates the bar; a fault replaces the rates."""
-    progress = bar()
-    task = progress.add_task("conversations", total=wanted, completed=resumed_from, figures="")
-    started = time.monotonic()
-    first: RunCounts | None = None
+def _bar(figures: Figures, console: Console) -> Iterator[Show]:
+    progress = Progress(
+        TextColumn("conversations"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[figures]}", style="dim"),
+    )
+    task = progress.add_task("", total=figures.wanted, completed=figures.resumed_from, figures="")
+    told = Text(no_wrap=True, overflow="ellipsis", style="yellow")
+    with Live(Group(progress, told), console=console, refresh_per_second=REFRESHES_A_SECOND) as live:
+
+        def show(counts: RunCounts, fault: str) -> None:
+            progress.update(task, completed=counts.accepted, figures="  ".join(figures.run(counts)))
+            told.plain = figures.calls(counts, fault)
+            live.update(Group(progress, told) if told.plain else progress)
+
+        yield show
+
+
+@contextmanager
+def _lines(figures: Figures) -> Iterator[Show]:
+    told_at = time.monotonic()
 
     def show(counts: RunCounts, fault: str) -> None:
-        nonlocal first
-        first = first or counts
-        elapsed = max(time.monotonic() - started, 1e-3)
-        conversations = (counts.accepted - first.accepted) / elapsed
-        executions = (counts.executions - first.executions) / elapsed
-        rejected = f"  rejected {counts.rejected}" if counts.rejected else ""
-        rates = f"{conversations:.1f}/s  {executions:.1f} executions/s{rejected}"
-        progress.update(task, completed=counts.accepted, figures=fault or rates)
+        nonlocal told_at
+        if time.monotonic() - told_at >= LINE_SECONDS:
+            told_at = time.monotonic()
+            run = ", ".join([f"{counts.accepted} of {figures.wanted} conversations", *figures.run(counts)])
+            click.echo("; ".join(filter(None, [run, figures.calls(counts, fault)])), err=True)
 
-    with progress:
-        yield show
+    yield show

@@ -161,9 +161,7 @@ def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
 
 
 def _counts(status: RunStatus) -> RunCounts:
-    progress = status.progress
-    executions = progress.python_turns + progress.failed_executions
-    return RunCounts(accepted=progress.accepted, rejected=progress.rejected, executions=executions)
+    return RunCounts(accepted=status.progress.accepted, rejected=status.progress.rejected, cost=status.cost)
 
 
 def _pause_reason(status: RunStatus) -> str:

@@ -43,7 +43,9 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
 
     model = assignment.model
     async with AsyncExitStack() as stack:
-        models = await stack.enter_async_context(open_models(model.models, lambda: scripted_model(model), model.cache))
+        models = await stack.enter_async_context(
+            open_models(model.models, lambda: scripted_model(model), model.cache, holds=True)
+        )
         sandbox = assignment.sandbox or SandboxSettings()
         live = assignment.datasets or LiveSettings()
         sandboxes, datasets = SandboxPool(sandbox), LiveDatasets(live)

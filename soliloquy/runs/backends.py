@@ -31,6 +31,7 @@ from soliloquy.runtime.events import (
     run_key,
     run_of,
 )
+from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.reading import messages, open_ordinals
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.topics import TOPIC_OF
@@ -74,6 +75,10 @@ class LocalBackend:
     def fault(self) -> str:
         """Why the run cannot go on at the moment; empty while it can."""
         return self._workers.fault
+
+    @property
+    def endpoints(self) -> Sequence[EndpointStatus]:
+        return self._workers.endpoints
 
     @asynccontextmanager
     async def prepared(self, run: Run, journal: "Journal") -> AsyncIterator[Transport]:
@@ -136,6 +141,9 @@ def _worker_specs(plan: Plan, log: Path, traces: TraceSettings) -> Sequence[Proc
 
 class KafkaBackend:
     """Services that `soliloquy up` or a cluster keeps running. Results are read from their topic, without a group."""
+
+    # The services wait for their endpoints, and say so themselves.
+    endpoints: Sequence[EndpointStatus] = ()
 
     def __init__(self, settings: KafkaSettings, folder: RunFolder) -> None:
         self._settings = settings

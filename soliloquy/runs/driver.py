@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.runs.backends import RunBackend
 from soliloquy.runs.plan import Plan
-from soliloquy.runs.progress import RunCounts, Show
+from soliloquy.runs.progress import RunCounts, Show, hopeless
 from soliloquy.runtime import driver
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.reading import open_ordinals
@@ -32,6 +32,8 @@ class Driver:
         # The number of conversations under way that an interrupted run does not finish.
         self.dropped: int | None = None
         self.interrupted = asyncio.Event()
+        # Why the run was stopped without a signal.
+        self.fault = ""
 
     @property
     def given_up(self) -> int:
@@ -43,7 +45,7 @@ class Driver:
         return self.quota.is_over
 
     async def run(self, show: Show) -> None:
-        """Returns when the run is settled, only dead letters are left, or a signal interrupts it."""
+        """Returns when the run is settled, only dead letters are left, a signal interrupts it, or it cannot go on."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.interrupted.set)
@@ -52,6 +54,7 @@ class Driver:
             driving = group.create_task(driver.drive(self._run, draw, self._transport, self, source="soliloquy"))
             while not (driving.done() or self.is_stopped or self.settled):
                 show(self._counts(), self._backend.fault)
+                self.fault = hopeless(self._backend.endpoints, wait=self._plan.wait)
                 await asyncio.wait([driving], timeout=LOOK_SECONDS)
             show(self._counts(), "")
             # A transport that does not answer may hold it.
@@ -73,7 +76,7 @@ class Driver:
 
     @property
     def is_stopped(self) -> bool:
-        return self.interrupted.is_set()
+        return self.interrupted.is_set() or bool(self.fault)
 
     def settled_ordinals(self) -> set[int]:
         return self._journal.settled_ordinals(self._plan.max_attempts)
@@ -96,5 +99,14 @@ class Driver:
         return await self._backend.is_stuck(self._run)
 
     def _counts(self) -> RunCounts:
-        journal = self._journal
-        return RunCounts(accepted=journal.accepted, rejected=journal.rejected, executions=journal.executions)
+        journal, endpoints = self._journal, self._backend.endpoints
+        [(reason, _)] = journal.reasons.most_common(1) or [("", 0)]
+        return RunCounts(
+            accepted=journal.accepted,
+            rejected=journal.rejected,
+            reason=reason,
+            cost=sum(self._plan.cost(journal.tokens).values()),
+            waiting=sum(endpoint.waiting for endpoint in endpoints),
+            oldest_seconds=max((endpoint.oldest_seconds for endpoint in endpoints), default=0.0),
+            error=next((endpoint.error for endpoint in endpoints if endpoint.error), ""),
+        )

@@ -58,7 +58,7 @@ def generate_dataset(
     traces: TraceSettings,
     display: Display,
 ) -> GenerationResult:
-    """Runs until the dataset is complete, only dead letters are left, or SIGINT or SIGTERM interrupts it.
+    """Runs until the dataset is complete, only dead letters are left, an endpoint stops it, or SIGINT or SIGTERM does.
 
     Raises Failure. The main thread has to call it.
     """
@@ -98,7 +98,13 @@ def generate_dataset(
     if driver.is_stopped:
         dropped = f", {driver.dropped} under way were dropped" if driver.dropped is not None else ""
         why = f"stopped at {counts['accepted']} of {plan.conversations}{dropped}; the same command goes on from here"
-        return GenerationResult(plan=plan, counts=counts, failed=driver.given_up, shortfall=why, interrupted=True)
+        return GenerationResult(
+            plan=plan,
+            counts=counts,
+            failed=driver.given_up,
+            shortfall=f"{driver.fault}; {why}" if driver.fault else why,
+            interrupted=not driver.fault,
+        )
     letters = f"--kafka {kafka.bootstrap}" if kafka else str(folder.working.parent)
     why = (
         f"{missing} conversations ended among the dead letters; soliloquy dlq list {letters} says why, "

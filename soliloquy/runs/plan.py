@@ -41,6 +41,8 @@ class Plan:
     latency: float
     # A folder of completions that need no second request.
     model_cache: Path | None = None
+    # Whether to wait on for an endpoint that does not answer.
+    wait: bool = False
 
     @classmethod
     def of(cls, recipe: str, source: ProblemSource, *, enrich: bool = False, **settings: Any) -> Self:

@@ -1,15 +1,41 @@
-"""The progress that a run reports."""
+"""The progress that a run reports, and whether it can go on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from soliloquy.runtime.model.status import EndpointStatus
+
+# An endpoint for which no call succeeds for so long ends the run, unless it is to wait.
+PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunCounts:
     accepted: int
     rejected: int
-    executions: int
+    # The most frequent reason of the rejections.
+    reason: str = ""
+    # At the prices of the endpoints, over all conversations so far.
+    cost: float = 0.0
+    # Calls without an answer so far, and the age of the oldest.
+    waiting: int = 0
+    oldest_seconds: float = 0.0
+    # The last error of an endpoint that has answered no call since.
+    error: str = ""
 
 
 # Receives the counts so far, and why the run cannot go on at the moment; empty while it can.
 Show = Callable[[RunCounts, str], None]
+
+
+def hopeless(endpoints: Sequence[EndpointStatus], *, wait: bool) -> str:
+    """Returns why the run cannot go on; empty while it may. Nothing is worth waiting for that a person has to fix."""
+    for endpoint in endpoints:
+        if endpoint.refused:
+            return endpoint.error
+        if not wait and endpoint.failing_seconds >= PATIENCE_SECONDS:
+            return (
+                f"{endpoint.where} answered no call for {PATIENCE_SECONDS:g} s ({endpoint.error}): check it, or use "
+                "--wait to wait for it"
+            )
+    return ""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 import signal
 import sys
@@ -13,11 +14,14 @@ from dataclasses import dataclass
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.logs import relay
+from soliloquy.runtime.model.status import EndpointStatus, merged
 
 # The exit status of a process that a restart would not help.
 HOPELESS = 2
-# A process prints a line that starts with this word when it serves; any other line is a fault.
+# A process prints a line that starts with this word when it serves; a line of neither kind is a fault.
 READY = "ready"
+# A line that starts so holds the status of the endpoints that it asks, as JSON.
+STATUS = "status "
 DEATHS_IN_A_ROW = 5
 # The pause before the second restart in a row; it doubles with each further one.
 PAUSE_SECONDS = 0.5
@@ -57,6 +61,7 @@ class SupervisedProcess:
         self._stopping = asyncio.Event()
         # Why the process does not serve, in its own words; empty while it serves.
         self.fault = ""
+        self.endpoints: Sequence[EndpointStatus] = ()
         # Set while the process serves.
         self.ready = asyncio.Event()
 
@@ -113,13 +118,16 @@ class SupervisedProcess:
         _, last_words = await asyncio.gather(self._listen(process.stdout), _last_words(process.stderr))
         await process.wait()
         self.ready.clear()
+        self.endpoints = ()
         return process, last_words
 
     async def _listen(self, output: StreamReader) -> None:
         faulty = False
         async for line in output:
             text = line.decode(errors="replace").strip()
-            if text.split(",")[0] != READY:
+            if text.startswith(STATUS):
+                self.endpoints = [EndpointStatus(**each) for each in json.loads(text.removeprefix(STATUS))]
+            elif text.split(",")[0] != READY:
                 faulty = True
                 self.fault = text
                 self.ready.clear()
@@ -155,6 +163,11 @@ class Supervisor:
     def fault(self) -> str:
         """Why one of the processes does not serve; empty while all do."""
         return next((process.fault for process in self._processes.values() if process.fault), "")
+
+    @property
+    def endpoints(self) -> Sequence[EndpointStatus]:
+        """Returns the status of each endpoint over all processes."""
+        return merged(endpoint for process in self._processes.values() for endpoint in process.endpoints)
 
     async def run(self) -> None:
         """Keeps every process running until `stop`."""

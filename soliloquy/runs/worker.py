@@ -5,6 +5,7 @@ A process of its own reads its assignment from standard input, and exits when th
 
 import asyncio
 import contextlib
+import json
 import logging
 import math
 import os
@@ -14,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +23,13 @@ import uvloop
 
 from soliloquy.runs.assembly import Assembly, assembled
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
-from soliloquy.runs.supervision import READY
+from soliloquy.runs.supervision import READY, STATUS
 from soliloquy.runtime import extensions
 from soliloquy.runtime.failure import Broken, Failure, first_error
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.logs import JSON, set_up
 from soliloquy.runtime.metrics import SERVICE_READY
+from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.topics import RETRY, shapes
 from soliloquy.runtime.traces.opening import recorded_traces
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from services.gateway.service import Gateway
 
 LOOK_SECONDS = 0.1
+REPORT_SECONDS = 0.5
 # A start or a fault that is over sooner is not logged.
 START_SECONDS = 30.0
 LASTING_SECONDS = 5.0
@@ -48,18 +52,29 @@ PAUSE_SECONDS = 1.0
 CLOSE_SECONDS = 1.0
 
 
-async def work(assignment: Assignment, stopped: asyncio.Event, tell: Callable[[str], None]) -> None:
-    """Serves until it is stopped, and tells when it is ready and which faults keep it from serving; raises Failure."""
+async def work(
+    assignment: Assignment,
+    stopped: asyncio.Event,
+    tell: Callable[[str], None],
+    report: Callable[[Sequence[EndpointStatus]], None] | None = None,
+) -> None:
+    """Serves until it is stopped, and tells when it is ready and which faults keep it from serving; raises Failure.
+
+    `report` receives how the endpoints of its models stand, whenever that changes.
+    """
     try:
         async with asyncio.TaskGroup() as group:
             worker = Worker(assignment)
             serving = group.create_task(worker.serve())
-            watching = group.create_task(_tell_changes(worker, tell))
+            watching = [group.create_task(_tell_changes(worker, tell))]
+            if report:
+                watching.append(group.create_task(_report_changes(worker, report)))
             await stopped.wait()
             # A Kafka client may wait for a broker for ever, even when it is cancelled.
             last = assignment.grace + 2 * CLOSE_SECONDS
             asyncio.get_running_loop().call_later(last, os._exit, Broken.exit_code)
-            watching.cancel()
+            for each in watching:
+                each.cancel()
             worker.stop()
             await asyncio.wait([serving], timeout=assignment.grace + CLOSE_SECONDS if worker.at_work else 0.0)
             serving.cancel()
@@ -84,6 +99,10 @@ class Worker:
         return bool(self._stages or self._gateway)
 
     @property
+    def endpoints(self) -> Sequence[EndpointStatus]:
+        return self._assembly.models.statuses if self._assembly else []
+
+    @property
     def faults(self) -> list[str]:
         """Returns what keeps it from serving; nothing while it serves."""
         if not self.at_work:
@@ -106,6 +125,7 @@ class Worker:
             assembly = await opened.enter_async_context(assembled(self._assignment))
             self._assembly = assembly
             async with asyncio.TaskGroup() as group:
+                watching = group.create_task(assembly.models.watch())
                 if self._assignment.grpc and assembly.sandboxes:
                     group.create_task(self._serve_jobs(assembly.sandboxes, self._assignment.grpc))
                 transport = await self._transport(assembly.services, opened)
@@ -114,6 +134,8 @@ class Worker:
                     group.create_task(_run(stage))
                 if assigned := self._assignment.gateway:
                     group.create_task(self._serve_gateway(assigned, transport))
+                await self._stopping.wait()
+                watching.cancel()
 
     def stop(self) -> None:
         """Takes no further events; unfinished ones have the grace period to finish."""
@@ -188,6 +210,17 @@ async def _tell_changes(worker: Worker, tell: Callable[[str], None]) -> None:
         await asyncio.sleep(LOOK_SECONDS)
 
 
+async def _report_changes(worker: Worker, report: Callable[[Sequence[EndpointStatus]], None]) -> None:
+    """Reports once a second while a call waits, and once after the last."""
+    reported: Sequence[EndpointStatus] = []
+    while True:
+        endpoints = worker.endpoints
+        if endpoints != reported:
+            report(endpoints)
+            reported = endpoints
+        await asyncio.sleep(REPORT_SECONDS)
+
+
 def _transient() -> tuple[type[Exception], type[Exception]]:
     """Returns the errors that may be gone at the next try. Workers without Kafka never load aiokafka otherwise."""
     from aiokafka.errors import KafkaError
@@ -204,7 +237,7 @@ async def _main() -> None:
         loop.add_signal_handler(signal.SIGTERM, stopped.set)
         closed = asyncio.create_task(lifeline.read())
         closed.add_done_callback(lambda _: stopped.set())
-        await work(Assignment.from_json(line), stopped, _tell)
+        await work(Assignment.from_json(line), stopped, _tell, _report)
         closed.cancel()
 
 
@@ -212,6 +245,10 @@ def _tell(line: str) -> None:
     # The supervisor may be gone; the lifeline ends this process then.
     with contextlib.suppress(BrokenPipeError):
         print(line, flush=True)
+
+
+def _report(endpoints: Sequence[EndpointStatus]) -> None:
+    _tell(STATUS + json.dumps([asdict(endpoint) for endpoint in endpoints]))
 
 
 def main() -> int:

@@ -1,10 +1,14 @@
 """Endpoints to grow a dataset on: the stand-in for a hosted API, and a model service over gRPC."""
 
 import asyncio
+import json
+import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import grpc
 
@@ -40,3 +44,39 @@ def model_service(model: Model | None = None) -> Iterator[str]:
         yield f"127.0.0.1:{port}"
     finally:
         server.stop(None).wait()
+
+
+@contextmanager
+def answering(status: int, body: str, models: Sequence[str] = ()) -> Iterator[str]:
+    """An API that gives every call the same answer, and lists these models; its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self._send(status, body)
+
+        def do_GET(self) -> None:
+            self._send(200, json.dumps({"data": [{"id": name} for name in models]}))
+
+        def log_message(self, *_: object) -> None: ...
+
+        def _send(self, status: int, body: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1"
+        finally:
+            server.shutdown()
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """A server that accepts connections and answers nothing; its URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"

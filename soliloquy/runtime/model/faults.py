@@ -15,6 +15,8 @@ class RetryableFault(Exception):
     against_endpoint = True
     # Whether this very call may break the endpoint: then the number of retries is limited.
     against_call = False
+    # Whether no call can succeed until a person fixes something.
+    is_final = False
 
     def __init__(self, message: str, after: float = 0.0) -> None:
         super().__init__(message)
@@ -56,6 +58,13 @@ class InvalidAnswer(RetryableFault):
 
     kind = "broken"
     against_call = True
+
+
+class Held(RetryableFault):
+    """The endpoint refuses every call; a service waits until a person has fixed what is wrong."""
+
+    kind = "refused"
+    is_final = True
 
 
 class ModelFailed(Failure):

@@ -53,12 +53,13 @@ class Breaker:
         self._opened_at = None
         self._probing = False
 
-    def failed(self, now: float, *, probe: bool) -> None:
+    def failed(self, now: float, *, probe: bool, final: bool = False) -> None:
+        """A final failure opens the breaker at once."""
         self._failures += 1
         if probe:
             self._pause = min(PAUSE_CAP_SECONDS, 2 * self._pause)
             self._probing = False
-        if probe or (self._failures >= FAILURES and not self.is_open):
+        if probe or ((final or self._failures >= FAILURES) and not self.is_open):
             self._opened_at = now
 
     def abandoned(self, *, probe: bool) -> None:
@@ -149,7 +150,7 @@ class Gate:
         if fault.throttles:
             self._limit.throttled(in_flight=self.in_flight, now=now)
         if fault.against_endpoint:
-            self._breaker.failed(now, probe=permit.probe)
+            self._breaker.failed(now, probe=permit.probe, final=fault.is_final)
         else:
             self._breaker.succeeded()
         self._leave()

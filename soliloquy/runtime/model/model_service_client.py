@@ -8,7 +8,7 @@ import grpc
 
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, TimedOut, Unreachable
-from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.model.settings import Endpoint, described
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
@@ -29,6 +29,7 @@ _HOPELESS = {
     grpc.StatusCode.NOT_FOUND,
     grpc.StatusCode.FAILED_PRECONDITION,
 }
+_UNKNOWN_HOST = "Domain name not found"
 _PROXY_ERROR = "Received http2 header with status: 5"
 _REFUSED = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OUT_OF_RANGE}
 
@@ -37,7 +38,7 @@ class ModelServiceClient:
     """Must be created inside the event loop that uses it."""
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
-        self._where = f"{name} ({endpoint.address})"
+        self._where = described(name, endpoint)
         self._channels = [
             grpc.aio.insecure_channel(endpoint.address, options=_OPTIONS)
             for _ in range(math.ceil(endpoint.max_concurrency / STREAMS_A_CHANNEL))
@@ -55,6 +56,10 @@ class ModelServiceClient:
         except grpc.aio.AioRpcError as error:
             raise self._error(error) from error
 
+    async def silence(self) -> str:
+        """Returns nothing: gRPC itself gives up a connection that nobody answers."""
+        return ""
+
     async def close(self) -> None:
         for channel in self._channels:
             await channel.close()
@@ -66,6 +71,8 @@ class ModelServiceClient:
             return EndpointRefuses(f"{self._where} cannot be used ({description})")
         if code in _REFUSED:
             return ModelRefused(f"{self._where} refused ({description})")
+        if _UNKNOWN_HOST in details:
+            return EndpointRefuses(f"{self._where} cannot be found: check the host's name ({description})")
         if is_unreachable(error):
             return Unreachable(description)
         match code:

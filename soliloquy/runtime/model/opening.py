@@ -1,5 +1,6 @@
 """Opens the models that the settings name, and routes each role's requests to its endpoint."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from soliloquy.runtime.model.accounting import CountedModel
 from soliloquy.runtime.model.cache import AnswerCache, CachedModel
 from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Models, key_of
+from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
 
 
@@ -36,6 +38,14 @@ class ModelByRole:
         """Why calls wait; empty while none do."""
         return "; ".join(remote.fault for remote in self._remotes if remote.fault)
 
+    @property
+    def statuses(self) -> Sequence[EndpointStatus]:
+        return [remote.status for remote in self._remotes]
+
+    async def watch(self) -> None:
+        """Notices endpoints that accept calls and answer nothing."""
+        await asyncio.gather(*(remote.watch() for remote in self._remotes))
+
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         try:
             model, manner = self._cast[request.role]
@@ -50,9 +60,9 @@ class ModelByRole:
 
 @asynccontextmanager
 async def open_models(
-    models: Models, scripted: Callable[[], StreamingModel], cache_folder: Path | None
+    models: Models, scripted: Callable[[], StreamingModel], cache_folder: Path | None, *, holds: bool = False
 ) -> AsyncIterator[ModelByRole]:
-    """Raises Failure for a missing key."""
+    """Raises Failure for a missing key. `holds` lets calls wait while an endpoint refuses them all."""
     answering: dict[str, StreamingModel] = {}
     remotes: list[RemoteModel] = []
     async with AsyncExitStack() as at_hand:
@@ -63,7 +73,7 @@ async def open_models(
             if endpoint.engine == "scripted":
                 answering[name] = CountedModel(scripted(), name, endpoint)
                 continue
-            remote = RemoteModel(name, endpoint, client_for(name, endpoint))
+            remote = RemoteModel(name, endpoint, client_for(name, endpoint), holds=holds)
             at_hand.push_async_callback(remote.close)
             remotes.append(remote)
             counted = CountedModel(remote, name, endpoint)

@@ -6,9 +6,10 @@ import time
 from typing import Protocol
 
 from soliloquy.runtime.model import ModelRefused, StreamListener, metrics
-from soliloquy.runtime.model.faults import EndpointRefuses, ModelFailed, RetryableFault, TimedOut
-from soliloquy.runtime.model.gate import Gate
-from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.model.faults import EndpointRefuses, Held, ModelFailed, RetryableFault, TimedOut
+from soliloquy.runtime.model.gate import Gate, Permit
+from soliloquy.runtime.model.settings import Endpoint, described
+from soliloquy.runtime.model.status import CallRecord, EndpointStatus
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
@@ -20,6 +21,9 @@ PAUSE_CAP_SECONDS = 10.0
 SPREAD = 0.25
 # After this many consecutive refusals we assume that the endpoint refuses every call.
 REFUSALS = 10
+# An endpoint that leaves a call unanswered for so long is asked something smaller, this often.
+SILENT_SECONDS = 20.0
+LOOK_SECONDS = 5.0
 
 
 class EndpointClient(Protocol):
@@ -30,17 +34,23 @@ class EndpointClient(Protocol):
     ) -> Completion:
         """Raises RetryableFault, ModelRefused, EndpointRefuses or TimeoutError."""
 
+    async def silence(self) -> str:
+        """Returns why the endpoint answers nothing, not even a small request; empty if it answers anything."""
+
     async def close(self) -> None: ...
 
 
 class RemoteModel:
-    def __init__(self, name: str, endpoint: Endpoint, client: EndpointClient) -> None:
-        self.where = f"{name} ({endpoint.base_url or endpoint.address})"
+    """`holds` lets calls wait while the endpoint refuses them all, as services do; otherwise they fail."""
+
+    def __init__(self, name: str, endpoint: Endpoint, client: EndpointClient, *, holds: bool = False) -> None:
+        self.where = described(name, endpoint)
         self._client = client
+        self._holds = holds
+        self._record = CallRecord(self.where)
         self._seconds = endpoint.timeout
         self._gate = Gate(endpoint.max_concurrency)
         self._refusals = 0
-        self._last = ""
         self._name = name
         metrics.IN_FLIGHT.labels(name).set_function(lambda: self._gate.in_flight)
         metrics.WIDTH.labels(name).set_function(lambda: self._gate.width)
@@ -49,15 +59,32 @@ class RemoteModel:
     @property
     def fault(self) -> str:
         """Why calls wait; empty while none do."""
-        return f"waits for the model at {self.where}: {self._last}" if self._gate.is_shut else ""
+        if not self._gate.is_shut:
+            return ""
+        status = self.status
+        return status.error if status.refused else f"waits for the model at {self.where}: {status.error}"
+
+    @property
+    def status(self) -> EndpointStatus:
+        return self._record.status
+
+    async def watch(self) -> None:
+        """Notices an endpoint that accepts calls and answers nothing."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if self._record.unanswered_seconds >= SILENT_SECONDS:
+                self._record.silent(await self._client.silence())
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
+        with self._record.call():
+            return await self._answer(request, stream_listener)
+
+    async def _answer(self, request: GenerateRequest, stream_listener: StreamListener | None) -> Completion:
         tries, pause = 0, PAUSE_SECONDS
         while True:
             fault = await self._attempt(request, stream_listener)
             if not isinstance(fault, RetryableFault):
                 return fault
-            self._last = str(fault)
             metrics.FAULTS.labels(self._name, fault.kind).inc()
             spans.event("fault", kind=fault.kind)
             if fault.against_call and not self._gate.is_shut:
@@ -73,28 +100,41 @@ class RemoteModel:
     ) -> Completion | RetryableFault:
         permit = await self._gate.enter()
         try:
-            async with asyncio.timeout(self._seconds):
-                completion = await self._client.ask(request, self._seconds, stream_listener)
+            with self._record.attempt():
+                async with asyncio.timeout(self._seconds):
+                    completion = await self._client.ask(request, self._seconds, stream_listener)
         except TimeoutError:
             waited = time.monotonic() - permit.began
             fault: RetryableFault = TimedOut(f"no answer within {waited:.3g} s")
         except RetryableFault as passing:
             fault = passing
         except ModelRefused as refused:
-            self._gate.answered()
             self._refusals += 1
-            if self._refusals == REFUSALS:
-                raise EndpointRefuses(f"{self.where} refused {REFUSALS} calls in a row: {refused}") from refused
-            raise
+            if self._refusals < REFUSALS:
+                self._gate.answered()
+                raise
+            fault = self._refused(
+                permit, EndpointRefuses(f"{self.where} refused {self._refusals} calls in a row: {refused}")
+            )
+        except EndpointRefuses as refused:
+            fault = self._refused(permit, refused)
         except BaseException:
             self._gate.abandon(permit)
             raise
         else:
             self._gate.answered()
+            self._record.succeeded()
             self._refusals = 0
             return completion
         self._gate.failed(permit, fault)
+        self._record.failed(fault)
         return fault
+
+    def _refused(self, permit: Permit, refused: EndpointRefuses) -> Held:
+        if self._holds:
+            return Held(str(refused))
+        self._gate.abandon(permit)
+        raise refused
 
     async def close(self) -> None:
         await self._client.close()

@@ -78,7 +78,7 @@ class Models:
 
     def identity(self) -> dict[str, Any]:
         """Returns the settings that influence answers, so neither addresses nor prices."""
-        names = {_described(endpoint) for endpoint in self.used.values()}
+        names = {_model_named(endpoint) for endpoint in self.used.values()}
         told: dict[str, Any] = {"model": ", ".join(sorted(names))}
         if names != {"scripted"}:
             told["roles"] = {name: self._identity(role) for name, role in sorted(self.roles.items())}
@@ -100,7 +100,12 @@ class Models:
         }
 
 
-def _described(endpoint: Endpoint) -> str:
+def described(name: str, endpoint: Endpoint) -> str:
+    """Returns the endpoint's name, address and model, for messages."""
+    return f"{name} ({endpoint.base_url or endpoint.address}, model {endpoint.model!r})"
+
+
+def _model_named(endpoint: Endpoint) -> str:
     return "scripted" if endpoint.engine == "scripted" else f"{endpoint.model} ({endpoint.engine})"
 
 

@@ -16,7 +16,7 @@ from soliloquy.cli.generate import INCOMPLETE, exit_status
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, NEW_FILE, QUIET, SEED, count_option
+from soliloquy.cli.options import AS_JSON, NEW_FILE, QUIET, SEED, WAIT, count_option
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, NOISE
 from soliloquy.dataset.columns import value_counts
@@ -34,7 +34,7 @@ from soliloquy.recipes.mathwell.commands.commissioning import Commissions, commi
 from soliloquy.recipes.mathwell.commands.sheet import write_sheet
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Broken
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -51,6 +51,7 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 @count_option("--max-attempts", 10, "Attempts at each problem.")
 @CLASSIFIERS
 @model_options
+@WAIT
 @AS_JSON
 @QUIET
 @kafka_options()
@@ -84,7 +85,7 @@ def generate(
     show = display(plan.conversations, quiet=quiet or as_json)
     result = generate_dataset(plan, commissions.source, RunFolder(Storage(folder), plan, None), kafka, traces, show)
     if not result.counts["accepted"]:
-        raise Failure(result.shortfall or f"{folder} holds no problems")
+        raise Broken(result.shortfall or f"{folder} holds no problems")
     with writing_to(out):
         sifted = _write_problems(folder, out)
         if sheet:

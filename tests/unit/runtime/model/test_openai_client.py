@@ -20,7 +20,8 @@ from soliloquy.runtime.model.faults import (
     TimedOut,
     Unreachable,
 )
-from soliloquy.runtime.model.openai_client import MAX_WORDS, OpenAIClient, body_of
+from soliloquy.runtime.model.openai_client import OpenAIClient
+from soliloquy.runtime.model.openai_format import MAX_WORDS, body_of
 from soliloquy.runtime.model.settings import Endpoint, Key
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
 from tests.unit.runtime.model.streams import KeptStreams
@@ -120,7 +121,8 @@ async def test_an_adapter_is_asked_for_as_a_model_of_its_own() -> None:
         (error(401, "Incorrect API key provided"), EndpointRefuses, "refuses the key in OPENAI_API_KEY"),
         (error(403, "no access"), EndpointRefuses, "refuses the key in OPENAI_API_KEY"),
         (error(402, "pay"), EndpointRefuses, "402"),
-        (error(404, "The model `large` does not exist"), EndpointRefuses, "'large' .*does not exist"),
+        (error(404, "The model `large` does not exist"), EndpointRefuses, "'large'.* does not exist"),
+        (error(400, "Model Not Exist"), EndpointRefuses, "does not serve this model"),
         (said(301, Location="http://elsewhere"), EndpointRefuses, "check the address"),
         (error(429, "quota", code="insufficient_quota"), EndpointRefuses, "quota exhausted"),
         (error(429, "slow down"), Throttled, "slow down"),

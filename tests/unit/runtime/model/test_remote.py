@@ -35,6 +35,7 @@ class Saying:
         self._says: Iterator[Say] = iter(says)
         self._last: Say = ""
         self.asked = 0
+        self.silent = ""
 
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
@@ -46,6 +47,9 @@ class Saying:
         if isinstance(say, Exception):
             raise say
         return Completion(text=str(say))
+
+    async def silence(self) -> str:
+        return self.silent
 
     async def close(self) -> None: ...
 
@@ -115,7 +119,7 @@ async def test_while_nobody_is_there_every_call_waits_and_says_why() -> None:
     calls = [asyncio.create_task(far.generate(REQUEST)) for _ in range(gate.FAILURES)]
     await until(lambda: bool(far.fault))
     async with asyncio.timeout(5):
-        assert far.fault == "waits for the model at far (http://far/v1): refused"
+        assert far.fault == "waits for the model at far (http://far/v1, model 'default'): refused"
         assert {(await call).text for call in calls} == {"well"}
     assert far.fault == ""
 
@@ -127,6 +131,36 @@ async def test_an_endpoint_that_refuses_everything_stops_the_run_before_all_of_i
             await far.generate(REQUEST)
     with pytest.raises(EndpointRefuses, match="in a row: max_tokens is not supported"):
         await far.generate(REQUEST)
+
+
+@pytest.mark.parametrize("refusals", [[EndpointRefuses("wrong key")], [ModelRefused("no")] * REFUSALS])
+async def test_a_service_waits_while_every_call_is_refused_and_goes_on_when_that_is_mended(refusals: list[Say]) -> None:
+    line = Saying(*refusals, "well")
+    far = RemoteModel("far", Endpoint(engine="openai", base_url="http://far/v1"), line, holds=True)
+    for _ in refusals[1:]:
+        with pytest.raises(ModelRefused):
+            await far.generate(REQUEST)
+    call = asyncio.create_task(far.generate(REQUEST))
+    await until(lambda: far.status.refused)
+    assert far.fault == far.status.error
+    async with asyncio.timeout(5):
+        assert (await call).text == "well"
+    assert (far.fault, far.status.refused) == ("", False)
+
+
+async def test_an_endpoint_that_leaves_a_call_unanswered_is_asked_something_smaller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remote, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(remote, "LOOK_SECONDS", 0.001)
+    line = Saying(HANG)
+    far = model(line)
+    line.silent = "it answers nothing"
+    tasks = [asyncio.create_task(work) for work in (far.generate(REQUEST), far.watch())]
+    await until(lambda: far.status.failing_seconds > 0)
+    assert far.status.error == "it answers nothing"
+    for task in tasks:
+        task.cancel()
 
 
 async def test_an_endpoint_that_answers_now_and_then_may_refuse_any_number() -> None:

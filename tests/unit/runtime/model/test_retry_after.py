@@ -4,7 +4,7 @@ from email.utils import formatdate
 
 import pytest
 
-from soliloquy.runtime.model.openai_client import MOST_SECONDS, retry_after
+from soliloquy.runtime.model.openai_format import MOST_SECONDS, retry_after
 
 NOW = 1_700_000_000.0
 

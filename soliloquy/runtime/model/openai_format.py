@@ -1,0 +1,118 @@
+"""Writes requests for OpenAI's chat completions API, and reads its answers."""
+
+import functools
+import json
+import re
+from collections.abc import AsyncIterable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from soliloquy.runtime.model import ChunkReceiver
+from soliloquy.runtime.model.faults import InvalidAnswer
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
+
+# The name of the limit on an answer's tokens; newer models accept only the other name.
+BOUND, OTHER_BOUND = "max_tokens", "max_completion_tokens"
+# Longest excerpt of an endpoint's error message.
+MAX_WORDS = 300
+# Longer waits that an endpoint asks for are cut to this.
+MOST_SECONDS = 600.0
+_FINISHES = {"stop": Finish.FINISH_STOP, "length": Finish.FINISH_LENGTH}
+
+
+async def joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
+    """Joins the chunks to the body of a complete answer; raises InvalidAnswer for a truncated stream."""
+    whole: dict[str, Any] = {}
+    text, finish = "", None
+    try:
+        async for line in lines:
+            if not line.startswith(b"data:"):
+                continue
+            content = line.removeprefix(b"data:").strip()
+            if content == b"[DONE]":
+                break
+            chunk = json.loads(content)
+            if "error" in chunk:
+                raise InvalidAnswer(f"the answer broke off: {chunk['error']}")
+            whole |= {name: chunk[name] for name in ("model", "usage") if chunk.get(name)}
+            for choice in chunk.get("choices", ())[:1]:
+                finish = choice.get("finish_reason") or finish
+                if piece := choice["delta"].get("content") or choice["delta"].get("refusal"):
+                    text += piece
+                    receive(piece)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidAnswer(f"the chunks are not a chat completion ({type(error).__name__})") from error
+    if finish is None:
+        raise InvalidAnswer("the answer stops before its end")
+    return json.dumps(whole | {"choices": [{"message": {"content": text}, "finish_reason": finish}]}).encode()
+
+
+def body_of(request: GenerateRequest, model: str, schema: str, bound: str = BOUND, *, stream: bool = False) -> bytes:
+    """Returns the request body. An adapter is addressed as a model of its own name."""
+    body: dict[str, Any] = {
+        "model": request.adapter or model,
+        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
+        "temperature": request.sampling.temperature,
+        "top_p": request.sampling.top_p,
+        bound: request.sampling.max_tokens,
+        # Some servers limit seeds to 31 bits.
+        "seed": request.seed % 2**31,
+    }
+    if schema == "json_schema":
+        named = {"name": re.sub(r"\W", "_", request.prompt)[:64] or "answer", "schema": _parsed(request.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
+    elif schema == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    if stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def completion_of(content: bytes, *, asked: str) -> Completion:
+    """Parses an answer; a refusal without text becomes an empty answer."""
+    try:
+        answer = json.loads(content)
+        choice = answer["choices"][0]
+        message = choice["message"]
+        usage = answer.get("usage") or {}
+        return Completion(
+            text=message.get("content") or message.get("refusal") or "",
+            model=answer.get("model") or asked,
+            prompt_tokens=usage.get("prompt_tokens", 0),
+            completion_tokens=usage.get("completion_tokens", 0),
+            engine="openai",
+            finish=_FINISHES.get(choice.get("finish_reason"), Finish.FINISH_UNSPECIFIED),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise InvalidAnswer(f"the answer is not a chat completion: {error_words(content)!r}") from error
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float:
+    """Returns the seconds to wait, from a number or a date; 0 if the header is missing or unreadable."""
+    value = headers.get("Retry-After", "").strip()
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - now
+        except ValueError:
+            return 0.0
+    return min(max(0.0, seconds), MOST_SECONDS) if seconds == seconds else 0.0
+
+
+@functools.lru_cache
+def _parsed(schema: str) -> Any:
+    return json.loads(schema)
+
+
+def error_words(content: bytes) -> str:
+    """Returns the endpoint's error message in one line."""
+    text = content.decode("utf-8", "replace")
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict) and "error" in answer:
+        error = answer["error"]
+        text = json.dumps(error, ensure_ascii=False) if isinstance(error, dict) else str(error)
+    return " ".join(text.split())[:MAX_WORDS]

@@ -1,0 +1,119 @@
+"""Records the calls to an endpoint: how many wait, since when none succeeds, and why."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from soliloquy.runtime.model.faults import RetryableFault, TimedOut
+
+# An endpoint that has held a call for longer is at work on it: endpoints refuse sooner.
+WORKING_SECONDS = 10.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndpointStatus:
+    # The endpoint with its address and model.
+    where: str
+    # Calls without an answer so far, and the age of the oldest.
+    waiting: int
+    oldest_seconds: float
+    # How long no call has succeeded; 0 while the endpoint answers or is at work on a call.
+    failing_seconds: float
+    # The last fault since a call succeeded.
+    error: str
+    # Whether no call can succeed until a person fixes something.
+    refused: bool
+
+
+def merged(statuses: Iterable[EndpointStatus]) -> list[EndpointStatus]:
+    """Returns one status for each endpoint that several processes ask: it fails where none of them succeeds."""
+    found: dict[str, EndpointStatus] = {}
+    for one in statuses:
+        if (other := found.get(one.where)) is None:
+            found[one.where] = one
+            continue
+        asking = [each for each in (one, other) if each.waiting or each.failing_seconds]
+        found[one.where] = replace(
+            other,
+            waiting=one.waiting + other.waiting,
+            oldest_seconds=max(one.oldest_seconds, other.oldest_seconds),
+            failing_seconds=min((each.failing_seconds for each in asking), default=0.0),
+            error=other.error or one.error,
+            refused=other.refused or one.refused,
+        )
+    return list(found.values())
+
+
+class CallRecord:
+    def __init__(self, where: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._where = where
+        self._clock = clock
+        # When each call, and each attempt in flight, began: the oldest is first.
+        self._calls: dict[object, float] = {}
+        self._attempts: dict[object, float] = {}
+        self._failing_since: float | None = None
+        self._timed_out = False
+        self._silence = ""
+        self._error = ""
+        self._refused = False
+
+    @property
+    def unanswered_seconds(self) -> float:
+        """Returns the age of the oldest attempt in flight; 0 if there is none."""
+        return self._clock() - began if (began := next(iter(self._attempts.values()), None)) is not None else 0.0
+
+    @property
+    def status(self) -> EndpointStatus:
+        now = self._clock()
+        oldest = next(iter(self._calls.values()), now)
+        error = self._error or self._silence
+        is_failing = error and self._failing_since is not None and not self._is_at_work
+        return EndpointStatus(
+            where=self._where,
+            waiting=len(self._calls),
+            oldest_seconds=now - oldest,
+            failing_seconds=now - self._failing_since if is_failing and self._failing_since is not None else 0.0,
+            error=error,
+            refused=self._refused,
+        )
+
+    @property
+    def _is_at_work(self) -> bool:
+        return self.unanswered_seconds > WORKING_SECONDS and not (self._timed_out or self._silence)
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Counts a call while the context is entered."""
+        key = object()
+        self._calls[key] = self._clock()
+        try:
+            yield
+        finally:
+            del self._calls[key]
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Counts an attempt in flight while the context is entered."""
+        key, now = object(), self._clock()
+        self._attempts[key] = now
+        if self._failing_since is None:
+            self._failing_since = now
+        try:
+            yield
+        finally:
+            del self._attempts[key]
+
+    def succeeded(self) -> None:
+        self._failing_since = None
+        self._timed_out = self._refused = False
+        self._error = self._silence = ""
+
+    def failed(self, fault: RetryableFault) -> None:
+        self._error = str(fault)
+        self._timed_out = self._timed_out or isinstance(fault, TimedOut)
+        self._refused = fault.is_final
+
+    def silent(self, reason: str) -> None:
+        """Notes why the endpoint answers nothing at all; empty if it does."""
+        self._silence = reason

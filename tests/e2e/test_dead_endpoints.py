@@ -1,0 +1,83 @@
+"""A run that cannot go on says why and stops, and the same command goes on once the endpoint is back."""
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from soliloquy.runs import progress
+from tests.e2e.hosted import answering, fake, silent
+from tests.e2e.runs import command, dataset, grown, said
+
+REFUSED = '{"error": {"message": "no", "code": "c"}}'
+GOES_ON = "stopped at 0 of 2; the same command goes on from here\n"
+
+
+def stopped(out: Path, url: str) -> str:
+    """The only line of a run that its endpoint stops."""
+    result = said(command(out, conversations=2, model="openai", base_url=url, model_name="large"))
+    assert result.returncode == 1
+    [line] = result.stderr.splitlines(keepends=True)
+    assert line.startswith("soliloquy: openai (http"), line
+    assert "model 'large')" in line
+    assert line.endswith(GOES_ON)
+    return line
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words"),
+    [
+        (answering(401, REFUSED), "requires a key: put it in OPENAI_API_KEY"),
+        (answering(402, REFUSED), "quota exhausted"),
+        (answering(404, REFUSED, ["small", "medium"]), "does not serve this model"),
+        (answering(404, REFUSED, ["small", "medium"]), "it offers medium, small;"),
+        (nullcontext("http://nohost.invalid/v1"), "check the host's name"),
+    ],
+    ids=["key", "quota", "model", "names", "host"],
+)
+def test_what_a_person_has_to_fix_stops_a_run_at_once(
+    tmp_path: Path, endpoint: AbstractContextManager[str], words: str
+) -> None:
+    with endpoint as url:
+        assert words in stopped(tmp_path, url)
+
+
+def test_an_endpoint_without_https_stops_a_run_at_once(tmp_path: Path) -> None:
+    with answering(200, "") as url:
+        assert "check https and its certificate" in stopped(tmp_path, url.replace("http:", "https:"))
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words"),
+    [
+        (nullcontext("http://127.0.0.1:1/v1"), "Cannot connect to host 127.0.0.1:1"),
+        (answering(503, REFUSED), "503: "),
+        (answering(429, REFUSED), "429: "),
+        (answering(200, "<p>hello</p>"), "not a chat completion: '<p>hello</p>'"),
+    ],
+    ids=["refused", "overloaded", "throttled", "garbage"],
+)
+def test_what_may_pass_stops_a_run_after_a_while(
+    tmp_path: Path, endpoint: AbstractContextManager[str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 1.0)
+    with endpoint as url:
+        line = stopped(tmp_path, url)
+    assert "answered no call for 1 s (" in line
+    assert words in line
+    assert "--wait" in line
+
+
+@pytest.mark.timeout(180)
+def test_a_server_that_accepts_calls_and_answers_nothing_stops_a_run(tmp_path: Path) -> None:
+    with silent() as url:
+        assert "it accepts connections and answers nothing" in stopped(tmp_path, url)
+
+
+def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.5)
+    with fake() as url:
+        grown(tmp_path / "calm", conversations=2, model="openai", base_url=url, model_name="large")
+        stopped(tmp_path / "out", "http://127.0.0.1:1/v1")
+        grown(tmp_path / "out", conversations=2, model="openai", base_url=url, model_name="large")
+    assert dataset(tmp_path / "out") == dataset(tmp_path / "calm")

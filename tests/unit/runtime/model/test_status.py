@@ -1,0 +1,79 @@
+"""An endpoint is failing while no call succeeds, unless it is at work on one."""
+
+import pytest
+
+from soliloquy.runtime.model.faults import Held, Overloaded, RetryableFault, TimedOut
+from soliloquy.runtime.model.status import WORKING_SECONDS, CallRecord, EndpointStatus, merged
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def record(clock: Clock) -> CallRecord:
+    return CallRecord("far", clock)
+
+
+def fail(record: CallRecord, fault: RetryableFault) -> None:
+    with record.attempt():
+        pass
+    record.failed(fault)
+
+
+def test_it_fails_from_the_first_attempt_after_the_last_success(record: CallRecord, clock: Clock) -> None:
+    record.succeeded()
+    fail(record, Overloaded("503"))
+    clock.now += 40
+    fail(record, Overloaded("503 again"))
+    clock.now += 20
+    assert (record.status.failing_seconds, record.status.error) == (60.0, "503 again")
+    record.succeeded()
+    assert (record.status.failing_seconds, record.status.error) == (0.0, "")
+
+
+def test_an_endpoint_that_takes_its_time_is_not_failing(record: CallRecord, clock: Clock) -> None:
+    fail(record, Overloaded("loading the model"))
+    with record.call(), record.attempt():
+        clock.now += 300
+        status = record.status
+        assert (status.waiting, status.oldest_seconds, status.failing_seconds) == (1, 300.0, 0.0)
+
+
+@pytest.mark.parametrize("reason", ["silent", "timed out"])
+def test_an_endpoint_that_lets_calls_hang_is_failing(record: CallRecord, clock: Clock, reason: str) -> None:
+    if reason == "timed out":
+        fail(record, TimedOut("no answer within 120 s"))
+    with record.call(), record.attempt():
+        clock.now += 2 * WORKING_SECONDS
+        if reason == "silent":
+            assert record.status.failing_seconds == 0.0
+            record.silent("it answers nothing")
+        assert record.status.failing_seconds == 2 * WORKING_SECONDS
+        record.silent("")
+        assert (record.status.failing_seconds > 0) == (reason == "timed out")
+
+
+def test_a_refusal_of_every_call_lasts_until_one_succeeds(record: CallRecord) -> None:
+    fail(record, Held("the key is wrong"))
+    assert record.status.refused
+    record.succeeded()
+    assert not record.status.refused
+
+
+def test_an_endpoint_fails_only_where_it_fails_for_every_process() -> None:
+    idle = EndpointStatus(where="far", waiting=0, oldest_seconds=0, failing_seconds=0, error="", refused=False)
+    failing = EndpointStatus(where="far", waiting=3, oldest_seconds=9, failing_seconds=70, error="503", refused=False)
+    busy = EndpointStatus(where="far", waiting=2, oldest_seconds=1, failing_seconds=0, error="", refused=False)
+    [status] = merged([failing, idle])
+    assert (status.waiting, status.failing_seconds, status.error) == (3, 70, "503")
+    [status] = merged([busy, failing])
+    assert (status.waiting, status.oldest_seconds, status.failing_seconds) == (5, 9, 0)
