@@ -7,7 +7,7 @@ from typing import Any
 
 from services.collector.journal import Journal
 from soliloquy.dataset.layout import ShardLimits
-from soliloquy.dataset.manifest import versions, write_manifest
+from soliloquy.dataset.manifest import MANIFEST, versions, write_manifest
 from soliloquy.dataset.rows import rows
 from soliloquy.dataset.shards import GROUP_ROWS, DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage
@@ -24,6 +24,9 @@ def write_dataset(
     The manifest is written last, so a folder with a manifest is complete. The dataset never holds more accepted
     conversations than the run asks for.
     """
+    # Without its manifest, no shard of a run that is extended counts: a kill repeats all that follows.
+    if storage.read(MANIFEST) is not None:
+        storage.remove(MANIFEST)
     remove_leftovers(storage, ())
     tally = Tally()
     writer = DatasetWriter(storage, scratch, (), ShardLimits(), tally)

@@ -13,7 +13,8 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.runs_pb2 import Run
+from soliloquy.v1.events_pb2 import RunChanged
+from soliloquy.v1.runs_pb2 import Run, RunState
 
 if TYPE_CHECKING:
     from services.collector.live import LiveDataset
@@ -24,6 +25,7 @@ OPEN_DATASETS = 64
 LOOK_SECONDS = 1.0
 # The pause after a failed write.
 PAUSE_SECONDS = 5.0
+_OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 # The journal of a collector of format 1.
 _FIRST_FORMAT = "*/journal.jsonl"
 
@@ -39,7 +41,11 @@ class LiveDatasets:
         self._settings = settings
         self._open: OrderedDict[str, LiveDataset] = OrderedDict()
         self._opening = asyncio.Lock()
-        self._stopping = asyncio.Event()
+        # The runs that are over and may have conversations in no shard.
+        self._over: dict[str, Run] = {}
+        self._stopping = False
+        # Set when there is something to do before the next look.
+        self._woken = asyncio.Event()
         self._adding: Counter[str] = Counter()
         self._held = ExitStack()
         # The reason why shards cannot be written; empty while they can.
@@ -57,7 +63,8 @@ class LiveDatasets:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._stopping.set()
+        self._stopping = True
+        self._woken.set()
         # If this is cancelled, the lock stays until the process ends, since a shard may still be being written.
         await asyncio.wait([self._rolling])
         # The next start writes what fails here.
@@ -75,6 +82,12 @@ class LiveDatasets:
         finally:
             self._adding[growing] -= 1
 
+    def run_changed(self, changed: RunChanged) -> None:
+        """Writes the shards of a run that is over at once."""
+        if changed.state in _OVER:
+            self._over[run_key(changed.run)] = changed.run
+            self._woken.set()
+
     async def _dataset(self, run: Run) -> "LiveDataset":
         growing, settings = run_key(run), self._settings
         if growing not in self._open:
@@ -90,23 +103,42 @@ class LiveDatasets:
         return self._open[growing]
 
     async def _roll_always(self) -> None:
-        while not self._stopping.is_set():
-            self.fault = await self._roll(self._settings.shard_seconds)
+        while not self._stopping:
+            self._woken.clear()
+            unopened = await self._reopen()
+            self.fault = await self._roll(self._settings.shard_seconds) or unopened
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PAUSE_SECONDS if self.fault else LOOK_SECONDS):
-                    await self._stopping.wait()
+                    await self._woken.wait()
+
+    async def _reopen(self) -> str:
+        """Opens the datasets of runs that were over before their last shards were written."""
+        fault = ""
+        for growing, run in list(self._over.items()):
+            segments = (self._settings.data / growing / WORKING).glob("journal-*")
+            if growing not in self._open and not any(segment.stat().st_size for segment in segments):
+                del self._over[growing]
+                continue
+            try:
+                await self._dataset(run)
+            except Exception as error:
+                # Any error: the other datasets are written all the same.
+                fault = f"collector: a dataset cannot be opened ({error})"
+        return fault
 
     async def _roll(self, after: float) -> str:
         """Rolls every dataset; returns the last error, which does not stop the others."""
         fault = ""
         for number, (growing, dataset) in enumerate(reversed(list(self._open.items()))):
             is_surplus = number >= OPEN_DATASETS
-            dataset.cut_after(0.0 if is_surplus else after)
+            dataset.cut_after(0.0 if is_surplus or growing in self._over else after)
             try:
                 await dataset.roll()
             except Exception as error:
                 # Any error: the segments keep new conversations, and readiness reports it.
                 fault = f"collector: no shard can be written ({error})"
+            if dataset.is_idle and not self._adding[growing]:
+                self._over.pop(growing, None)
             if is_surplus and dataset.is_idle and not self._adding[growing]:
                 self._open.pop(growing).close()
                 del self._adding[growing]

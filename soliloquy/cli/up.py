@@ -26,6 +26,7 @@ from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.installation import LOG, assignments, keep_up
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import worker_spec
+from soliloquy.runtime.model.checking import check_endpoints
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 if TYPE_CHECKING:
@@ -69,6 +70,9 @@ def up(
 
     They communicate over Kafka or, without one, over a log in the folder of --data. SIGTERM or an interrupt ends them
     once unfinished work is done and committed. SIGHUP replaces them one at a time, while the others continue.
+
+    The models are asked once at the start: a model that its endpoint does not have ends the command. Any other fault
+    of a model is reported, and runs wait until it is over.
     """
     check_recipes()
     names = process_names(scales, on_kafka=kafka is not None, console=console)
@@ -91,6 +95,8 @@ def up(
     )
     metrics = metrics_addresses(names, http_from) if http_from else {}
     placed = zip(names, assignments(common, datasets.data, scales, served), strict=True)
+    for fault in uvloop.run(check_endpoints(model.models)):
+        click.echo(f"soliloquy: {fault}; runs wait until it answers", err=True)
     specs = [worker_spec(name, replace(assignment, http=metrics.get(name))) for name, assignment in placed]
     where = f"on {kafka.bootstrap if kafka else log}"
     if served:

@@ -55,7 +55,10 @@ class Dataset:
         except (UnreadableManifest, OSError) as error:
             raise NoDataset(_one_line(error)) from error
         self._files, self._root = self._storage.for_arrow()
-        self._journals = sorted(self._storage.folder.glob(".run/journal*")) if self._storage.folder else []
+        # The manifest of a run that is over names all that counts; its journal may be that of an extension.
+        is_over = manifest is not None and "segments" not in manifest["arrival"]
+        folder_here = None if is_over else self._storage.folder
+        self._journals = sorted(folder_here.glob(".run/journal*")) if folder_here else []
         if manifest is None and not self._journals:
             raise NoDataset(f"{folder} holds no conversations: generate some with soliloquy generate --out {folder}")
         # An unfinished run has journals, and no manifest yet.

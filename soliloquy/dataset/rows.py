@@ -47,7 +47,7 @@ def completed(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     Raises KeyError for rows that are no conversations.
     """
     if "collected_at" in batch.schema.names:
-        yield _TIMINGS.list_to_record_batch(_TIMINGS.record_batch_to_array(batch).to_pylist())
+        yield _TIMINGS.list_to_record_batch(serialised_timings(batch))
         return
     batch.select(_REQUIRED)
     for part in by_recipe(batch):
@@ -72,6 +72,12 @@ def by_recipe(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 def messages(batch: pa.RecordBatch) -> list[bytes]:
     """Returns the serialised Conversation of each row."""
     serialised: list[bytes] = _rows(recipe_of(batch)).handler.record_batch_to_array(batch).to_pylist()
+    return serialised
+
+
+def serialised_timings(batch: pa.RecordBatch) -> list[bytes]:
+    """Returns the serialised Timings of each row."""
+    serialised: list[bytes] = _TIMINGS.record_batch_to_array(batch).to_pylist()
     return serialised
 
 

@@ -1,6 +1,7 @@
 """Separates the times of conversations, which differ from run to run, from all that a run repeats."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below
-from soliloquy.dataset.rows import TIMINGS
+from soliloquy.dataset.rows import TIMINGS, serialised_timings
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Timings
 
 # Fields with their subfields.
 _Fields = Mapping[str, Any]
@@ -44,6 +47,27 @@ def timings(batch: pa.RecordBatch, at: Sequence[float]) -> pa.RecordBatch:
         _listed("calls", _ends(planned) + _ends(asked)[ends], _calls(turns, ends, planned, asked)),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=TIMINGS)
+
+
+def timings_by_id(batches: Iterable[pa.RecordBatch]) -> dict[str, Timings]:
+    """Returns the times of each conversation by its id."""
+    read = (Timings.FromString(row) for batch in batches for row in serialised_timings(batch))
+    return {one.id: one for one in read}
+
+
+def timed(conversation: Conversation, times: Timings | None) -> Conversation:
+    """Puts the times back that `without_timings` cleared."""
+    if times is None:
+        return conversation
+    turns = {turn.number: turn for turn in conversation.turns}
+    for one in times.executions:
+        execution = turns[one.turn].calculation.attempts[one.attempt - 1].execution
+        execution.seconds, execution.waited_seconds = one.seconds, one.waited_seconds
+        execution.runsc_version = one.runsc_version
+    asked = chain(conversation.problem.enrichment.calls, *(turn.calls for turn in conversation.turns))
+    for call, one in zip(asked, times.calls, strict=True):
+        call.seconds = one.seconds
+    return conversation
 
 
 def _executions(turns: pa.Array, attempts: pa.Array) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _builders(
         "codegen": lambda: services.codegen.app.service(model),
         "executor": lambda: services.executor.app.service(sandbox, sandboxes),
         "composer": lambda: services.composer.app.service(model, judges),
-        "collector": lambda: services.collector.app.service(datasets),
+        "collector": lambda: services.collector.app.service(datasets, datasets.run_changed),
     }
 
 

@@ -20,7 +20,7 @@ _FIRST_FORMAT = "journal.jsonl"
 
 
 class RunFolder:
-    """Opens for a plan if it is empty, or if it holds the same run, finished or not."""
+    """Opens for a plan if it is empty, or if it holds the same run or its beginning, finished or not."""
 
     def __init__(self, place: Storage, plan: Plan, work: Path | None) -> None:
         """`work` is a local folder for the unfinished run; a dataset in an object store requires it."""
@@ -31,7 +31,10 @@ class RunFolder:
         self.working = folder / WORKING
         self._plan = plan
         self._held = ExitStack()
+        # The manifest of the finished run; None if the run is not finished.
         self.manifest: dict[str, Any] | None = None
+        # Whether it holds a finished run of fewer conversations.
+        self.is_extended = False
 
     @property
     def log(self) -> Path:
@@ -59,11 +62,14 @@ class RunFolder:
         shutil.rmtree(self.working)
 
     def _open(self) -> None:
-        self.manifest = read_manifest(self.place)
-        if self.manifest is not None:
-            self._check(self.manifest["run"])
-            return
-        if not self.working.exists() and (found := [name for kind in KINDS for name in self.place.names(kind)]):
+        manifest = read_manifest(self.place)
+        if manifest is not None:
+            self._check(manifest["run"])
+            if manifest["run"]["conversations"] == self._plan.conversations:
+                self.manifest = manifest
+                return
+            self.is_extended = True
+        elif not self.working.exists() and (found := [name for kind in KINDS for name in self.place.names(kind)]):
             raise Failure(f"{self.place} holds {found[0]} and no {MANIFEST}: choose another --out")
         if (self.working / _FIRST_FORMAT).exists():
             raise Failure(f"{self.place} holds an unfinished run of an earlier version: choose another --out")
@@ -72,13 +78,19 @@ class RunFolder:
         identity = self.working / "run.json"
         if identity.exists():
             self._check(_read_json(identity))
-        else:
-            with atomic_file(identity) as file:
-                file.write(json.dumps(self._plan.identity(), indent=2).encode())
+        with atomic_file(identity) as file:
+            file.write(json.dumps(self._plan.identity(), indent=2).encode())
 
     def _check(self, identity: dict[str, Any]) -> None:
-        if differs := difference(identity, self._plan.identity()):
+        """Refuses another run, and one of more conversations: a run can be extended and never shortened."""
+        wanted, there = self._plan.conversations, identity.get("conversations", 0)
+        if differs := difference(identity, self._plan.identity() | {"conversations": there}):
             raise Failure(f"{self.place} holds another run ({differs}): choose another --out")
+        if there > wanted:
+            raise Failure(
+                f"{self.place} holds a run of {there} conversations, which {wanted} cannot shorten: "
+                "choose another --out"
+            )
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -69,12 +69,18 @@ def generate_dataset(
         if folder.manifest is not None:
             return _finished(plan, folder.manifest["counts"])
         try:
+            if folder.is_extended and not folder.journal.exists():
+                # They load Arrow, which the run itself does without.
+                from services.collector.restoring import restore_journal
+                from soliloquy.dataset.reading import Dataset
+
+                restore_journal(Dataset(str(folder.place)), folder.journal)
             with Journal(folder.journal) as journal:
                 backend = KafkaBackend(kafka, folder) if kafka else LocalBackend(plan, folder.log, traces)
                 driver = Driver(plan, source, journal, backend)
                 with recorded_traces(traces), display(journal.accepted) as show:
                     uvloop.run(driver.run(show))
-                # It loads Arrow, which the run itself does without.
+                # It loads Arrow too.
                 from services.collector.dataset import counts_so_far, write_dataset
 
                 if driver.settled:

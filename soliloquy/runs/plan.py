@@ -17,6 +17,9 @@ from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.weights import digest_of
 from soliloquy.v1.runs_pb2 import Run
 
+# Parts of an identity that are absent unless they are used.
+_OPTIONAL = ("verified", "checks")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
@@ -113,14 +116,17 @@ def problems_of(problems: str, recipe: str) -> ProblemSource:
 
 def difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:
     """Returns the first difference between two identities in words; empty if they are equal."""
-    for name, value in wanted.items():
-        if kept.get(name) == value:
+    for name in [*wanted, *(name for name in _OPTIONAL if name not in wanted)]:
+        before, value = kept.get(name), wanted.get(name)
+        if before == value:
             continue
+        if name == "checks":
+            return f"checks {', '.join(before or ['none'])}, not {', '.join(value or ['none'])}"
         if isinstance(value, dict):
-            before = kept.get(name) or {}
-            changed = sorted(key for key in value.keys() | before.keys() if value.get(key) != before.get(key))
+            former = before or {}
+            changed = sorted(key for key in value.keys() | former.keys() if value.get(key) != former.get(key))
             return f"{name.removesuffix('_sha256')} {', '.join(changed)} changed since"
         if name.endswith("_sha256"):
             return f"its {name.removesuffix('_sha256')} differ"
-        return f"{name} {kept.get(name)}, not {value}"
+        return f"{name} {before}, not {value}"
     return ""

@@ -5,8 +5,11 @@ import contextlib
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import Any
+
+from google.protobuf.message import Message
 
 from soliloquy.runtime import metrics
 from soliloquy.runtime.cancelled import CancelledRuns
@@ -79,8 +82,10 @@ class Stage:
             raise faults.exceptions[0] from faults
 
     async def _serve(self, tasks: asyncio.TaskGroup) -> None:
+        followed = (self._follow(message, tell) for message, tell in self._service.follows.items())
         cancelled = self._cancelled.follow(self._transport)
-        loops = [tasks.create_task(loop) for loop in (self._poll(), self._commit_always(), self._sample(), cancelled)]
+        always = (self._poll(), self._commit_always(), self._sample(), cancelled, *followed)
+        loops = [tasks.create_task(loop) for loop in always]
         await self._stopping.wait()
         loops[0].cancel()
         await self._settle(list(self._parked), self._grace)
@@ -124,6 +129,10 @@ class Stage:
             await asyncio.wait(running, timeout=seconds)
         self._lanes.cancel(partitions)
         await self._commit()
+
+    async def _follow(self, message: type[Message], tell: Callable[[Any], None]) -> None:
+        async for _, followed in messages(self._transport.follow(TOPIC_OF[message].name)):
+            tell(followed)
 
     async def _poll(self) -> None:
         while True:

@@ -74,7 +74,7 @@ def folder_of(result: subprocess.CompletedProcess[str]) -> Path:
     return Path(result.args[result.args.index("--out") + 1])
 
 
-@pytest.mark.parametrize("other", [{"seed": 8}, {"noise": "real"}, {"conversations": 3}], ids=str)
+@pytest.mark.parametrize("other", [{"seed": 8}, {"noise": "real"}], ids=str)
 def test_the_folder_of_another_run_is_left_alone(
     small: subprocess.CompletedProcess[str], other: dict[str, Any]
 ) -> None:
@@ -83,6 +83,13 @@ def test_the_folder_of_another_run_is_left_alone(
     line = refused(command(out, **{"conversations": 2, **other}))
     assert "holds another run" in line
     assert next(iter(other)) in line
+    assert dataset(out) == before
+
+
+def test_a_run_is_never_shortened(small: subprocess.CompletedProcess[str]) -> None:
+    out = folder_of(small)
+    before = dataset(out)
+    assert "holds a run of 2 conversations, which 1 cannot shorten" in refused(command(out, conversations=1))
     assert dataset(out) == before
 
 

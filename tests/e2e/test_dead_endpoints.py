@@ -1,13 +1,19 @@
 """A run that cannot go on says why and stops, and the same command goes on once the endpoint is back."""
 
-from contextlib import AbstractContextManager, nullcontext
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
 import pytest
 
 from soliloquy.runs import progress
+from soliloquy.runtime.listening import listening
+from tests.e2e.consoles import site
 from tests.e2e.hosted import answering, fake, silent
-from tests.e2e.runs import command, dataset, grown, said
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, said
 
 REFUSED = '{"error": {"message": "no", "code": "c"}}'
 GOES_ON = "stopped at 0 of 2; the same command goes on from here\n"
@@ -81,3 +87,51 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: py
         stopped(tmp_path / "out", "http://127.0.0.1:1/v1")
         grown(tmp_path / "out", conversations=2, model="openai", base_url=url, model_name="large")
     assert dataset(tmp_path / "out") == dataset(tmp_path / "calm")
+
+
+def test_an_installation_does_not_start_with_a_model_that_its_endpoint_denies(tmp_path: Path) -> None:
+    with answering(404, REFUSED, ["small", "medium"]) as url:
+        model = ["--model", "openai", "--base-url", url, "--model-name", "large"]
+        result = said([SOLILOQUY, "up", "--data", str(tmp_path / "data"), *model])
+    assert result.returncode == 1
+    [line] = result.stderr.splitlines()
+    assert "model 'large') does not serve this model" in line
+    assert "it offers medium, small" in line
+    assert not (tmp_path / "data").exists()
+
+
+def test_an_installation_survives_an_endpoint_that_refuses_and_goes_on_when_it_answers(tmp_path: Path) -> None:
+    with ExitStack() as opened, ExitStack() as refusing:
+        url = refusing.enter_context(answering(402, REFUSED))
+        health = _free_port()
+        model = ["--model", "openai", "--base-url", url]
+        up = opened.enter_context(site(tmp_path, *model, "--http-from", str(health)))
+        run_id = up.started(1, request_id="held")
+        _wait_until(lambda: "quota exhausted" in _readiness(health))
+        assert up.call("GET", f"/v1/runs/{run_id}")["state"] == "RUN_STATE_RUNNING"
+        refusing.close()
+        opened.enter_context(fake("--http", url.removeprefix("http://").removesuffix("/v1")))
+        _wait_until(lambda: up.call("GET", f"/v1/runs/{run_id}")["state"] == "RUN_STATE_FINISHED")
+        assert _readiness(health) == "ok"
+        _wait_until(lambda: any((tmp_path / "data").glob("*/manifest.json")), seconds=10)
+
+
+def _readiness(port: int) -> str:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10) as answer:
+            return str(answer.read().decode()).strip()
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+
+
+def _free_port() -> int:
+    with listening("127.0.0.1:0") as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _wait_until(condition: Callable[[], bool], seconds: float = 90.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.05)

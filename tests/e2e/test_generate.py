@@ -105,6 +105,54 @@ def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path:
     assert dataset(out) == dataset(reference)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"conversations": 12},
+        {"conversations": 30, "noise": "real", "max_attempts": 1},
+        {"conversations": 12, "enrich": True},
+    ],
+    ids=["plain", "given up", "enriched"],
+)
+def test_a_finished_run_is_extended_to_the_dataset_of_one_long_run(tmp_path: Path, options: dict[str, Any]) -> None:
+    long, out = tmp_path / "long", tmp_path / "out"
+    grown(long, **options)
+    grown(out, **options | {"conversations": 5})
+    times = timings(out)
+    assert grown(out, **options)["accepted"] == options["conversations"]
+    assert dataset(out) == dataset(long)
+    assert {name: timings(out)[name] for name in times} == times
+    assert set(timings(out)) == set(timings(long))
+
+
+def test_a_run_that_is_killed_while_it_is_extended_keeps_what_it_had_and_goes_on(
+    reference: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    grown(out, conversations=4)
+    first = records(out)
+    process = start(paced(out))
+    wait_for_frames(out, 6, process)
+    workers = kill_run(process)
+    assert records(out) == first
+    grown(out, conversations=12)
+    assert dataset(out) == dataset(reference)
+    wait_for_end(workers)
+
+
+def test_an_unfinished_run_can_be_extended_too(reference: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = start(command(out, conversations=8, latency="50ms", in_flight=6))
+    wait_for_frames(out, 2, process)
+    wait_for_end(kill_run(process))
+    grown(out, conversations=12)
+    assert dataset(out) == dataset(reference)
+
+
+def timings(out: Path) -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for batch in Dataset(out).timings() for row in batch.to_pylist()}
+
+
 def test_a_finished_run_is_not_run_again(reference: Path) -> None:
     before = (reference / MANIFEST).stat().st_mtime_ns
     assert grown(reference, conversations=12)["accepted"] == 12

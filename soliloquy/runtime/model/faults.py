@@ -73,3 +73,9 @@ class ModelFailed(Failure):
 
 class EndpointRefuses(CannotServe):
     """No call can succeed until a person fixes something: a wrong key, address or model name."""
+
+
+class UnknownModel(EndpointRefuses):
+    """The endpoint does not have the model."""
+
+    exit_code = 1

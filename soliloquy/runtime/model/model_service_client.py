@@ -7,7 +7,14 @@ from collections.abc import AsyncIterable
 import grpc
 
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
-from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, TimedOut, Unreachable
+from soliloquy.runtime.model.faults import (
+    EndpointRefuses,
+    InvalidAnswer,
+    Throttled,
+    TimedOut,
+    UnknownModel,
+    Unreachable,
+)
 from soliloquy.runtime.model.settings import Endpoint, described
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
@@ -25,8 +32,7 @@ _HOPELESS = {
     grpc.StatusCode.UNAUTHENTICATED,
     grpc.StatusCode.PERMISSION_DENIED,
     grpc.StatusCode.UNIMPLEMENTED,
-    # The adapter or model does not exist or does not fit.
-    grpc.StatusCode.NOT_FOUND,
+    # The adapter does not fit the model.
     grpc.StatusCode.FAILED_PRECONDITION,
 }
 _UNKNOWN_HOST = "Domain name not found"
@@ -67,6 +73,8 @@ class ModelServiceClient:
     def _error(self, error: grpc.aio.AioRpcError) -> Exception:
         code, details = error.code(), " ".join((error.details() or "").split())
         description = f"{code.name}: {details}"
+        if code is grpc.StatusCode.NOT_FOUND:
+            return UnknownModel(f"{self._where} does not serve this model or adapter ({description})")
         if code in _HOPELESS:
             return EndpointRefuses(f"{self._where} cannot be used ({description})")
         if code in _REFUSED:

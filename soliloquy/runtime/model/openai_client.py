@@ -8,7 +8,15 @@ import time
 import aiohttp
 
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
-from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Overloaded, Throttled, TimedOut, Unreachable
+from soliloquy.runtime.model.faults import (
+    EndpointRefuses,
+    InvalidAnswer,
+    Overloaded,
+    Throttled,
+    TimedOut,
+    UnknownModel,
+    Unreachable,
+)
 from soliloquy.runtime.model.openai_format import (
     BOUND,
     OTHER_BOUND,
@@ -114,7 +122,7 @@ class OpenAIClient:
         if response.status == 400 and self._adapt(words, schema, bound, streamed=receive is not None):
             return None
         if response.status == 404 or (response.status == 400 and _UNKNOWN_MODEL.search(words)):
-            raise EndpointRefuses(
+            raise UnknownModel(
                 f"{self._where} does not serve this model ({details}): check the address and the model's name"
                 + await self._offer()
             )

@@ -1,5 +1,6 @@
 """A dataset that grows with its run: whatever happens when, each conversation is in it once."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.v1.dataset_pb2 import Origin
+from soliloquy.v1.events_pb2 import RunChanged
+from soliloquy.v1.runs_pb2 import RunState
 from tests.unit.collector.collecting import numbered, ordinals_in, until
 
 RUN = numbered(0).run
@@ -152,6 +155,28 @@ async def test_what_has_waited_long_enough_is_rolled_though_little(settings: Liv
         await datasets.add(numbered(0), [])
         await until(lambda: shards(settings.data / RUN.id))
     assert ordinals_in(Storage(settings.data / RUN.id)) == [0]
+
+
+async def test_a_run_that_is_over_is_written_at_once(settings: LiveSettings) -> None:
+    async with LiveDatasets(replace(settings, shard_seconds=600.0)) as datasets:
+        await datasets.add(numbered(0), [])
+        datasets.run_changed(RunChanged(run=RUN, state=RunState.RUN_STATE_RUNNING))
+        await datasets.add(numbered(1), [])
+        assert not shards(settings.data / RUN.id)
+        datasets.run_changed(RunChanged(run=RUN, state=RunState.RUN_STATE_FINISHED))
+        await until(lambda: shards(settings.data / RUN.id), seconds=5)
+        assert ordinals_in(Storage(settings.data / RUN.id)) == [0, 1]
+
+
+async def test_a_run_that_was_over_before_a_kill_is_written_after_the_restart(settings: LiveSettings) -> None:
+    folder = settings.data / RUN.id
+    killed = opened(folder)
+    await add(killed, 0, 2)
+    killed.close()
+    async with LiveDatasets(replace(settings, shard_seconds=600.0)) as datasets:
+        datasets.run_changed(RunChanged(run=RUN, state=RunState.RUN_STATE_FINISHED))
+        await until(lambda: shards(folder), seconds=5)
+    assert ordinals_in(Storage(folder)) == [0, 2]
 
 
 async def test_the_manifest_says_how_far_each_partition_was_read(settings: LiveSettings) -> None:

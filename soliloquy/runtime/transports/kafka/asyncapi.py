@@ -65,7 +65,7 @@ def _handled(service: Service) -> list[str]:
 
 def _received(service: Service) -> Iterator[str]:
     yield from _handled(service)
-    yield from (TOPIC_OF[message].name for message in service.tables)
+    yield from (TOPIC_OF[message].name for message in (*service.tables, *service.follows))
     followed = TOPIC_OF[events_pb2.RunCancelled].name
     if service.topics and followed not in service.topics:
         yield followed
