@@ -82,9 +82,11 @@ class Figures:
             calls = "1 model call waits" if counts.waiting == 1 else f"{counts.waiting} model calls wait"
             oldest = "" if counts.waiting == 1 else ", the oldest"
             said.append(f"{calls}{oldest} for {duration(counts.oldest_seconds)}")
-        if counts.error and counts.error not in fault:
+        if counts.error:
             said.append(f"last error: {counts.error}")
-        return "; ".join([*said, *([fault] if fault else [])])
+        if fault and not (counts.error and counts.error in fault):
+            said.append(fault)
+        return "; ".join(said)
 
 
 def speed(a_second: float) -> str:

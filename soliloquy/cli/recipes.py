@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import BrokenPrompt
@@ -56,10 +57,12 @@ def new(name: str) -> None:
   soliloquy generate --recipe {name} --problems {package}/problems.jsonl --conversations 4 --out dataset""")
 
 
-def check_recipes() -> None:
-    """Loads every recipe and its prompts; a bad one ends a command before anything runs."""
-    for name in known_recipes():
-        find(name).fingerprints()
+def check_recipes(*, ours: bool = True) -> None:
+    """Loads every recipe and its prompts, or those of other packages; a bad one ends a command before anything runs."""
+    further_checks()
+    for name, package in known_recipes().items():
+        if ours or not package.startswith("soliloquy."):
+            find(name).fingerprints()
 
 
 def write_package(name: str, folder: Path) -> Path:

@@ -79,6 +79,8 @@ def up(
     console = console_address(console, on_kafka=kafka is not None)
     if console is None and (given := [name for name, value in asdict(gateway).items() if value]):
         raise click.UsageError(f"--{given[0].replace('_', '-')} requires --console")
+    for fault in uvloop.run(check_endpoints(model.models)):
+        click.echo(f"soliloquy: {fault}; runs wait until it answers", err=True)
     served = None
     if console:
         place = datasets.store or str(datasets.data)
@@ -95,8 +97,6 @@ def up(
     )
     metrics = metrics_addresses(names, http_from) if http_from else {}
     placed = zip(names, assignments(common, datasets.data, scales, served), strict=True)
-    for fault in uvloop.run(check_endpoints(model.models)):
-        click.echo(f"soliloquy: {fault}; runs wait until it answers", err=True)
     specs = [worker_spec(name, replace(assignment, http=metrics.get(name))) for name, assignment in placed]
     where = f"on {kafka.bootstrap if kafka else log}"
     if served:

@@ -65,8 +65,8 @@ def timed(conversation: Conversation, times: Timings | None) -> Conversation:
         execution.seconds, execution.waited_seconds = one.seconds, one.waited_seconds
         execution.runsc_version = one.runsc_version
     asked = chain(conversation.problem.enrichment.calls, *(turn.calls for turn in conversation.turns))
-    for call, one in zip(asked, times.calls, strict=True):
-        call.seconds = one.seconds
+    for call, kept in zip(asked, times.calls, strict=True):
+        call.seconds = kept.seconds
     return conversation
 
 

@@ -56,7 +56,7 @@ def test_an_endpoint_without_https_stops_a_run_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("endpoint", "words"),
     [
-        (nullcontext("http://127.0.0.1:1/v1"), "Cannot connect to host 127.0.0.1:1"),
+        (nullcontext("http://127.0.0.1:1/v1"), "cannot connect to 127.0.0.1:1"),
         (answering(503, REFUSED), "503: "),
         (answering(429, REFUSED), "429: "),
         (answering(200, "<p>hello</p>"), "not a chat completion: '<p>hello</p>'"),

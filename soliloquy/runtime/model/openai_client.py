@@ -111,7 +111,9 @@ class OpenAIClient:
             raise EndpointRefuses(f"{self._where} has an invalid address: check it ({error})") from error
         except (aiohttp.ClientSSLError, aiohttp.ClientConnectorDNSError) as error:
             raise self._unreachable(error) from error
-        except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
+        except aiohttp.ClientConnectorError as error:
+            raise Unreachable(_connection(error)) from error
+        except aiohttp.ServerTimeoutError as error:
             raise Unreachable(str(error)) from error
         except aiohttp.ClientError as error:
             raise InvalidAnswer(f"the connection broke ({type(error).__name__})") from error
@@ -141,12 +143,12 @@ class OpenAIClient:
     def _unreachable(self, error: aiohttp.ClientConnectorError) -> Exception:
         """Returns a fault that passes if the endpoint was reached before."""
         if self._was_reached:
-            return Unreachable(str(error))
+            return Unreachable(_connection(error))
         if isinstance(error, aiohttp.ClientSSLError):
             return EndpointRefuses(f"{self._where} cannot be reached: check https and its certificate ({error})")
         if error.errno in _UNKNOWN_HOST:
-            return EndpointRefuses(f"{self._where} cannot be found: check the host's name ({error})")
-        return Unreachable(str(error))
+            return EndpointRefuses(f"{self._where} cannot be found: check the host's name ({_connection(error)})")
+        return Unreachable(_connection(error))
 
     def _adapt(self, words: str, schema: str, bound: str, *, streamed: bool) -> bool:
         """Gives up the option that an endpoint's error message rejects, if there is one."""
@@ -184,3 +186,7 @@ class OpenAIClient:
                 return ModelRefused(f"{self._where} refused ({details})")
             case _:
                 return InvalidAnswer(details, after)
+
+
+def _connection(error: aiohttp.ClientConnectorError) -> str:
+    return f"cannot connect to {error.host}:{error.port}: {error.os_error.strerror or error.os_error}"

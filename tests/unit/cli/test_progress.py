@@ -41,7 +41,8 @@ def test_rejections_name_their_share_and_most_frequent_reason_and_the_cost_follo
             "",
             "1 model call waits for 1 s; last error: 503",
         ),
-        (RunCounts(accepted=1, rejected=0, error="503"), "waits for the model: 503", "waits for the model: 503"),
+        (RunCounts(accepted=1, rejected=0, error="503"), "waits for the model: 503", "last error: 503"),
+        (RunCounts(accepted=1, rejected=0, error="503"), "no gVisor", "last error: 503; no gVisor"),
     ],
 )
 def test_calls_are_named_once_they_hold_the_run_up(counts: RunCounts, fault: str, words: str) -> None:
