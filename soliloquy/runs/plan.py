@@ -17,8 +17,8 @@ from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.weights import digest_of
 from soliloquy.v1.runs_pb2 import Run
 
-# Parts of an identity that are absent unless they are used.
-_OPTIONAL = ("verified", "checks")
+# The values of the parts that an identity leaves out, so that runs without them keep their ids.
+_ABSENT: dict[str, Any] = {"verified": False, "checks": []}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,17 +116,19 @@ def problems_of(problems: str, recipe: str) -> ProblemSource:
 
 def difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:
     """Returns the first difference between two identities in words; empty if they are equal."""
-    for name in [*wanted, *(name for name in _OPTIONAL if name not in wanted)]:
-        before, value = kept.get(name), wanted.get(name)
+    for name in wanted | _ABSENT:
+        before, value = (identity.get(name, _ABSENT.get(name)) for identity in (kept, wanted))
         if before == value:
             continue
-        if name == "checks":
-            return f"checks {', '.join(before or ['none'])}, not {', '.join(value or ['none'])}"
         if isinstance(value, dict):
             former = before or {}
             changed = sorted(key for key in value.keys() | former.keys() if value.get(key) != former.get(key))
             return f"{name.removesuffix('_sha256')} {', '.join(changed)} changed since"
         if name.endswith("_sha256"):
             return f"its {name.removesuffix('_sha256')} differ"
-        return f"{name} {before}, not {value}"
+        return f"{name} {_shown(before)}, not {_shown(value)}"
     return ""
+
+
+def _shown(value: object) -> str:
+    return ", ".join(value) or "none" if isinstance(value, list) else str(value)

@@ -67,6 +67,13 @@ def test_other_classifiers_are_another_run_and_another_place_of_them_is_not(tmp_
     assert difference(first.identity(), without.identity()) == "its classifiers differ"
 
 
+def test_a_check_and_a_demand_that_are_gone_make_another_run() -> None:
+    kept = plan(shipped_models()).identity()
+    assert difference(kept | {"checks": ["praise"]}, kept) == "checks praise, not none"
+    assert difference(kept, kept | {"checks": ["praise", "tone"]}) == "checks none, not praise, tone"
+    assert difference(kept | {"verified": True}, kept) == "verified True, not False"
+
+
 def test_each_role_costs_what_its_tokens_cost_where_it_is_answered() -> None:
     used: dict[str, Any] = {"tutor": {"prompt": 1_000_000, "completion": 5}, "student": {"prompt": 1, "completion": 0}}
     assert plan(at(HOSTED)).cost(used) == {"tutor": 2.0, "student": 0.000002}
