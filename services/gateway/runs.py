@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from services.gateway.paging import page
@@ -85,9 +85,10 @@ class KnownRun:
 class RunTable:
     """Takes each event once. Events of different topics may come in any order."""
 
-    def __init__(self, models: Models) -> None:
-        """`models` has the prices."""
+    def __init__(self, models: Models, faults: Sequence[str] = ()) -> None:
+        """`models` has the prices; `faults` holds at any moment what holds every run up."""
         self._models = models
+        self._faults = faults
         self.by_id: dict[str, KnownRun] = {}
         self._by_request: dict[str, str] = {}
         # Standings that came before their runs.
@@ -182,7 +183,7 @@ class RunTable:
             id=run_id,
             request=changed.request,
             state=changed.state,
-            because=changed.because,
+            because=changed.because or ("; ".join(self._faults) if grows else ""),
             requested_by=changed.requested_by,
             requested_at=changed.requested_at,
             changed_at=changed.changed_at,

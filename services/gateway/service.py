@@ -1,7 +1,7 @@
 """The gateway's use cases, shared by HTTP and gRPC: a request in, an answer or a Refusal out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
 
@@ -39,10 +39,13 @@ ANSWER_SECONDS = 30.0
 class Gateway:
     """Answers calls while `at_work` is open."""
 
-    def __init__(self, transport: Transport, planning: Planning, settings: GatewaySettings) -> None:
+    def __init__(
+        self, transport: Transport, planning: Planning, settings: GatewaySettings, faults: Sequence[str] = ()
+    ) -> None:
+        """`faults` holds at any moment what keeps other processes from serving."""
         self._transport = transport
         self.planning = planning
-        self._runs = RunTable(settings.models)
+        self._runs = RunTable(settings.models, faults)
         self._index = Index()
         self._pipeline = PipelineState(transport)
         self._datasets = settings.datasets

@@ -84,9 +84,12 @@ class Plans:
 
 @asynccontextmanager
 async def served(
-    assignment: GatewayAssignment, model: ModelSettings, transport: Transport
+    assignment: GatewayAssignment, model: ModelSettings, transport: Transport, faults: Sequence[str] = ()
 ) -> AsyncIterator["tuple[Gateway, Sequence[str]]"]:
-    """Serves the gateway, and yields it and its addresses; raises Failure if it is set up wrongly."""
+    """Serves the gateway, and yields it and its addresses; raises Failure if it is set up wrongly.
+
+    `faults` holds at any moment what keeps other processes from serving.
+    """
     from services.gateway.app import access, answering
     from services.gateway.chat.chats import ChatSettings
     from services.gateway.service import Gateway
@@ -95,7 +98,7 @@ async def served(
     plans = Plans(models=settings.models, noise=model.noise, files=assignment.problem_files)
     async with AsyncExitStack() as opened:
         callers = access(settings)
-        gateway = Gateway(transport, plans, settings)
+        gateway = Gateway(transport, plans, settings, faults)
         await opened.enter_async_context(gateway.at_work())
         more: Sequence[HttpRoute] = ()
         if assignment.sandbox:

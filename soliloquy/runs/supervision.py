@@ -8,7 +8,7 @@ import signal
 import sys
 from asyncio import StreamReader
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from soliloquy.runs.assignment import Assignment
@@ -42,19 +42,24 @@ class ProcessSpec:
     assignment: bytes
     # Seconds that it has to exit after SIGTERM.
     grace: float
+    # Whether it hears of the faults of the others, as lines of JSON.
+    hears: bool = False
 
 
 def worker_spec(name: str, assignment: Assignment) -> ProcessSpec:
     """The name shows in the list of processes and in log lines."""
     command = [sys.executable, "-m", "soliloquy.runs.worker", name]
-    return ProcessSpec(name=name, command=command, assignment=assignment.to_json(), grace=assignment.grace)
+    line, hears = assignment.to_json(), assignment.gateway is not None
+    return ProcessSpec(name=name, command=command, assignment=line, grace=assignment.grace, hears=hears)
 
 
 class SupervisedProcess:
     """Restarts its child when it exits. A child exits when its standard input closes, so none outlives this process."""
 
-    def __init__(self, spec: ProcessSpec) -> None:
+    def __init__(self, spec: ProcessSpec, changed: Callable[[], None]) -> None:
+        """Calls `changed` when it begins or ceases to serve."""
         self._spec = spec
+        self._changed = changed
         self._process: Process | None = None
         self._served = False
         self._replacing = False
@@ -101,6 +106,10 @@ class SupervisedProcess:
             await self._end()
         await self.ready.wait()
 
+    def hear(self, faults: Sequence[str]) -> None:
+        if self._spec.hears and self._process and self._process.stdin and self.ready.is_set():
+            self._process.stdin.write(json.dumps(faults).encode() + b"\n")
+
     async def _live(self) -> tuple[Process, str]:
         """Runs one process to its end; returns it and the last line of its standard error."""
         self._served = False
@@ -131,6 +140,7 @@ class SupervisedProcess:
                 faulty = True
                 self.fault = text
                 self.ready.clear()
+                self._changed()
                 _log.warning("%s: %s", self._spec.name, text)
             else:
                 if faulty:
@@ -139,6 +149,7 @@ class SupervisedProcess:
                 self.fault = ""
                 self.ready.set()
                 self._served = True
+                self._changed()
 
     async def _end(self) -> None:
         process = self._process
@@ -157,12 +168,16 @@ class SupervisedProcess:
 
 class Supervisor:
     def __init__(self, specs: Sequence[ProcessSpec]) -> None:
-        self._processes = {spec.name: SupervisedProcess(spec) for spec in specs}
+        self._processes = {spec.name: SupervisedProcess(spec, self._tell_faults) for spec in specs}
 
     @property
     def fault(self) -> str:
         """Why one of the processes does not serve; empty while all do."""
         return next((process.fault for process in self._processes.values() if process.fault), "")
+
+    def _tell_faults(self) -> None:
+        for name, process in self._processes.items():
+            process.hear([other.fault for each, other in self._processes.items() if each != name and other.fault])
 
     @property
     def endpoints(self) -> Sequence[EndpointStatus]:

@@ -7,47 +7,29 @@ import asyncio
 import contextlib
 import json
 import logging
-import math
 import os
 import re
 import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import uvloop
 
-from soliloquy.runs.assembly import Assembly, assembled
-from soliloquy.runs.assignment import Assignment, GatewayAssignment
+from soliloquy.runs.assignment import Assignment
+from soliloquy.runs.serving import Worker, transient_errors
 from soliloquy.runs.supervision import READY, STATUS
 from soliloquy.runtime import extensions
 from soliloquy.runtime.failure import Broken, Failure, first_error
-from soliloquy.runtime.handling import Service
 from soliloquy.runtime.logs import JSON, set_up
-from soliloquy.runtime.metrics import SERVICE_READY
 from soliloquy.runtime.model.status import EndpointStatus
-from soliloquy.runtime.stage import Stage
-from soliloquy.runtime.topics import RETRY, shapes
-from soliloquy.runtime.traces.opening import recorded_traces
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.runtime.transports.port import Transport, Unanswered
-
-if TYPE_CHECKING:
-    from services.executor.pool import SandboxPool
-    from services.gateway.service import Gateway
 
 LOOK_SECONDS = 0.1
 REPORT_SECONDS = 0.5
 # A start or a fault that is over sooner is not logged.
 START_SECONDS = 30.0
 LASTING_SECONDS = 5.0
-# The pause between two attempts to reach a broker that does not answer.
-PAUSE_SECONDS = 1.0
 # Added to the grace period for closing connections.
 CLOSE_SECONDS = 1.0
 
@@ -57,14 +39,16 @@ async def work(
     stopped: asyncio.Event,
     tell: Callable[[str], None],
     report: Callable[[Sequence[EndpointStatus]], None] | None = None,
+    others: Sequence[str] = (),
 ) -> None:
     """Serves until it is stopped, and tells when it is ready and which faults keep it from serving; raises Failure.
 
-    `report` receives how the endpoints of its models stand, whenever that changes.
+    `report` receives how the endpoints of its models stand, whenever that changes. `others` holds the faults of other
+    processes at any moment.
     """
     try:
         async with asyncio.TaskGroup() as group:
-            worker = Worker(assignment)
+            worker = Worker(assignment, others)
             serving = group.create_task(worker.serve())
             watching = [group.create_task(_tell_changes(worker, tell))]
             if report:
@@ -80,119 +64,7 @@ async def work(
             serving.cancel()
     except ExceptionGroup as faults:
         error = first_error(faults)
-        raise (Broken(str(error)) if isinstance(error, _transient()) else error) from faults
-
-
-class Worker:
-    def __init__(self, assignment: Assignment) -> None:
-        self._assignment = assignment
-        self._stages: Sequence[Stage] = ()
-        self._assembly: Assembly | None = None
-        self._gateway: Gateway | None = None
-        self._stopping = asyncio.Event()
-        self._delay = "is starting"
-        # The addresses at which others reach the worker.
-        self.addresses: list[str] = []
-
-    @property
-    def at_work(self) -> bool:
-        return bool(self._stages or self._gateway)
-
-    @property
-    def endpoints(self) -> Sequence[EndpointStatus]:
-        return self._assembly.models.statuses if self._assembly else []
-
-    @property
-    def faults(self) -> list[str]:
-        """Returns what keeps it from serving; nothing while it serves."""
-        if not self.at_work:
-            return [f"{', '.join(self._assignment.names)} {self._delay}"]
-        assert self._assembly
-        parts = (self._gateway, self._assembly.sandboxes, self._assembly.models, self._assembly.datasets)
-        return [part.fault for part in (*self._stages, *parts) if part and part.fault]
-
-    async def serve(self) -> None:
-        for name in self._assignment.names:
-            SERVICE_READY.labels(name).set_function(lambda: float(not self.faults))
-        async with AsyncExitStack() as opened:
-            opened.enter_context(recorded_traces(self._assignment.traces))
-            if self._assignment.http:
-                # It loads a web server, which most workers do without.
-                from soliloquy.runtime.health import serve_probes
-
-                address = await opened.enter_async_context(serve_probes(self._assignment.http, lambda: self.faults))
-                self.addresses.append(f"http on {address}")
-            assembly = await opened.enter_async_context(assembled(self._assignment))
-            self._assembly = assembly
-            async with asyncio.TaskGroup() as group:
-                watching = group.create_task(assembly.models.watch())
-                if self._assignment.grpc and assembly.sandboxes:
-                    group.create_task(self._serve_jobs(assembly.sandboxes, self._assignment.grpc))
-                transport = await self._transport(assembly.services, opened)
-                self._stages = [Stage(service, transport) for service in assembly.services]
-                for stage in self._stages:
-                    group.create_task(_run(stage))
-                if assigned := self._assignment.gateway:
-                    group.create_task(self._serve_gateway(assigned, transport))
-                await self._stopping.wait()
-                watching.cancel()
-
-    def stop(self) -> None:
-        """Takes no further events; unfinished ones have the grace period to finish."""
-        self._stopping.set()
-        for stage in self._stages:
-            stage.stop(self._assignment.grace)
-
-    async def _serve_jobs(self, sandboxes: "SandboxPool", address: str) -> None:
-        # It loads gRPC.
-        from services.executor.server import SandboxServer
-        from services.executor.settings import SandboxSettings
-
-        server = SandboxServer(sandboxes, self._assignment.sandbox or SandboxSettings())
-        self.addresses.append(f"grpc on {await server.start(address)}")
-        try:
-            await self._stopping.wait()
-        finally:
-            await server.stop(self._assignment.grace)
-
-    async def _serve_gateway(self, assigned: GatewayAssignment, transport: Transport) -> None:
-        # It loads what serves a browser and gRPC.
-        from soliloquy.runs.gateway import served
-
-        async with served(assigned, self._assignment.model, transport) as (self._gateway, addresses):
-            self.addresses += addresses
-            await self._stopping.wait()
-
-    async def _transport(self, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
-        where = self._assignment.transport
-        if isinstance(where, Path):
-            return await opened.enter_async_context(open_transport(where))
-        patience = self._assignment.patience
-        deadline = math.inf if patience is None else time.monotonic() + patience
-        while True:
-            try:
-                return await self._kafka(where, services, opened)
-            except Exception as error:
-                may_pass = isinstance(error, (KafkaUnavailable, *_transient()))
-                if not may_pass or time.monotonic() >= deadline:
-                    raise
-                self._delay = f"waits for Kafka: {error}"
-            await asyncio.sleep(PAUSE_SECONDS)
-
-    async def _kafka(self, settings: KafkaSettings, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
-        from soliloquy.runtime.transports.kafka.layout import check
-
-        read = [topic + suffix for service in services for topic in service.topics for suffix in ("", RETRY)]
-        # The gateway shows every topic.
-        await check(settings, [shape.topic for shape in shapes()] if self._assignment.gateway else read)
-        return await opened.enter_async_context(open_transport(settings))
-
-
-async def _run(stage: Stage) -> None:
-    try:
-        await stage.run()
-    except KafkaUnavailable as error:
-        raise Broken(str(error)) from error
+        raise (Broken(str(error)) if isinstance(error, transient_errors()) else error) from faults
 
 
 async def _tell_changes(worker: Worker, tell: Callable[[str], None]) -> None:
@@ -211,7 +83,7 @@ async def _tell_changes(worker: Worker, tell: Callable[[str], None]) -> None:
 
 
 async def _report_changes(worker: Worker, report: Callable[[Sequence[EndpointStatus]], None]) -> None:
-    """Reports once a second while a call waits, and once after the last."""
+    """Reports twice a second while a call waits, and once after the last."""
     reported: Sequence[EndpointStatus] = []
     while True:
         endpoints = worker.endpoints
@@ -221,13 +93,6 @@ async def _report_changes(worker: Worker, report: Callable[[Sequence[EndpointSta
         await asyncio.sleep(REPORT_SECONDS)
 
 
-def _transient() -> tuple[type[Exception], type[Exception]]:
-    """Returns the errors that may be gone at the next try. Workers without Kafka never load aiokafka otherwise."""
-    from aiokafka.errors import KafkaError
-
-    return Unanswered, KafkaError
-
-
 async def _main() -> None:
     lifeline = asyncio.StreamReader(limit=2**20)
     loop = asyncio.get_running_loop()
@@ -235,10 +100,17 @@ async def _main() -> None:
     if line := await lifeline.readline():
         stopped = asyncio.Event()
         loop.add_signal_handler(signal.SIGTERM, stopped.set)
-        closed = asyncio.create_task(lifeline.read())
+        others: list[str] = []
+        closed = asyncio.create_task(_hear(lifeline, others))
         closed.add_done_callback(lambda _: stopped.set())
-        await work(Assignment.from_json(line), stopped, _tell, _report)
+        await work(Assignment.from_json(line), stopped, _tell, _report, others)
         closed.cancel()
+
+
+async def _hear(lifeline: asyncio.StreamReader, others: list[str]) -> None:
+    """Keeps the faults of other processes up to date, until the lifeline closes."""
+    async for line in lifeline:
+        others[:] = json.loads(line)
 
 
 def _tell(line: str) -> None:

@@ -108,12 +108,13 @@ def test_an_installation_survives_an_endpoint_that_refuses_and_goes_on_when_it_a
         up = opened.enter_context(site(tmp_path, *model, "--http-from", str(health)))
         run_id = up.started(1, request_id="held")
         _wait_until(lambda: "quota exhausted" in _readiness(health))
+        _wait_until(lambda: "quota exhausted" in up.call("GET", f"/v1/runs/{run_id}").get("because", ""))
         assert up.call("GET", f"/v1/runs/{run_id}")["state"] == "RUN_STATE_RUNNING"
         refusing.close()
         opened.enter_context(fake("--http", url.removeprefix("http://").removesuffix("/v1")))
         _wait_until(lambda: up.call("GET", f"/v1/runs/{run_id}")["state"] == "RUN_STATE_FINISHED")
         assert _readiness(health) == "ok"
-        _wait_until(lambda: any((tmp_path / "data").glob("*/manifest.json")), seconds=10)
+        _wait_until(lambda: any((tmp_path / "data").glob("*/manifest.json")), seconds=60)
 
 
 def _readiness(port: int) -> str:

@@ -33,6 +33,15 @@ def finish(*_):
 signal.signal(signal.SIGTERM, finish)
 {SERVES}
 """
+# It writes down what it hears.
+HEARS = """
+import os, sys
+print(os.getpid(), file=open(sys.argv[1], "a"), flush=True)
+print("ready", flush=True)
+for line in sys.stdin:
+    print(line.strip(), file=open(sys.argv[1] + ".heard", "a"), flush=True)
+"""
+FAULTY = SERVES.replace("sys.stdin", "print('waits for the model', flush=True); sys.stdin")
 FICKLE = SERVES.replace("sys.stdin", "print('the broker is silent\\nready', flush=True); sys.stdin")
 
 
@@ -68,7 +77,7 @@ class Theatre:
 
     def _spec(self, name: str, script: str, grace: float) -> ProcessSpec:
         command = [sys.executable, "-S", "-c", script, str(self._folder / name)]
-        return ProcessSpec(name=name, command=command, assignment=b"{}", grace=grace)
+        return ProcessSpec(name=name, command=command, assignment=b"{}", grace=grace, hears=name == "hearing")
 
 
 @asynccontextmanager
@@ -154,3 +163,12 @@ async def test_a_fault_is_passed_on_and_so_is_its_end(tmp_path: Path) -> None:
     async with supervising(tmp_path, one=FICKLE) as theatre:
         await until(lambda: len(theatre.told) == 2)
     assert theatre.told == ["one: the broker is silent", "one serves again"]
+
+
+async def test_a_process_hears_of_the_faults_of_the_others(tmp_path: Path) -> None:
+    async with supervising(tmp_path, hearing=HEARS, one=FAULTY):
+        await until(lambda: '["waits for the model"]' in heard(tmp_path / "hearing.heard"))
+
+
+def heard(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""
