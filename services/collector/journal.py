@@ -103,7 +103,9 @@ class Journal:
         self.rejected += not accepted
         self.reasons.update({reason.partition(":")[0] for reason in collected.reasons})
         for call in calls_of(conversation):
-            self.tokens[call.role].update(prompt=call.prompt_tokens, completion=call.completion_tokens)
+            used = self.tokens[call.role]
+            used["prompt"] += call.prompt_tokens
+            used["completion"] += call.completion_tokens
 
 
 def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
