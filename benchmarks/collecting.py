@@ -19,7 +19,7 @@ from soliloquy.dataset.rows import rows, schema
 from soliloquy.dataset.shards import GROUP_ROWS
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
-from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.events import first_event, run_key
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.transports.port import Delivery, Partition

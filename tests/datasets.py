@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from soliloquy.dataset.manifest import Shard, write_manifest
 from soliloquy.dataset.rows import REASONS, TIMINGS, rows
 from soliloquy.dataset.storage import Storage
-from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.recipes.packages import DEFAULT
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Lane
 

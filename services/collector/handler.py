@@ -4,6 +4,7 @@ from typing import Protocol
 
 from services.collector.journal import calls_of
 from soliloquy.dataset.manifest import UnreadableManifest
+from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.instruments import counter, gauge
@@ -35,7 +36,7 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
     topic, partition = delivery.partition
     origin = Origin(topic=topic, partition=partition, offset=delivery.offset)
     recipe = find(conversation.run.recipe)
-    recipe.labels.check(conversation)
+    labels_of(conversation.run.recipe).check(conversation)
     checked = recipe.judge(conversation)
     faults = list(checked.faults)
     try:

@@ -21,8 +21,8 @@ from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
 from soliloquy.cli.tables import facts
 from soliloquy.dataset.storage import Storage
-from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import DEFAULT, find
+from soliloquy.recipes.packages import DEFAULT, known_recipes
+from soliloquy.recipes.recipe import find
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runs.plan import Plan, problems_of

@@ -21,7 +21,7 @@ from soliloquy.client import (
     is_over,
     state_of,
 )
-from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runs.progress import RunCounts
 from soliloquy.v1.gateway_pb2 import FinishedConversation, GetConversationResponse, RunStatus
 from soliloquy.v1.runs_pb2 import RunState

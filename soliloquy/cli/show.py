@@ -7,7 +7,8 @@ from rich.console import Console
 
 from soliloquy.cli.view import show_conversation, show_prompts
 from soliloquy.dataset.reading import Dataset
-from soliloquy.recipes.recipe import DEFAULT, find
+from soliloquy.recipes.packages import DEFAULT
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 

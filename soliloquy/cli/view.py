@@ -11,6 +11,7 @@ from rich.text import Text
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.statistics import LETTERS
 from soliloquy.dataset.view import conversation_view
+from soliloquy.recipes.labels import columns_of
 from soliloquy.v1.conversation_pb2 import Conversation
 
 
@@ -74,7 +75,7 @@ def _remarks(turn: dict[str, Any], name: str) -> str:
     remarks = [f"the message is {recipe.evaluations[letter]}"] if recipe and letter in recipe.evaluations else []
     if turn["verification"] == "none":
         remarks.append("unverified")
-    words = {column.title: column.words for column in recipe.columns.values()} if recipe else {}
+    words = {column.title: column.words for column in columns_of(name).values()}
     for title, value in (turn["labels"] or {}).items():
         if value:
             meaning = words.get(title, {}).get(value, "")

@@ -12,7 +12,8 @@ from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.labelling import title_of
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import counts, share, table
-from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.recipes.labels import columns_of
+from soliloquy.recipes.packages import DEFAULT
 
 CARD = "README.md"
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
@@ -229,7 +230,7 @@ def responses_of(kept: Statistics) -> list[str]:
 
 
 def response_meanings(kept: Statistics) -> Mapping[str, str]:
-    return next((column.words for column in kept.recipe.columns.values() if column.response), {})
+    return next((column.words for column in columns_of(kept.recipe_name).values() if column.response), {})
 
 
 def _labels(kept: Statistics) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Reads the labels of rows by their descriptors, so that no list of a recipe's fields stands anywhere else."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -9,21 +9,16 @@ import pyarrow.compute as pc
 from google.protobuf.descriptor import FieldDescriptor
 
 from soliloquy.dataset.columns import below, named, word
-from soliloquy.dataset.rows import labels_of, recipe_of
-from soliloquy.recipes.labels import Column, row_path, value_prefix
-from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import DEFAULT, Recipe, find
+from soliloquy.dataset.rows import recipe_of
+from soliloquy.recipes.labels import columns_of, labels_of, row_path, value_prefix
+from soliloquy.recipes.packages import DEFAULT, known_recipes
+from soliloquy.recipes.recipe import Recipe, find
 
 
 @cache
 def installed(recipe: str) -> Recipe | None:
     """Returns the recipe of a dataset's rows; None if it is not installed."""
     return find(recipe or DEFAULT) if (recipe or DEFAULT) in known_recipes() else None
-
-
-def columns_of(recipe: str) -> Mapping[str, Column]:
-    found = installed(recipe)
-    return found.columns if found else {}
 
 
 def title_of(recipe: str, name: str) -> str:

@@ -8,8 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from soliloquy.dataset.storage import Storage
-from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.labels import labels_of
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
@@ -74,7 +73,7 @@ def shards_of(manifest: dict[str, Any], *kinds: str) -> list[Shard]:
 
 def versions(recipe: str = "") -> dict[str, Any]:
     """Returns the version of the code, and the hashes of the contract and the labels that a dataset is written with."""
-    labels = find(recipe).labels.files() if recipe in known_recipes() else ()
+    labels = labels_of(recipe).files() if recipe else ()
     return {
         "soliloquy": version("soliloquy"),
         "protos_sha256": {

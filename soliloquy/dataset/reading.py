@@ -19,7 +19,7 @@ from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest,
 from soliloquy.dataset.rows import REASONS, RECIPE, TIMINGS, completed, messages, recipe_named, recipe_of, rows, schema
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
-from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
@@ -83,6 +83,22 @@ class Dataset:
                 return recipe_of(batch)
         return next((one.recipe for one in self._unsharded()), "") or DEFAULT
 
+    def schemas(self, *, without: Sequence[str] = (), rejected: bool = False) -> list[pa.Schema]:
+        """Returns the schema of each recipe's batches; reads no rows but of shards that name no recipe."""
+        found: dict[str, pa.Schema] = {}
+        for shard in self._shards(rejected):
+            with self._opened(shard.name) as file:
+                recipe = recipe_named(file.schema_arrow)
+                if not recipe:
+                    # Until 0.2 a shard could hold several.
+                    several = map(recipe_of, self.batches(["run.recipe"], rejected=rejected))
+                    return [schema(recipe) for recipe in dict.fromkeys(several)]
+                if recipe not in found:
+                    is_complete = _is_complete(file.schema_arrow, rejected)
+                    columns = _leaves(file, None, without)
+                    found[recipe] = file.read_row_groups([], columns).schema if is_complete else schema(recipe)
+        return list(found.values())
+
     def count(self, *, rejected: bool = False) -> int:
         return sum(shard.rows for shard in self._shards(rejected))
 
@@ -103,7 +119,7 @@ class Dataset:
         for name, start in self._from(after, rejected):
             with self._opened(name) as shard:
                 kind = schema(recipe_named(shard.schema_arrow))
-                is_complete = shard.schema_arrow.equals(kind.append(REASONS) if rejected else kind)
+                is_complete = _is_complete(shard.schema_arrow, rejected)
                 condition = pq.filters_to_expression([_nested(where, kind)]) if where else None
                 leaves = _leaves(shard, wanted, without) if is_complete else None
                 candidates = self._candidate_groups(name, condition) if is_complete else None
@@ -211,6 +227,12 @@ class Dataset:
 
 def _read(unsharded: Sequence[bytes], recipe: str) -> Iterator[Conversation]:
     return map(Conversation.FromString, messages(without_timings(rows(unsharded, recipe))))
+
+
+def _is_complete(stored: pa.Schema, rejected: bool) -> bool:
+    """Whether a shard has all columns of the contract."""
+    kind = schema(recipe_named(stored))
+    return bool(stored.equals(kind.append(REASONS) if rejected else kind))
 
 
 def place_after(batch: pa.RecordBatch) -> str:

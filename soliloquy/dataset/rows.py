@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from soliloquy.dataset.contract import inlined, labelled, row_handler
 from soliloquy.dataset.earlier import upgraded
-from soliloquy.recipes.labels import Labels
-from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import DEFAULT, find
+from soliloquy.recipes.labels import Labels, labels_of
+from soliloquy.recipes.packages import DEFAULT
 
 _REQUIRED = ["id", "run", "problem", "turns"]
 # The key under which the metadata of a schema names the recipe of its rows.
@@ -102,9 +101,3 @@ def _upgraded(batch: pa.RecordBatch, recipe: str) -> list[bytes]:
 def _rows(recipe: str) -> _Rows:
     handler = row_handler(labelled(labels_of(recipe)), "Conversation")
     return _Rows(handler, handler.list_to_record_batch([]).schema.with_metadata({RECIPE: recipe}))
-
-
-def labels_of(recipe: str) -> Labels:
-    """Returns no labels for a recipe that is not installed."""
-    recipe = recipe or DEFAULT
-    return find(recipe).labels if recipe in known_recipes() else Labels()

@@ -9,12 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts, word
-from soliloquy.dataset.labelling import columns_of, installed, label_values
+from soliloquy.dataset.labelling import installed, label_values
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.tables import share
 from soliloquy.recipes.codes import EVALUATIONS
-from soliloquy.recipes.recipe import DEFAULT, Recipe, find
+from soliloquy.recipes.labels import columns_of
+from soliloquy.recipes.packages import DEFAULT
+from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.truth.utterances import bigram_entropy, uptake, words
 from soliloquy.v1.conversation_pb2 import Evaluation
 

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below, named, students, word
-from soliloquy.dataset.labelling import columns_of, label_texts, label_values, title_of
-from soliloquy.dataset.rows import labels_of, recipe_of, rows
+from soliloquy.dataset.labelling import label_texts, label_values, title_of
+from soliloquy.dataset.rows import recipe_of, rows
 from soliloquy.dataset.statistics import LETTERS
 from soliloquy.dataset.values import shown_values
+from soliloquy.recipes.labels import columns_of, labels_of
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
 from soliloquy.v1.gateway_pb2 import Flag
@@ -89,8 +90,8 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
     }
 
 
-def words_of(recipe: Recipe) -> dict[str, Any]:
-    meanings = {column.title: column.words for column in recipe.columns.values() if column.words}
+def words_of(name: str, recipe: Recipe) -> dict[str, Any]:
+    meanings = {column.title: column.words for column in columns_of(name).values() if column.words}
     return {"letters": LETTERS, "evaluations": recipe.evaluations, "labels": meanings, "agreeing": recipe.agreeing}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 from google.protobuf.message import DecodeError, Message
 
+from soliloquy.recipes.packages import DEFAULT, has_part, known_recipes, load, part
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem, StudentReply, Turn, TutorReply
 
@@ -104,6 +105,41 @@ class Column:
     text: str = ""
     # Whether it is the student's name.
     names_student: bool = False
+
+
+@functools.cache
+def labels_of(recipe: str) -> Labels:
+    """Returns the messages of the recipe's `labels.proto` by the places that their names begin with.
+
+    A recipe that is not installed has none. Imports nothing else of the recipe, because readers need nothing else.
+    """
+    recipe = recipe or DEFAULT
+    found = part(recipe, "labels_pb2") if recipe in known_recipes() else None
+    return Labels(**{place: getattr(found, f"{place.capitalize()}Labels", None) for place in PATHS})
+
+
+@functools.cache
+def columns_of(recipe: str) -> Mapping[str, Column]:
+    """Returns how the fields of the labels are shown, by name, as `COLUMNS` of the recipe's `columns.py` says."""
+    recipe = recipe or DEFAULT
+    if recipe not in known_recipes() or not has_part(recipe, "columns"):
+        return {}
+    columns: Mapping[str, Column] = load(recipe, "columns:COLUMNS", Mapping)
+    return columns
+
+
+def faults_of_columns(labels: Labels, columns: Mapping[str, Column]) -> Iterator[str]:
+    fields = [name for name, _ in labels.fields()]
+    # Besides the labels, a column may describe what every reply has.
+    known = {*fields, *OF_EVERY_REPLY}
+    titles: dict[str, str] = {}
+    for name, column in columns.items():
+        if name not in known:
+            others = f"use one of {', '.join(fields) or 'none'}"
+            yield f"{name!r} is no field of the labels: {others}, or install again to compile labels.proto"
+        first = titles.setdefault(column.title, name)
+        if first != name:
+            yield f"{first!r} and {name!r} have the same title {column.title!r}: rename one"
 
 
 def places(conversation: Conversation) -> Iterator[tuple[str, Labelled]]:

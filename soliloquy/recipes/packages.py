@@ -22,6 +22,8 @@ def _ours() -> Iterator[tuple[str, str]]:
             yield folder.name, f"soliloquy.recipes.{folder.name}"
 
 
+# The recipe of conversations that name none, such as imported ones.
+DEFAULT = "soliloquy"
 RECIPES = Extensions("recipe", "soliloquy.recipes", _ours)
 
 

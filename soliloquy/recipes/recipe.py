@@ -1,7 +1,7 @@
 """Defines what a recipe is, looks recipes up by name, and runs one of their roles."""
 
 import functools
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 from soliloquy.recipes.agreement import AgreeingLetters
 from soliloquy.recipes.checks import also_checked, further_checks
 from soliloquy.recipes.judges import Judge, Judges
-from soliloquy.recipes.labels import OF_EVERY_REPLY, Column, Labels, repeated_numbers
+from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, repeated_numbers
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
@@ -35,9 +35,6 @@ from soliloquy.v1.events_pb2 import (
     StudentReplied,
     TutorReplied,
 )
-
-# The recipe of conversations that name none, such as imported ones.
-DEFAULT = "soliloquy"
 
 _TUTORING_STORY = """\
 A simulated student and a tutor talk a problem through. Before each reply the tutor asks itself whether it needs a
@@ -95,9 +92,6 @@ class Recipe:
     # Title and description for the dataset card.
     title: str = "Tutoring conversations"
     story: str = _TUTORING_STORY
-    labels: Labels = field(default_factory=Labels)
-    # How fields of the labels are shown, by name: `tutor.action`.
-    columns: Mapping[str, Column] = field(default_factory=dict)
     # Whether every conversation needs the planner's work before it can start.
     always_enriched: bool = False
     # For recipes that write problems: the topics to write about. Empty for recipes that work through given problems.
@@ -149,7 +143,7 @@ class Recipe:
         """Returns a conversation as readable JSON."""
         if self.own_record:
             return self.own_record(conversation)
-        return labelled_record(conversation, self.labels, self.agreeing)
+        return labelled_record(conversation, labels_of(conversation.run.recipe), self.agreeing)
 
     def review(self, conversation: Conversation) -> CheckedConversation:
         """Checks a finished conversation; reports only the reason for one that broke off."""
@@ -177,23 +171,9 @@ def find(name: str) -> Recipe:
     if labels.exists() and (why := "; ".join(repeated_numbers(labels.read_text("utf-8")))):
         raise BadPackage(f"recipe {name}: {package(name)}: labels.proto: {why}")
     recipe: Recipe = load(name, "recipe:RECIPE", Recipe)
-    if why := "; ".join(_faults_of_columns(recipe)):
-        raise BadPackage(f"recipe {name}: {package(name)}.recipe: {why}")
+    if why := "; ".join(faults_of_columns(labels_of(name), columns_of(name))):
+        raise BadPackage(f"recipe {name}: {package(name)}.columns: {why}")
     return replace(recipe, check=also_checked(recipe.check)) if further_checks() else recipe
-
-
-def _faults_of_columns(recipe: Recipe) -> Iterator[str]:
-    fields = [name for name, _ in recipe.labels.fields()]
-    # Besides the labels, a column may describe what every reply has.
-    known = {*fields, *OF_EVERY_REPLY}
-    titles: dict[str, str] = {}
-    for name, column in recipe.columns.items():
-        if name not in known:
-            others = f"use one of {', '.join(fields) or 'none'}"
-            yield f"columns: {name!r} is no field of the labels: {others}, or install again to compile labels.proto"
-        first = titles.setdefault(column.title, name)
-        if first != name:
-            yield f"columns: {first!r} and {name!r} have the same title {column.title!r}: rename one"
 
 
 def load_judges(classifiers: Path | None) -> Judges:

@@ -6,7 +6,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.labels import labels_of
 
 ROOT = Path(__file__).parents[2]
 LIBRARY, SERVICES, TRAINING = ROOT / "soliloquy", ROOT / "services", ROOT / "training"
@@ -103,7 +103,7 @@ def test_nothing_outside_a_recipes_folder_imports_it() -> None:
 def test_nothing_outside_a_recipes_folder_names_a_recipe_or_a_field_of_its_labels() -> None:
     # The default's name is the project's, too.
     names = recipes() - {"soliloquy"}
-    fields = {name for recipe in recipes() for name, _ in find(recipe).labels.fields()}
+    fields = {name for recipe in recipes() for name, _ in labels_of(recipe).fields()}
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno} names {node.value!r}"
         for path in outside_recipes()

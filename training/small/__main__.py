@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.recipes.packages import DEFAULT
 from training.small.stages import begin, options, soliloquy, train, write_config
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))

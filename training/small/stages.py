@@ -39,8 +39,8 @@ def begin(folder: Path, data: Path, shape: dict[str, Any], *, seed: int) -> None
         return
     # These imports take seconds.
     from soliloquy.dataset.reading import Dataset
+    from soliloquy.recipes.packages import DEFAULT
     from soliloquy.recipes.packages import folder as recipe_folder
-    from soliloquy.recipes.recipe import DEFAULT
     from training.small.base import make_base
     from training.source import conversations
 

@@ -3,25 +3,15 @@
 from functools import partial
 
 from socratic_debugging import prompting, rules, student, tutor
-from socratic_debugging.labels_pb2 import ConversationLabels, StudentLabels, TutorLabels
 from socratic_debugging.program import POLICY
 from socratic_debugging.scripted import SPEAKERS
-from soliloquy.recipes.labels import Column, Labels
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.runtime.answers import partial_field
 
-COLUMNS = {
-    "conversation.bug": Column(title="bug", heading="The kinds of bugs"),
-    "conversation.found": Column(title="found", heading="Found by the student"),
-    "student.line": Column(title="line", heading="The lines that messages were to change", drawn="to change: line {}"),
-    "tutor.points_at": Column(title="points at", heading="What the tutor's questions point at", response=True),
-}
 RECIPE = Recipe(
     title="Socratic debugging",
     story="A student explains a short program with a bug. The tutor runs it before each reply and asks one question.",
-    labels=Labels(conversation=ConversationLabels, student=StudentLabels, tutor=TutorLabels),
-    columns=COLUMNS,
     student=student.reply,
     tutor=tutor.decide,
     codegen=tutor.write,

@@ -9,8 +9,8 @@ from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.planning import Offered
 from services.gateway.service import Gateway
 from services.gateway.validation import RUN_LIMITS
-from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import DEFAULT, find
+from soliloquy.recipes.packages import DEFAULT, known_recipes
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.settings import Models
 
 # A form's initial values, beside the usual values of `limits.toml`.
@@ -74,5 +74,5 @@ def _recipe(name: str) -> RecipeChoice:
         topics=[*recipe.topics],
         # A recipe that writes problems has no student.
         tutoring=not recipe.topics,
-        words=words_of(recipe),
+        words=words_of(name, recipe),
     )

@@ -10,8 +10,7 @@ import click
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.recipes.packages import known_recipes, part
-from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.recipes.packages import DEFAULT, known_recipes, part
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
 

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.exports.dialogue import Attempt, Dialogue, Exchange
 from soliloquy.dataset.exports.output import written
-from soliloquy.dataset.rows import labels_of, recipe_of
+from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.values import shown_values
 from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
-from soliloquy.recipes.labels import Labels, row_path, value_prefix
+from soliloquy.recipes.labels import Labels, labels_of, row_path, value_prefix
 from soliloquy.v1.conversation_pb2 import Evaluation, Intent
 
 _INTENTS = {Intent.Name(intent): name for intent, name in INTENTS.items()}
@@ -73,21 +73,21 @@ def _exchanges(turns: pa.Array, labels: Labels) -> Iterator[Exchange]:
 
 def _labels(rows: pa.Array, labels: Labels, *places: str) -> Iterator[Mapping[str, Any]]:
     """Yields the labels of these places that are set, by name; enums in words."""
-    columns: dict[str, list[Any]] = {}
+    # Few of the possible combinations occur: `combined` numbers the one of each row.
+    found: list[dict[str, Any]] = [{}]
+    combined = np.zeros(len(rows), np.int64)
     for name, field in labels.values():
-        path = tuple(row_path(name).removeprefix("turns.").split("."))
-        if name.partition(".")[0] in places and _below(rows, path) is not None:
-            prefix = value_prefix(field) if field.enum_type else ""
-            columns[name] = _coded(rows, *path, word=_set(prefix, " ")) if prefix else _plain(rows, *path)
-    if not columns:
-        return repeat({}, len(rows))
-    # Few of the possible combinations occur.
-    met: dict[tuple[Any, ...], Mapping[str, Any]] = {}
-    return (
-        met.get(values)
-        or met.setdefault(values, {name: value for name, value in zip(columns, values, strict=True) if value})
-        for values in zip(*columns.values(), strict=True)
-    )
+        column = _below(rows, tuple(row_path(name).removeprefix("turns.").split(".")))
+        if name.partition(".")[0] not in places or column is None:
+            continue
+        coded = column.dictionary_encode(null_encoding="encode")
+        values = coded.dictionary.to_pylist()
+        if field.enum_type:
+            values = [_set(value_prefix(field), " ")(value or "") for value in values]
+        numbers, combined = np.unique(combined * len(values) + np.asarray(coded.indices), return_inverse=True)
+        pairs = (divmod(number, len(values)) for number in numbers.tolist())
+        found = [found[before] | ({name: values[at]} if values[at] else {}) for before, at in pairs]
+    return (found[number] for number in combined.tolist())
 
 
 def _attempts(attempts: pa.Array) -> Iterator[Attempt]:

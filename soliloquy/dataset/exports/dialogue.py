@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from soliloquy.dataset.exports.output import execution
 from soliloquy.recipes.codes import EVALUATIONS, INTENTS
-from soliloquy.recipes.labels import Labels
-from soliloquy.recipes.recipe import DEFAULT, find
+from soliloquy.recipes.labels import Labels, labels_of
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
@@ -102,7 +101,7 @@ def conversation_of(dialogue: Dialogue, run: str, ordinal: int) -> Conversation:
     if dialogue.detailed_solution or dialogue.outline:
         problem.enrichment.detailed_solution = dialogue.detailed_solution
         problem.enrichment.outline = dialogue.outline
-    labels = find(dialogue.recipe or DEFAULT).labels
+    labels = labels_of(dialogue.recipe)
     problem.labels = labels.message("problem", dialogue.labels)
     if enrichment := labels.message("enrichment", dialogue.labels):
         problem.enrichment.labels = enrichment

@@ -18,9 +18,8 @@ from soliloquy.dataset.manifest import versions, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
-from soliloquy.recipes.labels import row_path
-from soliloquy.recipes.recipe import DEFAULT
-from soliloquy.recipes.recipe import find as find_recipe
+from soliloquy.recipes.labels import labels_of, row_path
+from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -86,7 +85,7 @@ def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], k
         if not shards:
             raise Failure(f"{source} holds no conversations")
         if known is not None:
-            labels = find_recipe(recipe or DEFAULT).labels
+            labels = labels_of(recipe)
             paths = [*_PATHS.values(), *(row_path(label) for label, _ in labels.values())]
             origin["unset"] = [path for path in paths if not known[path]]
         run = {"imported": origin, **versions()}

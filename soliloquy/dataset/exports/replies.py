@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -10,11 +10,8 @@ from pydantic_core import from_json, to_json
 
 from soliloquy.dataset.exports.dialogue import Attempt, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, text_of
-from soliloquy.dataset.labelling import columns_of
-from soliloquy.dataset.rows import labels_of
-from soliloquy.recipes.labels import Column
-from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.recipes.labels import Column, columns_of, labels_of
+from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.runtime.code import names, unfenced
 
 _FENCE, _END = "```python\n", "\n```"
@@ -49,13 +46,20 @@ def reply_key(recipe: str) -> str:
 
 def reply_fields(turn: Exchange, recipe: str) -> dict[str, str]:
     """Returns the fields of a reply; unknown ones are empty."""
-    (_, thoughts), (_, evaluation), *labels, (_, text) = _keys(recipe).items()
-    fields = {thoughts.key: turn.thoughts, evaluation.key: turn.evaluation}
-    for name, key in labels:
-        value = turn.labels.get(name, "")
-        fields[key.key] = str(key.codes.get(value, value))
-    fields[text.key] = turn.reply or ""
-    return fields
+    keys = _keys(recipe)
+    return {
+        keys["tutor.thoughts"].key: turn.thoughts,
+        keys["tutor.evaluation"].key: turn.evaluation,
+        **_label_fields(recipe, *turn.labels.items()),
+        keys["tutor.text"].key: turn.reply or "",
+    }
+
+
+@lru_cache(maxsize=1024)
+def _label_fields(recipe: str, *labels: tuple[str, Any]) -> Mapping[str, str]:
+    """Cached because few combinations of labels occur."""
+    values, [_, _, *keys, _] = dict(labels), _keys(recipe).items()
+    return {key.key: str(key.codes.get(value := values.get(name, ""), value)) for name, key in keys}
 
 
 def reply_text(turn: Exchange, choice: ExportOptions, recipe: str) -> str:

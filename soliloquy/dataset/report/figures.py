@@ -10,6 +10,7 @@ from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.report.plots import Axes, bars, curves, histogram, round_ticks, rows, short
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import share
+from soliloquy.recipes.labels import columns_of
 
 _WORDS_A_BIN, _MOST_WORDS = 4, 100
 _BINS_A_BAR = BINS_A_DECADE // 8
@@ -178,7 +179,7 @@ def _student(kept: Statistics) -> str:
 
 def _labels(kept: Statistics) -> Iterator[str]:
     """The labels that the recipe gives a heading, most frequent values first."""
-    for name, column in kept.recipe.columns.items():
+    for name, column in columns_of(kept.recipe_name).items():
         if column.heading and (counted := kept.labels[name]):
             whole = counted.total()
             yield _card(column.heading, f"{whole:,} in all", bars(_most(counted), whole=whole))

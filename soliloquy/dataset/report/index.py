@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below, named, students, value_counts
-from soliloquy.dataset.labelling import columns_of, label_values
+from soliloquy.dataset.labelling import label_values
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.statistics import kinds_of_reasons
+from soliloquy.recipes.labels import columns_of
 
 # A facet with several values for one conversation stores them as bits, and JavaScript shifts 32 bits.
 _MOST_BITS = 30

@@ -93,7 +93,7 @@ def _page(counted: DatasetSummary, durations: Durations, index: ReportIndex) -> 
         script=script,
         script_hash=_hash(script),
         overview=overview(counted, durations, browsed=index.rows),
-        index=packed(index.as_json() | {"words": words_of(counted.accepted.recipe)}),
+        index=packed(index.as_json() | {"words": words_of(counted.accepted.recipe_name, counted.accepted.recipe)}),
     )
 
 

@@ -1,11 +1,10 @@
-"""The paper's teacher moves, four categories with eleven intents, and the recipe's labels in words."""
+"""The paper's teacher moves, four categories with eleven intents."""
 
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from soliloquy.recipes.codes import word_of
-from soliloquy.recipes.labels import Column
 from soliloquy.recipes.mathdial.labels_pb2 import Move, MoveIntent, TutorLabels
 from soliloquy.v1.conversation_pb2 import TutorReply
 
@@ -16,16 +15,6 @@ INTENTS: Mapping[str, Mapping[str, str]] = {move: row["intents"] for move, row i
 OPENING = ("generic", "general_inquiry")
 FAREWELL = ("generic", "greeting_farewell")
 EVALUATIONS = {"a": "incorrect", "b": "correct", "c": "partial", "d": "unclear", "g": "nothing to judge"}
-COLUMNS = {
-    "conversation.student_name": Column(title="name", names_student=True),
-    "enrichment.confusion.solution": Column(title="What the student believes", text="{}"),
-    "enrichment.confusion.category": Column(
-        title="error", heading="The error in the solution that the student believes in"
-    ),
-    "student.belief": Column(title="belief", heading="What its messages still believe", drawn="its wrong solution: {}"),
-    "tutor.move": Column(title="move", heading="The tutor's moves", words=MEANINGS, response=True),
-    "tutor.move_intent": Column(title="intent", heading="What the moves are for"),
-}
 
 
 def move_name(reply: TutorReply) -> str:

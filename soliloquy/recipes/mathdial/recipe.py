@@ -1,10 +1,8 @@
 """MathDial: a student who believes in a wrong solution, and a tutor who chooses a move before each reply."""
 
 from soliloquy.recipes import codegen
-from soliloquy.recipes.labels import Labels
 from soliloquy.recipes.mathdial import claims, composer, lessons, moves, planner, prompting, records, rules, student
 from soliloquy.recipes.mathdial.confusion import confusion_of
-from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels, EnrichmentLabels, StudentLabels, TutorLabels
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted import SPEAKERS
 from soliloquy.recipes.person import Person
@@ -13,9 +11,6 @@ from soliloquy.v1.conversation_pb2 import Ending
 
 RECIPE = Recipe(
     title="Dialogues about a wrong solution",
-    labels=Labels(
-        conversation=ConversationLabels, enrichment=EnrichmentLabels, student=StudentLabels, tutor=TutorLabels
-    ),
     always_enriched=True,
     enrichment_prompt=prompting.enriching,
     planner=planner.enrich,
@@ -28,7 +23,6 @@ RECIPE = Recipe(
     incomplete=rules.incomplete,
     agreeing=POLICY["agreeing"],
     personas=prompting.profiles,
-    columns=moves.COLUMNS,
     evaluations=moves.EVALUATIONS,
     own_record=records.record,
     fingerprints=prompting.TEMPLATES.fingerprints,

@@ -1,8 +1,6 @@
 """MATHWELL: word problems, each written with the function that solves it, executed and judged by three criteria."""
 
-from soliloquy.recipes.labels import Column, Labels
 from soliloquy.recipes.mathwell import commissions, composer, judging, lessons, prompting, records, rules, writer
-from soliloquy.recipes.mathwell.labels_pb2 import ProblemLabels
 from soliloquy.recipes.mathwell.scripted.noise import NOISE, RATES
 from soliloquy.recipes.mathwell.scripted.speakers import SPEAKERS
 from soliloquy.recipes.recipe import Recipe
@@ -11,15 +9,9 @@ from soliloquy.v1.conversation_pb2 import Ending
 _STORY = """\
 Each word problem was written to order, together with a Python function that solves it. The function ran in a sandbox,
 and what it returned is the answer; both were then held against three criteria: solvable, accurate, appropriate."""
-_COLUMNS = {
-    "problem.authorship.opinions": Column(
-        title="What the judges say", text="{criterion}: {ruling}, says {judge}: {because}"
-    ),
-}
 RECIPE = Recipe(
     title="Word problems",
     story=_STORY,
-    labels=Labels(problem=ProblemLabels),
     topics=prompting.topics(),
     commissioned=commissions.commissioned,
     enrichment_prompt=prompting.writing,
@@ -32,7 +24,6 @@ RECIPE = Recipe(
     check=rules.judged,
     complete=Ending.values(),
     agreeing={"right": (), "wrong": ()},
-    columns=_COLUMNS,
     evaluations={},
     own_record=records.record,
     fingerprints=prompting.TEMPLATES.fingerprints,

@@ -1,7 +1,6 @@
 """ScaffoldLM: a plan of sub-questions, a student with drawn states, and a tutor that assesses before it answers."""
 
 from soliloquy.recipes import codegen
-from soliloquy.recipes.labels import Labels
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.scaffold import (
@@ -16,12 +15,10 @@ from soliloquy.recipes.scaffold import (
     tutor,
 )
 from soliloquy.recipes.scaffold.answers import Tutored
-from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, StudentLabels, TurnLabels, TutorLabels
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.scripted import SPEAKERS
 
 RECIPE = Recipe(
-    labels=Labels(enrichment=EnrichmentLabels, turn=TurnLabels, student=StudentLabels, tutor=TutorLabels),
     title="Dialogues along a plan",
     always_enriched=True,
     enrichment_prompt=plan_prompting.planning,
@@ -33,7 +30,6 @@ RECIPE = Recipe(
     composer=composer.reply,
     check=rules.check,
     agreeing=POLICY["agreeing"],
-    columns=records.COLUMNS,
     evaluations=records.EVALUATIONS_IN_WORDS,
     own_record=records.record,
     fingerprints=prompting.TEMPLATES.fingerprints,

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from soliloquy.recipes.labels import Column
 from soliloquy.recipes.records import (
     calculation_record,
     discarded_counts,
@@ -24,12 +23,6 @@ EVALUATIONS_IN_WORDS = {
     "e": "irrelevant",
     "f": "a question",
     "g": "nothing to judge",
-}
-COLUMNS = {
-    "enrichment.plan.questions": Column(title="The plan", text="{number}. {question} {answer}"),
-    "turn.sub_question": Column(title="sub-question"),
-    "student.learner_state": Column(title="state", heading="What messages were to show", drawn="to show: {}"),
-    "tutor.learner_state": Column(title="learner state", heading="What messages show"),
 }
 
 

@@ -3,7 +3,6 @@
 import tomllib
 from pathlib import Path
 
-from soliloquy.recipes.labels import Column
 from soliloquy.recipes.soliloquy.labels_pb2 import StepState
 
 # Which actions may follow which evaluation.
@@ -19,17 +18,3 @@ GIVING_ACTIONS = {2, 5, 9}
 GOING_BACK = 10
 # Readable names of evaluations, actions and states.
 WORDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("codes.toml").read_text("utf-8"))
-COLUMNS = {
-    "student.strategy": Column(title="mistake", heading="How it is wrong", drawn="meant wrong: {}"),
-    "tutor.thoughts": Column(title="thoughts", key="Thoughts of Tutorbot"),
-    "tutor.evaluation": Column(title="evaluation", key="Evaluation of Student Response"),
-    "tutor.action": Column(title="action", key="Action Based on Evaluation", words=WORDS["actions"], response=True),
-    "tutor.step": Column(title="step", key="Step Number"),
-    "tutor.state": Column(
-        title="state",
-        heading="What becomes of the step",
-        key="Step State",
-        codes={"not applicable": "p", "in progress": "q", "finished": "r", "all finished": "t"},
-    ),
-    "tutor.text": Column(title="reply", key="Tutorbot Response"),
-}

@@ -1,17 +1,14 @@
 """Code Soliloquies: a tutor that calculates before it answers."""
 
 from soliloquy.recipes import codegen
-from soliloquy.recipes.labels import Labels
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.soliloquy import codes, composer, lessons, planner, prompting, records, rules, student, truth
 from soliloquy.recipes.soliloquy.answers import Reply
-from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.scripted import SPEAKERS
 from soliloquy.recipes.soliloquy.scripted.noise import NOISE, RATES
 
 RECIPE = Recipe(
-    labels=Labels(student=StudentLabels, tutor=TutorLabels),
     enrichment_prompt=prompting.enriching,
     planner=planner.enrich,
     student=student.reply,
@@ -21,7 +18,6 @@ RECIPE = Recipe(
     check=rules.check,
     incomplete=rules.incomplete,
     agreeing=rules.POLICY["agreeing"],
-    columns=codes.COLUMNS,
     evaluations=codes.WORDS["evaluations"],
     own_record=records.record,
     fingerprints=prompting.TEMPLATES.fingerprints,

@@ -10,11 +10,12 @@ from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
 from soliloquy.recipes import packages
+from soliloquy.recipes.labels import columns_of, labels_of
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from tests.e2e.runs import SOLILOQUY, run
 
-_RECIPE = """\
+_IMPORTS = """\
 from dataclasses import replace
 from pathlib import Path
 from soliloquy.recipes.labels import Column
@@ -53,16 +54,16 @@ _BAD = {
         "stranger: labels.proto: 'mood' and 'tone' of TutorLabels have the same number 1: give one another number",
     ),
     "a column of no field": (
-        "RECIPE = replace(ONE, columns={'tutor.mood': Column(title='mood')})",
-        "columns: 'tutor.mood' is no field of the labels: use one of enrichment.plan",
+        "COLUMNS = {'tutor.mood': Column(title='mood')}",
+        "stranger.columns: 'tutor.mood' is no field of the labels: use one of enrichment.plan",
     ),
     "two columns of one title": (
-        "RECIPE = replace(ONE, columns={'turn.solved': Column(title='at'), 'turn.sub_question': Column(title='at')})",
-        "columns: 'turn.solved' and 'turn.sub_question' have the same title 'at': rename one",
+        "COLUMNS = {'turn.solved': Column(title='at'), 'turn.sub_question': Column(title='at')}",
+        "stranger.columns: 'turn.solved' and 'turn.sub_question' have the same title 'at': rename one",
     ),
     "two columns of one title in different places": (
-        "RECIPE = replace(ONE, columns={'turn.solved': Column(title='at'), 'enrichment.plan': Column(title='at')})",
-        "columns: 'turn.solved' and 'enrichment.plan' have the same title 'at': rename one",
+        "COLUMNS = {'turn.solved': Column(title='at'), 'enrichment.plan': Column(title='at')}",
+        "stranger.columns: 'turn.solved' and 'enrichment.plan' have the same title 'at': rename one",
     ),
     "a broken prompt": (
         "RECIPE = replace(ONE, fingerprints=Templates(Path(__file__).parent / 'prompts', {'tutor': {'question'}}, "
@@ -97,7 +98,8 @@ def install(package: Path, name: str, *others: str) -> None:
 
 def forget() -> None:
     vars(packages.RECIPES).pop("claims", None)
-    find.cache_clear()
+    for cached in (find, labels_of, columns_of):
+        cached.cache_clear()
     sys.modules.pop("soliloquy.cli.generate", None)
     for name in [name for name in sys.modules if name.partition(".")[0] == "stranger"]:
         del sys.modules[name]
@@ -117,7 +119,11 @@ def generated(out: Path, recipe: str) -> str:
 @pytest.mark.parametrize("fault", _BAD)
 def test_a_bad_recipe_is_one_line_before_anything_runs(fault: str, stranger: Path, tmp_path: Path) -> None:
     code, message = _BAD[fault]
-    (stranger / "recipe.py").write_text(f"{_RECIPE}{code}\n", "utf-8")
+    if code.startswith("COLUMNS"):
+        (stranger / "columns.py").write_text(f"{_IMPORTS}{code}\n", "utf-8")
+        (stranger / "labels_pb2.py").write_text("from soliloquy.recipes.scaffold.labels_pb2 import *\n", "utf-8")
+        code = "RECIPE = ONE"
+    (stranger / "recipe.py").write_text(f"{_IMPORTS}{code}\n", "utf-8")
     if "number" in fault:
         (stranger / "labels.proto").write_text(_LABELS, "utf-8")
         (stranger / "labels_pb2.py").write_text(_COMPILED, "utf-8")

@@ -15,7 +15,7 @@ from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.dataset.view import columns
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.labels import labels_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import accepted_rows, written
 from tests.unit.dataset.labelled import RECIPES, labelled, places
@@ -24,7 +24,7 @@ from tests.unit.dataset.small import small
 
 def earlier_rows(conversations: list[Conversation]) -> pa.RecordBatch:
     """Rows of one recipe as 0.2 wrote them."""
-    kind = inlined(find(conversations[0].run.recipe).labels)
+    kind = inlined(labels_of(conversations[0].run.recipe))
     handler = row_handler(kind, "Conversation")
     batch: pa.RecordBatch = handler.list_to_record_batch([unlabelled(one) for one in conversations])
     return batch

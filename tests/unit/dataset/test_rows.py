@@ -1,7 +1,7 @@
 """A row loses nothing of its conversation."""
 
 from soliloquy.dataset.rows import messages, rows
-from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.recipes.packages import DEFAULT
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, NamedValue, Value
 from tests.datasets import accepted_rows

@@ -20,6 +20,7 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.dataset.verify import findings
 from soliloquy.dataset.view import conversation_view
 from soliloquy.recipes import packages
+from soliloquy.recipes.labels import columns_of, labels_of
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation, Evaluation
@@ -67,7 +68,8 @@ def folder(tmp_path: Path, conversations: list[Conversation], monkeypatch: pytes
 
 def _forget() -> None:
     """Looks recipes up again, as another process does."""
-    for remembered in (find, labelling.installed, rows._rows, recipe_counts.recipe_counts, replies._keys):
+    cached = (find, labels_of, columns_of, labelling.installed, rows._rows, recipe_counts.recipe_counts, replies._keys)
+    for remembered in (*cached, replies._label_fields):
         remembered.cache_clear()
 
 

@@ -5,8 +5,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
 from soliloquy.dataset.contract import labelled, row_handler
-from soliloquy.recipes.labels import Labels, places
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.labels import Labels, labels_of, places
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.unit.recipes.conversations import enriched_conversation
@@ -17,7 +16,7 @@ NO_MESSAGE = b"\x0a\xff"
 
 @pytest.mark.parametrize("place", ["student", "tutor"])
 def test_labels_that_are_no_message_of_the_recipe_are_refused_with_their_place(place: str) -> None:
-    conversation, labels = enriched_conversation(), find("soliloquy").labels
+    conversation, labels = enriched_conversation(), labels_of("soliloquy")
     labels.check(conversation)
     next(one for name, one in places(conversation) if name == place).labels = NO_MESSAGE
     with pytest.raises(Refused, match=f"the labels of its {place} are no soliloquy.recipes.soliloquy."):

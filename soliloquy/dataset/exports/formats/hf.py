@@ -53,10 +53,9 @@ def _without(fields: Iterable[pa.Field], left_out: Collection[str], above: str =
 
 def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits | None, rejected: bool) -> Counter[str]:
     left_out = _left_out(choice)
-    recipes = set(map(recipe_of, dataset.batches(["run.recipe"], rejected=rejected)))
     batches = partial(dataset.batches, without=left_out, rejected=rejected)
     try:
-        merged = pa.unify_schemas(_schemas(batches(), recipes), promote_options="permissive")
+        merged = pa.unify_schemas(dataset.schemas(without=left_out, rejected=rejected), promote_options="permissive")
     except pa.ArrowTypeError as error:
         why = f"{dataset.folder} holds recipes whose labels have one name and different types ({error})"
         raise Failure(f"{why}: choose another format") from error
@@ -75,16 +74,6 @@ def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits 
     files = "".join(f"  - split: {part}\n    path: {part}/{DATA}\n" for part in parts)
     (place / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  data_files:\n{files}---\n", "utf-8")
     return written
-
-
-def _schemas(batches: Iterator[pa.RecordBatch], recipes: Collection[str]) -> list[pa.Schema]:
-    """Returns the schema of each recipe's rows."""
-    found: dict[str, pa.Schema] = {}
-    for batch in batches:
-        found.setdefault(recipe_of(batch), batch.schema.remove_metadata())
-        if len(found) == len(recipes):
-            break
-    return list(found.values())
 
 
 def _of_part(
