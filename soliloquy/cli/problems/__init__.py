@@ -10,6 +10,7 @@ _MODULES = {
     "show": "soliloquy.cli.problems.show",
     "sample": "soliloquy.cli.problems.sample",
     "check": "soliloquy.cli.problems.check",
+    "verify": "soliloquy.cli.problems.verify",
     "import": "soliloquy.cli.problems.importing",
     "dedupe": "soliloquy.cli.problems.dedupe",
     "split": "soliloquy.cli.problems.split",

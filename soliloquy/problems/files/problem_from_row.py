@@ -44,6 +44,7 @@ def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
         # No tolerance without a calculated number.
         tolerance=row.tolerance if any(step.HasField("result") for step in steps) else None,
         source=source,
+        agreeing_programs=row.agreeing_programs,
     )
 
 

@@ -89,6 +89,8 @@ class ProblemRow(_Row):
     # Smaller than the distance of every slip from the right value.
     tolerance: float = Field(default=0.01, gt=0, le=0.03)
     steps: Annotated[list[StepRow], Field(min_length=1)] | None = None
+    # Programs of a model that came to the answer from the question alone; `problems verify` writes it.
+    agreeing_programs: int = Field(default=0, ge=0)
     # Further columns of an imported problem; no conversation depends on them.
     extra: dict[str, JsonValue] = {}
 
@@ -115,6 +117,8 @@ def problem_line(problem: Problem, extra: Mapping[str, object]) -> str:
     if problem.HasField("answer"):
         row["answer"] = {"value": problem.answer.value, "unit": problem.answer.unit}
         row["tolerance"] = problem.tolerance
+    if problem.agreeing_programs:
+        row["agreeing_programs"] = problem.agreeing_programs
     return json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 

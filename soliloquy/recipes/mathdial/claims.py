@@ -8,6 +8,7 @@ from soliloquy.truth.expressions import BadExpression, Unworkable, parse_express
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.quantities import answer_in
+from soliloquy.truth.support import has_supported_answer
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
 
 # "#### 1,234", with any text around the number.
@@ -37,15 +38,12 @@ def claimed_answer(text: str, problem: Problem) -> float | None:
     return answer_in(text, problem.answer.unit)
 
 
-def is_worked_through(problem: Problem) -> bool:
-    """Whether the answer of a problem is the result of a step that was calculated when the problem was read."""
-    return any(step.expression and step.result.value == problem.answer.value for step in problem.steps)
-
-
 def has_unsettled_number(conversation: Conversation) -> bool:
     """Whether the student's last message answers with a number that nothing has been worked through for."""
     problem = conversation.problem
-    return not is_worked_through(problem) and claimed_answer(conversation.turns[-1].student.text, problem) is not None
+    return (
+        not has_supported_answer(problem) and claimed_answer(conversation.turns[-1].student.text, problem) is not None
+    )
 
 
 def is_right(value: float, problem: Problem) -> bool:

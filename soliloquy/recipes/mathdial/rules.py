@@ -8,7 +8,6 @@ from soliloquy.recipes.mathdial.claims import (
     gives_right_answer,
     holds_answer,
     is_right,
-    is_worked_through,
     slips,
 )
 from soliloquy.recipes.mathdial.confusion import confusion_of
@@ -17,6 +16,7 @@ from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.rules import Rule, common_rules, faults_of
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
+from soliloquy.truth.support import has_supported_answer
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 
 
@@ -57,7 +57,7 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
         right=right,
         verdict_true=verdict_is_true(turn, right),
         codes={"evaluation": letter_of(turn), "move": move_name(turn.tutor), "intent": intent_name(turn.tutor)},
-        verification=verification(turn, settled=right is not None and is_worked_through(problem)),
+        verification=verification(turn, settled=right is not None and has_supported_answer(problem)),
         message=student.text,
         reply=turn.tutor.text,
     )

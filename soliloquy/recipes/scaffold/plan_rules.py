@@ -19,6 +19,7 @@ from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import is_much_like, says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
+from soliloquy.truth.support import is_supported
 from soliloquy.v1.conversation_pb2 import Problem, Step, StepKind
 
 POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("plan_rules.toml").read_text("utf-8"))
@@ -44,7 +45,7 @@ def undecided(plan: Plan, problem: Problem) -> list[int]:
 def is_worked_through(number: int, plan: Plan, problem: Problem) -> bool:
     """Whether an expected answer is what a step was calculated to be when the problem was read."""
     step = _step(plan.questions[number - 1], problem)
-    worked = step is not None and bool(step.expression or not step.HasField("result"))
+    worked = step is not None and (is_supported(step, problem) or not step.HasField("result"))
     return worked and _is_right(number, plan, problem) is True
 
 

@@ -12,6 +12,7 @@ from soliloquy.truth.laws import holds, laws_in
 from soliloquy.truth.numbers import EXACT
 from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
+from soliloquy.truth.support import is_supported
 from soliloquy.truth.units import NO_UNIT, unit
 from soliloquy.v1.conversation_pb2 import (
     STEP_KIND_CONCEPT,
@@ -141,16 +142,20 @@ def has_unsettled_number(conversation: Conversation) -> bool:
 def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:
     step = facts.problem.steps[number - 1]
     if (named := _named_quantity(text, written, step)) is not None:
-        return Claim(quantity=named, right=_is(named, step.result, facts.tolerance), settled=bool(step.expression))
+        return Claim(
+            quantity=named, right=_is(named, step.result, facts.tolerance), settled=is_supported(step, facts.problem)
+        )
     quantity = _final_quantity(text, written, facts, number)
     if quantity is not None and (reached := facts.reached(quantity, number)):
-        return Claim(quantity=quantity, right=True, settled=bool(facts.problem.steps[reached - 1].expression))
+        return Claim(
+            quantity=quantity, right=True, settled=is_supported(facts.problem.steps[reached - 1], facts.problem)
+        )
     if not step.HasField("result"):
         right = _statement(text, written, step, facts)
         return Claim(quantity=quantity, right=right, settled=right is not None)
     if quantity is None:
         return Claim()
-    return Claim(quantity=quantity, right=False, settled=bool(step.expression))
+    return Claim(quantity=quantity, right=False, settled=is_supported(step, facts.problem))
 
 
 def _named_quantity(text: str, written: Sequence[WrittenQuantity], step: Step) -> WrittenQuantity | None:

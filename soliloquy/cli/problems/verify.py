@@ -1,0 +1,94 @@
+"""`soliloquy problems verify`."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import track
+
+from soliloquy.cli.errors import writing_to
+from soliloquy.cli.model_options import model_options
+from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
+from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
+from soliloquy.problems.solving.independent_programs import PROGRAMS, Check, Run, check_answer
+from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.opening import open_models
+from soliloquy.runtime.model.settings import Models
+from soliloquy.truth.support import has_supported_answer
+from soliloquy.v1.conversation_pb2 import Problem
+
+# Problems that are solved at once; each asks for several programs.
+_IN_FLIGHT = 8
+
+
+@click.command()
+@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
+@PROBLEM_FILE_OUT
+@AS_JSON
+@model_options
+def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cache: Path | None) -> None:
+    """Check the answers of a file by programs that a model writes from the questions alone.
+
+    Only problems whose answer is not the result of a calculation in their solution are checked. Each has three
+    programs, which run in the sandbox. A problem whose answer most of them contradict is reported and left out; the
+    others are written, and those that most programs agree with are marked as verified.
+    """
+    if models.endpoint_of("codegen").engine == "scripted":
+        raise Failure("problems verify requires --model openai or ray: the scripted model solves no problem")
+    with writing_to(out):
+        problems = [one for one in read_problems(source) if one.HasField("answer") and not has_supported_answer(one)]
+        checks = asyncio.run(_checks(problems, models, model_cache, source, quiet=as_json))
+        unfit = {one.question: why for one in problems if (why := checks[one.question].contradiction(one))}
+        with atomic_file(out) as file:
+            for line in problem_lines(source):
+                if why := unfit.get(line.question):
+                    click.echo(f"{source}:{line.number}: {why}", err=True)
+                else:
+                    file.write(_marked(line, checks.get(line.question)))
+    counts = {
+        "checked": len(checks),
+        "verified": sum(check.holds for check in checks.values()),
+        "unfit": len(unfit),
+        "unverified": sum(check.value is None for check in checks.values()),
+    }
+    if as_json:
+        click.echo(json.dumps({**counts, "programs": PROGRAMS}))
+    else:
+        told = ", ".join(f"{count} {name}" for name, count in counts.items())
+        click.echo(f"{out}: {told}; the answers of all others are worked through in their solutions")
+
+
+def _marked(line: ProblemLine, check: Check | None) -> bytes:
+    if check is None or not check.holds:
+        return line.text.encode()
+    return json.dumps({**line.row, "agreeing_programs": check.agreeing}, ensure_ascii=False).encode() + b"\n"
+
+
+async def _checks(
+    problems: Sequence[Problem], models: Models, cache: Path | None, source: Path, *, quiet: bool
+) -> dict[str, Check]:
+    """Returns the checks by question."""
+    from services.executor.pool import SandboxPool
+    from services.executor.settings import SandboxSettings
+
+    room = asyncio.Semaphore(_IN_FLIGHT)
+    pool = SandboxPool(SandboxSettings())
+    async with open_models(models, lambda: scripted_model(ModelSettings(problems=[str(source)])), cache) as model:
+        await pool.start()
+
+        async def checked(problem: Problem, run: Run) -> tuple[str, Check]:
+            async with room:
+                return problem.question, await check_answer(problem, model, run)
+
+        try:
+            checking = asyncio.as_completed([checked(problem, pool.execute) for problem in problems])
+            bar = track(checking, "problems", len(problems), console=Console(stderr=True), disable=quiet)
+            return dict([await each for each in bar])
+        finally:
+            await pool.stop()

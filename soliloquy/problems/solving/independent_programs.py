@@ -1,0 +1,86 @@
+"""Checks the answer of a problem by programs that a model writes from the question alone."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from soliloquy.recipes.answers import Program
+from soliloquy.recipes.templates import Templates
+from soliloquy.runtime.ask import Ask, Prompt, Unusable
+from soliloquy.runtime.model import Model
+from soliloquy.truth.measured_values import is_rounded
+from soliloquy.truth.number_format import format_value, tidy
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.sandbox_pb2 import Execution, Job
+
+PROGRAMS = 3
+# Programs that are written alike are wrong alike.
+_TEMPERATURE = 0.7
+_TEMPLATES = Templates(Path(__file__).with_name("prompts"), {"program": {"question", "unit"}}, recipe="problems")
+# Runs a job in the sandbox.
+Run = Callable[[Job], Awaitable[Execution]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """What independent programs say about an answer."""
+
+    # The number that most programs come to; None without a majority.
+    value: float | None
+    # The programs that come to it.
+    agreeing: int
+    # Whether it is the stated answer; False without a majority.
+    holds: bool
+
+    def contradiction(self, problem: Problem) -> str:
+        """Returns why the problem is unfit; empty if no majority of programs contradicts its answer."""
+        if self.value is None or self.holds:
+            return ""
+        stated = format_value(problem.answer.value, problem.answer.unit)
+        found = format_value(tidy(self.value), problem.answer.unit)
+        return f"unfit: the answer is {stated}, and {self.agreeing} of {PROGRAMS} independent programs give {found}"
+
+
+async def check_answer(problem: Problem, model: Model, run: Run) -> Check:
+    """Never shows the model the solution or the answer, except for the unit of the answer."""
+    values = await asyncio.gather(*(_value(problem, model, run, number) for number in range(PROGRAMS)))
+    return _compare([value for value in values if value is not None], problem)
+
+
+def program_prompt(problem: Problem) -> Prompt:
+    unit = f"Give the answer in {problem.answer.unit}.\n" if problem.answer.unit else ""
+    prompt = _TEMPLATES.prompt("program", question=problem.question, unit=unit)
+    return replace(prompt, temperature=_TEMPERATURE)
+
+
+async def _value(problem: Problem, model: Model, run: Run, number: int) -> float | None:
+    """Returns what one program comes to; None if it fails or yields no number."""
+    ask = Ask(model=model, role="codegen", origin=("independent program", problem.question, number))
+    try:
+        program = await ask(program_prompt(problem), Program)
+    except Unusable:
+        return None
+    names = program.result_variables[:1]
+    done = await run(Job(id=f"{problem.id}-{number}", code=program.code, result_variables=names))
+    value = done.values[0].value if done.values else None
+    match value.WhichOneof("kind") if value is not None else None:
+        case "integer":
+            return float(value.integer)
+        case "real":
+            return value.real
+    return None
+
+
+def _compare(values: Sequence[float], problem: Problem) -> Check:
+    alike = [[other for other in values if _is_same(value, other)] for value in values]
+    most = max(alike, key=len, default=[])
+    if 2 * len(most) <= PROGRAMS:
+        return Check(value=None, agreeing=0, holds=False)
+    stated = problem.answer.value
+    close = abs(most[0] - stated) <= problem.tolerance * abs(stated)
+    return Check(value=most[0], agreeing=len(most), holds=close or _is_same(most[0], stated))
+
+
+def _is_same(one: float, other: float) -> bool:
+    return is_rounded(one, other) or is_rounded(other, one)

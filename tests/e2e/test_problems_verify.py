@@ -1,0 +1,80 @@
+"""Answers that reading does not reach are checked by programs that a model writes, run in the sandbox."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.truth.support import has_supported_answer
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from tests.e2e.hosted import model_service
+from tests.e2e.runs import SOLILOQUY
+
+ROWS = [
+    {"question": "Seven rows of five. How many?", "solution": "Count them: there are 36."},
+    {"question": "Six rows of four. How many?", "solution": "Count them: there are 24."},
+    {"question": "Some rows of nine. How many?", "solution": "Count them: there are 18."},
+    {"question": "Two rows of three. How many?", "solution": "There are 2 * 3 = 6."},
+]
+# By the first word of the question; the programs of one problem in turn.
+PROGRAMS = {
+    "Seven": ["n = 7 * 5", "n = 5 * 7", "n = 7 + 5"],
+    "Six": ["n = 6 * 4", "n = 6 / 0", "n = 24.0"],
+    "Some": ["n = 9", "n = 18", "n = 27"],
+}
+
+
+class Solver:
+    """Writes the programs of a problem in turn; the only part of the way that is not the real one."""
+
+    def __init__(self) -> None:
+        self.requests: list[GenerateRequest] = []
+        self._left = {word: iter(programs) for word, programs in PROGRAMS.items()}
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        self.requests.append(request)
+        text = request.messages[-1].text
+        [word] = [word for word in PROGRAMS if word in text]
+        program = {"Python Code": f"```python\n{next(self._left[word])}\n```", "Result Variable": "n"}
+        return Completion(text=json.dumps({"Python": program}), model="solver", engine="test")
+
+
+def verified(source: Path, out: Path, *model: str) -> subprocess.CompletedProcess[str]:
+    command = [SOLILOQUY, "problems", "verify", str(source), "--out", str(out), *model]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    return path
+
+
+def test_a_majority_of_programs_refuses_or_verifies_an_answer_and_any_other_stays_unverified(
+    source: Path, tmp_path: Path
+) -> None:
+    solver, out = Solver(), tmp_path / "verified.jsonl"
+    with model_service(solver) as address:
+        done = verified(source, out, "--model", "ray", "--model-address", address, "--json")
+    assert done.returncode == 0, done.stderr
+    counts = {"checked": 3, "verified": 1, "unfit": 1, "unverified": 1, "programs": 3}
+    assert json.loads(done.stdout) == counts
+    assert f"{source}:1: unfit: the answer is 36, and 2 of 3 independent programs give 35" in done.stderr
+    six, some, two = read_problems(out)
+    assert [one.question.split()[0] for one in (six, some, two)] == ["Six", "Some", "Two"]
+    assert [one.agreeing_programs for one in (six, some, two)] == [2, 0, 0]
+    assert [has_supported_answer(one) for one in (six, some, two)] == [True, False, True]
+    # The model sees neither the solution nor the answer.
+    said = " ".join(message.text for request in solver.requests for message in request.messages)
+    assert "Count them" not in said
+
+
+def test_the_scripted_model_is_refused_in_one_line(source: Path, tmp_path: Path) -> None:
+    done = verified(source, tmp_path / "verified.jsonl")
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert line == "soliloquy: problems verify requires --model openai or ray: the scripted model solves no problem"
+    assert not (tmp_path / "verified.jsonl").exists()
