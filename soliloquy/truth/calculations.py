@@ -6,6 +6,7 @@ Only what is certainly false is called false. A chain such as "F = 50 kg × 10 m
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from soliloquy.truth.arithmetic_parser import READINGS, NoArithmetic, Parser, Term
@@ -34,9 +35,11 @@ class Calculation:
     right: bool
 
 
-def calculations_of(text: str) -> list[Calculation]:
+# Several checks read the same solution.
+@lru_cache(256)
+def calculations_of(text: str) -> Sequence[Calculation]:
     """Returns every calculation of a text that can be worked through, in order."""
-    return [link for tokens in _lines(text) for link in _links(tokens, text)]
+    return tuple(link for tokens in _lines(text) for link in _links(tokens, text))
 
 
 def _lines(text: str) -> Iterator[Sequence[Written]]:

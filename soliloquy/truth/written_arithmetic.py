@@ -37,6 +37,7 @@ _NUMBER = re.compile(
     rf"|(?P<behind>[-+]?\d+)(?![\d.]))|(?P<superscript>[{_SUPERSCRIPTS}]+))"
     rf"|(?P<number>{_DIGITS})(?:[eE](?P<power>[-+]?\d+)|(?P<vulgar>[{_PARTS}]))?|(?P<lone>[{_PARTS}])"
 )
+_FIRST_OF_NUMBERS = frozenset(f"0123456789.$£€{_PARTS}")
 _IN_WORDS = re.compile(rf"\b{SPELLED}\b", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
 _MAGNITUDE = re.compile(rf"\s(?P<word>{'|'.join(MAGNITUDES)})\b", re.IGNORECASE)
@@ -106,7 +107,8 @@ def tokens_of(text: str) -> list[Written]:
     found: list[Written] = []
     at = 0
     while at < len(text):
-        token = _number_at(text, at, found, in_words=in_words) or _token_at(text, at, found)
+        may_be_number = text[at] in _FIRST_OF_NUMBERS or (in_words and text[at].isalpha())
+        token = (may_be_number and _number_at(text, at, found, in_words=in_words)) or _token_at(text, at, found)
         if token.kind != "word" or token.text.strip():
             found.append(token)
         at = token.end

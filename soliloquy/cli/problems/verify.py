@@ -47,8 +47,8 @@ def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cach
         unfit = {one.question: why for one in problems if (why := checks[one.question].contradiction(one))}
         with atomic_file(out) as file:
             for line in problem_lines(source):
-                if why := unfit.get(line.question):
-                    click.echo(f"{source}:{line.number}: {why}", err=True)
+                if line.question in unfit:
+                    click.echo(f"{source}:{line.number}: {unfit[line.question]}", err=True)
                 else:
                     file.write(_marked(line, checks.get(line.question)))
     counts = {

@@ -1,6 +1,7 @@
 """Steps from a solution in prose, with the calculations that it writes out: "so F = 50 kg × 10 m/s² = 500 N"."""
 
 import re
+from collections.abc import Sequence
 from keyword import iskeyword
 from typing import NamedTuple
 
@@ -32,14 +33,18 @@ class Stated(NamedTuple):
     unit: str
 
 
-def _find_calculation(text: str) -> tuple[str, Expression | None, Stated] | None:
-    """Returns the symbol, expression and result of the last right calculation, else the last number of a text."""
-    right = [link for link in calculations_of(text) if link.right]
+def _find_calculation(
+    text: str, start: int, links: Sequence[Calculation]
+) -> tuple[str, Expression | None, Stated] | None:
+    """Returns the symbol, expression and result of the last calculation, else the last number of a text.
+
+    The text begins at `start` of the solution that the calculations belong to.
+    """
     plain = text.translate(SAME_SIGN)
-    for link in reversed(right):
+    for link in reversed(links):
         if (expression := _expression(link)) is not None and is_workable(link.stated):
-            unit = _textbook(link.unit) or unit_at(plain, link.stated_at)
-            return _symbol_before(plain, link.start), expression, Stated(link.stated, unit)
+            unit = _textbook(link.unit) or unit_at(plain, link.stated_at - start)
+            return _symbol_before(plain, link.start - start), expression, Stated(link.stated, unit)
     last = _last_stated(plain.split("="))
     return (_symbol_before(plain, len(plain)), None, last) if last else None
 
@@ -102,7 +107,14 @@ SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[^\s\d])")
 
 
 def steps_from_prose(solution: str) -> list[pb.Step]:
-    return [_step(number, text) for number, text in enumerate(_pieces(solution), start=1)]
+    right = [link for link in calculations_of(solution) if link.right]
+    steps: list[pb.Step] = []
+    end = 0
+    for number, text in enumerate(_pieces(solution), start=1):
+        start = solution.index(text, end)
+        end = start + len(text)
+        steps.append(_step(number, text, start, [link for link in right if start <= link.start and link.end <= end]))
+    return steps
 
 
 def _pieces(solution: str) -> list[str]:
@@ -124,8 +136,8 @@ def _numbered(solution: str) -> list[str]:
     return [solution[start:end] for (_, start), end in zip(cuts, ends, strict=False)]
 
 
-def _step(number: int, text: str) -> pb.Step:
-    found = _find_calculation(text)
+def _step(number: int, text: str, start: int, links: Sequence[Calculation]) -> pb.Step:
+    found = _find_calculation(text, start, links)
     if found is None:
         return file_step(number=number, explanation=text)
     symbol, expression, (value, unit) = found

@@ -63,8 +63,10 @@ async def _value(problem: Problem, model: Model, run: Run, number: int) -> float
         return None
     names = program.result_variables[:1]
     done = await run(Job(id=f"{problem.id}-{number}", code=program.code, result_variables=names))
-    value = done.values[0].value if done.values else None
-    match value.WhichOneof("kind") if value is not None else None:
+    if not done.values:
+        return None
+    value = done.values[0].value
+    match value.WhichOneof("kind"):
         case "integer":
             return float(value.integer)
         case "real":
