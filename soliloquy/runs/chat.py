@@ -72,7 +72,7 @@ async def tutoring(
     # A chat may be about a problem of any bank.
     known = replace(model, problems=list(dict.fromkeys([*model.problems, *bank_names()])))
     async with (
-        open_models(model.models, lambda: scripted_model(known), None) as models,
+        open_models(model.models, lambda: scripted_model(known, person=True), None) as models,
         Sandbox(sandbox, deadline_seconds=sandbox_seconds) as client,
     ):
         yield tutor(models, client, settings, lambda: models.fault)

@@ -28,7 +28,8 @@ class ModelSettings:
     cache: Path | None = None
 
 
-def scripted_model(settings: ModelSettings) -> StreamingModel:
+def scripted_model(settings: ModelSettings, *, person: bool = False) -> StreamingModel:
+    """`person` makes it answer as to a person, whose words follow no script."""
     from services.model.engines.noise import real_noise
     from services.model.engines.scripted import ScriptedEngine
 
@@ -37,4 +38,5 @@ def scripted_model(settings: ModelSettings) -> StreamingModel:
         lambda question: next(filter(None, (book.recognise(question) for book in books)), None),
         next((book.draw for book in books if book.draw), None) or load_bank(_WRITING_BANK).draw,
     )
-    return ScriptedEngine(book, latency=settings.latency, noise=real_noise() if settings.noise == "real" else None)
+    noise = real_noise() if settings.noise == "real" else None
+    return ScriptedEngine(book, latency=settings.latency, noise=noise, person=person)

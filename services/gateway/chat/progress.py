@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from google.protobuf.json_format import MessageToDict
 
 from services.gateway.refusals import Refusal
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.values import plain, status_name
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
@@ -64,10 +65,12 @@ def done(conversation: Conversation) -> ProgressEvent:
     # Imported here because it loads Arrow, which no start should wait for.
     from soliloquy.dataset.view import turn_view
 
+    *_, checked = find(conversation.run.recipe).check(conversation).turns
     # Model calls are left out, because prompts hold the solution.
     turn = Turn()
     turn.CopyFrom(conversation.turns[-1])
     turn.ClearField("calls")
+    turn.verification = checked.verification
     plain_turn = MessageToDict(turn, preserving_proto_field_name=True)
     return ProgressEvent(
         "done",

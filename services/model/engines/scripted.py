@@ -2,12 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from services.model.engines.noise import Noise
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scripted.parsed_prompt import KnownProblems, ParsedPrompt
+from soliloquy.recipes.scripted.parsed_prompt import KnownProblems, ParsedPrompt, Speaker
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
@@ -16,10 +16,14 @@ from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
 class ScriptedEngine:
     """Answers about the problems of its book, after `latency` seconds, as badly as `noise` says."""
 
-    def __init__(self, book: KnownProblems, latency: float = 0, noise: Noise | None = None) -> None:
+    def __init__(
+        self, book: KnownProblems, latency: float = 0, noise: Noise | None = None, *, person: bool = False
+    ) -> None:
+        """`person` answers as to a person, whose words follow no script."""
         self._book = book
         self._latency = latency
         self._noise = noise
+        self._person = person
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         text = self._answer(request)
@@ -40,7 +44,7 @@ class ScriptedEngine:
     def _answer(self, request: GenerateRequest) -> str:
         # A prompt's name starts with its recipe's name; only that recipe is loaded.
         recipe, _, _ = request.prompt.partition("/")
-        speakers = find(recipe).speakers if recipe in known_recipes() else {}
+        speakers = self._speakers(recipe) if recipe in known_recipes() else {}
         speak = speakers.get(request.prompt)
         if speak is None:
             known = ", ".join(speakers or (f"{name}/.." for name in known_recipes()))
@@ -52,6 +56,10 @@ class ScriptedEngine:
         parsed = ParsedPrompt(request.prompt, self._noise.misread(prompt, faults), self._book)
         answer = speak(parsed, draw(request.seed, request.prompt))
         return self._noise.spoil(answer, faults, retry=parsed.has("error"))
+
+    def _speakers(self, name: str) -> Mapping[str, Speaker]:
+        recipe = find(name)
+        return {**recipe.speakers, **recipe.person.speakers} if self._person and recipe.person else recipe.speakers
 
 
 def word_completion(messages: Sequence[Message], text: str) -> Completion:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
@@ -111,6 +112,12 @@ class ParsedPrompt:
                 f"the prompt {self.prompt} is at step {number} of a problem with {len(self.problem.steps)} steps"
             )
         return self.problem.steps[number - 1]
+
+    def at(self, step: Step) -> "ParsedPrompt":
+        """Returns the prompt as if the student's latest message worked on another step."""
+        moved = copy(self)
+        moved.step = step
+        return moved
 
     @property
     def last_step(self) -> bool:

@@ -5,7 +5,7 @@ from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.soliloquy import codes, composer, lessons, planner, prompting, records, rules, student, truth
 from soliloquy.recipes.soliloquy.answers import Reply
-from soliloquy.recipes.soliloquy.scripted import SPEAKERS
+from soliloquy.recipes.soliloquy.scripted import SPEAKERS, person
 from soliloquy.recipes.soliloquy.scripted.noise import NOISE, RATES
 
 RECIPE = Recipe(
@@ -27,5 +27,8 @@ RECIPE = Recipe(
     speakers=SPEAKERS,
     noise=NOISE,
     noise_rates=RATES,
-    person=Person(visible_text=dict.fromkeys(("soliloquy/received_python", "soliloquy/no_python"), Reply.text_so_far)),
+    person=Person(
+        visible_text=dict.fromkeys(("soliloquy/received_python", "soliloquy/no_python"), Reply.text_so_far),
+        speakers=person.SPEAKERS,
+    ),
 )

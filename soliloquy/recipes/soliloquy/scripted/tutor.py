@@ -49,7 +49,11 @@ def decide(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def reply(reading: ParsedPrompt, rng: Random) -> str:
-    move = _move(reading, read_reply(reading))
+    return written(_move(reading, read_reply(reading)), reading, rng)
+
+
+def written(move: Move, reading: ParsedPrompt, rng: Random) -> str:
+    """Returns the move as the answer that the recipe asks for."""
     fields = {
         "Thoughts of Tutorbot": book().one_of(rng, "hidden", "thoughts", move.thought, step=str(move.step)),
         "Evaluation of Student Response": move.evaluation,
@@ -63,36 +67,36 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
 
 def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
     if reading.has("calculation") and reading.section("calculation") == "failed":
-        return _stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
+        return stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
     match said.gist:
         case Gist.OPENING:
             return _open(reading, said.text)
         case Gist.NUMBER:
-            return _assess(reading, said, _verdict(reading, said))
+            return assess(reading, said, verdict(reading, said))
         case Gist.RIGHT | Gist.WRONG:
-            return _assess(reading, said, said.gist is Gist.RIGHT)
+            return assess(reading, said, said.gist is Gist.RIGHT)
         case Gist.PARTIAL if reading.wrong_before >= PATIENCE:
-            return _solve(reading, "c", 5, "partial_solved", "partial_solved")
+            return solve(reading, "c", 5, "partial_solved", "partial_solved")
         case Gist.PARTIAL:
             left = "number" if is_numeric(reading.step) else "knowns"
-            return _stay(reading, "c", 4, "partial", [book().part("tutor", "partial", left, **step_facts(reading))])
+            return stay(reading, "c", 4, "partial", [book().part("tutor", "partial", left, **step_facts(reading))])
         case Gist.HINT:
             hinting = book().optional("tutor", "hinting", name=reading.step.result.name)
-            return _stay(reading, "f", 8, "hint", [hinting, Part(options=hints(reading))])
+            return stay(reading, "f", 8, "hint", [hinting, Part(options=hints(reading))])
         case Gist.SOLUTION:
-            return _solve(reading, "f", 9, "solution", "gladly")
+            return solve(reading, "f", 9, "solution", "gladly")
         case Gist.BACK if reading.step.number > 1:
             before = reading.problem.steps[reading.step.number - 2]
             return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), verbatim(before.ask)])
         case Gist.BACK:
-            return _stay(reading, "f", 11, "concept", [book().part("tutor", "at_the_start")])
+            return stay(reading, "f", 11, "concept", [book().part("tutor", "at_the_start")])
         case Gist.CONCEPT:
             concept = Part(options=concept_wordings(reading, said.text))
-            return _stay(reading, "f", 11, "concept", [book().optional("tutor", "good_question"), concept])
+            return stay(reading, "f", 11, "concept", [book().optional("tutor", "good_question"), concept])
         case Gist.OFF_TOPIC:
-            return _stay(reading, "e", 7, "off_topic", [book().part("tutor", "refocus", **step_facts(reading))])
+            return stay(reading, "e", 7, "off_topic", [book().part("tutor", "refocus", **step_facts(reading))])
         case _:
-            return _stay(reading, "d", 6, "unclear", [book().part("tutor", "clarify", **step_facts(reading))])
+            return stay(reading, "d", 6, "unclear", [book().part("tutor", "clarify", **step_facts(reading))])
 
 
 def _open(reading: ParsedPrompt, text: str) -> Move:
@@ -100,38 +104,38 @@ def _open(reading: ParsedPrompt, text: str) -> Move:
     for sentence in sentences(reading.problem.question):
         text = text.replace(sentence, "")
     if not book().cue("begin").search(text):
-        return _stay(reading, "g", 12, "opening", [book().part("tutor", "welcome")])
+        return stay(reading, "g", 12, "opening", [book().part("tutor", "welcome")])
     hint = Part(options=hints(reading))
-    return _stay(reading, "f", 8, "opening", [book().part("tutor", "way_in"), hint])
+    return stay(reading, "f", 8, "opening", [book().part("tutor", "way_in"), hint])
 
 
-def _assess(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Move:
+def assess(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Move:
     if right is None:
-        return _stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
+        return stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
     facts = step_facts(reading)
     if right:
         form = "number" if is_numeric(reading.step) else answer_form(reading.step)
-        return _advance(
+        return advance(
             reading, "b", 3, "right", [book().part("tutor", "right", form, **facts, more=rest_of_idea(reading))]
         )
     if reading.wrong_before >= PATIENCE:
-        return _solve(reading, "a", 2, "wrong_solved", "wrong_solved")
+        return solve(reading, "a", 2, "wrong_solved", "wrong_solved")
     slip = said.slip(reading.step)
     kind = STRATEGIES.get(slip.strategy, "unspecified") if slip else "unspecified"
     mistake = Part(options=without_giveaways(book().wordings("tutor", "mistake", kind, **facts), reading))
     # A hint follows only if the kind of mistake is unknown; otherwise its wording already says what to look at.
     hint = [] if kind in STRATEGIES.values() else [Part(options=hints(reading), optional=True)]
-    return _stay(reading, "a", 1, "wrong", [book().part("tutor", "wrong", **facts), mistake, *hint])
+    return stay(reading, "a", 1, "wrong", [book().part("tutor", "wrong", **facts), mistake, *hint])
 
 
-def _stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
+def stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """Stays at the step and repeats its question."""
     lead = "begin" if thought == "opening" else "again"
     asked = [book().optional("tutor", lead), verbatim(reading.step.ask)]
     return Move(evaluation, action, thought, reading.step.number, "q", [*parts, *asked])
 
 
-def _advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
+def advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """Completes the step: asks the next question, or says goodbye after the last."""
     if reading.last_step:
         onward = [book().part("tutor", "farewell", name=reading.step.result.name)]
@@ -141,8 +145,8 @@ def _advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, 
     return Move(evaluation, action, thought, reading.step.number, state, [*parts, *onward])
 
 
-def _solve(reading: ParsedPrompt, evaluation: str, action: int, thought: str, lead: str) -> Move:
-    return _advance(reading, evaluation, action, thought, [book().optional("tutor", lead), _solution(reading)])
+def solve(reading: ParsedPrompt, evaluation: str, action: int, thought: str, lead: str) -> Move:
+    return advance(reading, evaluation, action, thought, [book().optional("tutor", lead), _solution(reading)])
 
 
 def _solution(reading: ParsedPrompt) -> Part:
@@ -166,7 +170,7 @@ def _solution(reading: ParsedPrompt) -> Part:
     )
 
 
-def _verdict(reading: ParsedPrompt, said: ReplyReading) -> bool | None:
+def verdict(reading: ParsedPrompt, said: ReplyReading) -> bool | None:
     """Whether the output confirms the student's number; None if nothing was calculated."""
     if not reading.has("output"):
         return None

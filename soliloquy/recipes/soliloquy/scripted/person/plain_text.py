@@ -1,0 +1,53 @@
+"""Rewrites LaTeX, Markdown and continental decimals as the readers of numbers and formulas expect them."""
+
+import re
+
+from soliloquy.truth.number_format import format_exact
+from soliloquy.truth.spelled import SPELLED, value_of
+
+_GREEK = {
+    **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "eta": "η", "theta": "θ", "lambda": "λ"},
+    **{"mu": "μ", "pi": "π", "rho": "ρ", "sigma": "σ", "phi": "φ", "omega": "ω", "Omega": "Ω"},
+}
+_SIGNS = {"cdot": "·", "times": "×", "approx": "≈", "div": "/", "circ": "°", "rightarrow": "→", "Rightarrow": "→", "to": "→"}
+_FORMULA = re.compile(r"\$\$?([^$\n]*[^$\s])\s*\$\$?|\\[(\[](.*?)\\[)\]]")
+_WORDS = re.compile(r"\\(?:text|mathrm|mathbf|mathit|operatorname|rm|bf)\s*\{([^{}]*)\}")
+_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\([A-Za-z]+)")
+_SPACE = re.compile(r"\\[,;:! ]|~|\\(?:left|right|quad|displaystyle)(?![A-Za-z])")
+_SUBSCRIPT = re.compile(r"_\{(\w+)\}")
+_EXPONENT = re.compile(r"\^\{([^{}]+)\}")
+_BOLD = re.compile(r"(?<![\w)*])\*\*([^*\n]+)\*\*(?![\w(*])")
+_DECIMAL_COMMA = re.compile(r"(?<![\d,.])(\d+),(\d{1,2})(?![\d,])")
+# Spelled digits behind a point: "two point three five".
+_POINT = re.compile(r"\b(zero|one|two|three|four|five|six|seven|eight|nine) point ((?:(?:zero|one|two|three|four|five|six|seven|eight|nine)\b ?)+)", re.I)
+_DIGITS = {word: str(digit) for digit, word in enumerate("zero one two three four five six seven eight nine".split())}
+_SPELLED = re.compile(rf"\b{SPELLED}\b", re.I)
+# Smaller numbers in words are more often pronouns, articles or counts.
+_COUNTED = 12
+_OPERATIONS = {"times": "×", "multiplied by": "×", "divided by": "/", "plus": "+", "minus": "-"}
+_OPERATION = re.compile(rf"(?<=\d)\s+({'|'.join(_OPERATIONS)})\s+(?=\d)", re.I)
+
+
+def plain(text: str) -> str:
+    text = text.replace("−", "-")
+    text = _FORMULA.sub(lambda found: f" {found[1] or found[2]} ", text)
+    text = _WORDS.sub(r" \1 ", text)
+    text = _EXPONENT.sub(r"^(\1)", _SUBSCRIPT.sub(r"_\1", text))
+    while (simpler := _FRACTION.sub(r"((\1)/(\2))", text)) != text:
+        text = simpler
+    text = _SPACE.sub(" ", text)
+    text = _COMMAND.sub(lambda found: _GREEK.get(found[1], _SIGNS.get(found[1], found[1])), text)
+    text = _BOLD.sub(r"\1", text)
+    text = _POINT.sub(lambda found: f"{_DIGITS[found[1].lower()]}.{_spelled_digits(found[2])} ", text)
+    text = _OPERATION.sub(lambda found: f" {_OPERATIONS[found[1].lower()]} ", _SPELLED.sub(_in_digits, text))
+    return " ".join(_DECIMAL_COMMA.sub(r"\1.\2", text).split())
+
+
+def _in_digits(found: re.Match[str]) -> str:
+    value, _ = value_of(found[0])
+    return format_exact(value) if value > _COUNTED or value != int(value) else found[0]
+
+
+def _spelled_digits(words: str) -> str:
+    return "".join(_DIGITS[word] for word in words.lower().split())
