@@ -83,8 +83,9 @@ def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for truth in truths:
         at, tutor = truth.progress.step, _labels(truth.turn)
         back = tutor.action == GOING_BACK and tutor.step == at - 1
-        # A student may be ahead of the tutor's questions.
-        ahead = tutor.step > at and {*range(at, tutor.step + 1)} <= truth.solved
+        # A student may be ahead of the tutor's questions; a person need not state the results on the way.
+        passed = {tutor.step} if conversation.person else {*range(at, tutor.step + 1)}
+        ahead = tutor.step > at and passed <= truth.solved
         if tutor.step != at and not back and not ahead:
             yield truth.turn.number, f"step {tutor.step} while step {at} was at hand"
         elif STATE_LETTERS.get(tutor.state) == "t" and tutor.step != last:

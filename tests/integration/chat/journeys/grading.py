@@ -20,6 +20,8 @@ _REQUESTS = {8: "help", 9: "give", 10: "back", 11: "help"}
 # What a tutor may say only of what it has checked.
 _VERDICTS = ("fault", "confirm", "partial")
 _PROVEN = (VERIFICATION_PROGRAM, VERIFICATION_STEP)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Journey:
     problem: str

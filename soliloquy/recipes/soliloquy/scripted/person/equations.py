@@ -46,6 +46,11 @@ def equations_in(text: str, problem: Problem) -> list[Equation]:
     ]
 
 
+def is_identity(equation: Equation) -> bool:
+    """Whether the equation holds for any values, and so says nothing."""
+    return equation.holds({symbol: 1.37 + 0.61 * place for place, symbol in enumerate(sorted(equation.symbols))})
+
+
 def formula_of(step: Step, problem: Problem) -> Equation | None:
     """Returns the formula of a step; None if it has none in symbols."""
     found = equations_in(step.formula, problem)
@@ -84,7 +89,11 @@ def _side(text: str, known: tuple[str, ...], *, at_end: bool) -> Expression | No
     """Parses the side of an equation, without the words of the sentence before or behind it."""
     words = text.split()
     for dropped in range(len(words)):
-        kept, rest = (words[dropped:], words[:dropped]) if at_end else (words[: len(words) - dropped], words[len(words) - dropped :])
+        kept, rest = (
+            (words[dropped:], words[:dropped])
+            if at_end
+            else (words[: len(words) - dropped], words[len(words) - dropped :])
+        )
         # A formula that is cut at an operator is another formula.
         if any(_OPERATOR.search(word) for word in rest):
             return None
@@ -102,8 +111,8 @@ def _spelled(text: str, known: tuple[str, ...]) -> str:
     for symbol in known:
         folded.setdefault(symbol.casefold().replace("_", ""), []).append(symbol)
 
-    def symbol(found: re.Match[str]) -> str:
+    def respelled(found: re.Match[str]) -> str:
         alike = folded.get(found[0].casefold().replace("_", ""), [])
         return alike[0] if found[0] not in known and len(alike) == 1 else found[0]
 
-    return _NAME.sub(symbol, text)
+    return _NAME.sub(respelled, text)

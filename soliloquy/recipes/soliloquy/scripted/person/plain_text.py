@@ -9,7 +9,16 @@ _GREEK = {
     **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "eta": "η", "theta": "θ", "lambda": "λ"},
     **{"mu": "μ", "pi": "π", "rho": "ρ", "sigma": "σ", "phi": "φ", "omega": "ω", "Omega": "Ω"},
 }
-_SIGNS = {"cdot": "·", "times": "×", "approx": "≈", "div": "/", "circ": "°", "rightarrow": "→", "Rightarrow": "→", "to": "→"}
+_SIGNS = {
+    "cdot": "·",
+    "times": "×",
+    "approx": "≈",
+    "div": "/",
+    "circ": "°",
+    "rightarrow": "→",
+    "Rightarrow": "→",
+    "to": "→",
+}
 _FORMULA = re.compile(r"\$\$?([^$\n]*[^$\s])\s*\$\$?|\\[(\[](.*?)\\[)\]]")
 _WORDS = re.compile(r"\\(?:text|mathrm|mathbf|mathit|operatorname|rm|bf)\s*\{([^{}]*)\}")
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
@@ -18,13 +27,15 @@ _SPACE = re.compile(r"\\[,;:! ]|~|\\(?:left|right|quad|displaystyle)(?![A-Za-z])
 _SUBSCRIPT = re.compile(r"_\{(\w+)\}")
 _EXPONENT = re.compile(r"\^\{([^{}]+)\}")
 _BOLD = re.compile(r"(?<![\w)*])\*\*([^*\n]+)\*\*(?![\w(*])")
-_DECIMAL_COMMA = re.compile(r"(?<![\d,.])(\d+),(\d{1,2})(?![\d,])")
-# Spelled digits behind a point: "two point three five".
-_POINT = re.compile(r"\b(zero|one|two|three|four|five|six|seven|eight|nine) point ((?:(?:zero|one|two|three|four|five|six|seven|eight|nine)\b ?)+)", re.I)
-_DIGITS = {word: str(digit) for digit, word in enumerate("zero one two three four five six seven eight nine".split())}
+# No thousands begin with a zero.
+_DECIMAL_COMMA = re.compile(r"(?<![\d,.])(?:(0),(\d+)|(\d+),(\d{1,2}))(?![\d,])")
 _SPELLED = re.compile(rf"\b{SPELLED}\b", re.I)
 # Smaller numbers in words are more often pronouns, articles or counts.
 _COUNTED = 12
+_DIGIT = "zero|one|two|three|four|five|six|seven|eight|nine"
+# "twenty-three point two five"
+_POINT = re.compile(rf"\b(zero|{SPELLED}) point ((?:(?:{_DIGIT})\b ?)+)", re.I)
+_DIGITS = {word: str(digit) for digit, word in enumerate(_DIGIT.split("|"))}
 _OPERATIONS = {"times": "×", "multiplied by": "×", "divided by": "/", "plus": "+", "minus": "-"}
 _OPERATION = re.compile(rf"(?<=\d)\s+({'|'.join(_OPERATIONS)})\s+(?=\d)", re.I)
 
@@ -36,18 +47,20 @@ def plain(text: str) -> str:
     text = _EXPONENT.sub(r"^(\1)", _SUBSCRIPT.sub(r"_\1", text))
     while (simpler := _FRACTION.sub(r"((\1)/(\2))", text)) != text:
         text = simpler
-    text = _SPACE.sub(" ", text)
+    text = _SPACE.sub(" ", text.replace("{,}", ","))
     text = _COMMAND.sub(lambda found: _GREEK.get(found[1], _SIGNS.get(found[1], found[1])), text)
     text = _BOLD.sub(r"\1", text)
-    text = _POINT.sub(lambda found: f"{_DIGITS[found[1].lower()]}.{_spelled_digits(found[2])} ", text)
+    text = _POINT.sub(_with_decimals, text)
     text = _OPERATION.sub(lambda found: f" {_OPERATIONS[found[1].lower()]} ", _SPELLED.sub(_in_digits, text))
-    return " ".join(_DECIMAL_COMMA.sub(r"\1.\2", text).split())
+    text = _DECIMAL_COMMA.sub(lambda found: f"{found[1] or found[3]}.{found[2] or found[4]}", text)
+    return " ".join(text.split())
+
+
+def _with_decimals(found: re.Match[str]) -> str:
+    whole = 0.0 if found[1].lower() == "zero" else value_of(found[1])[0]
+    return f"{whole:.0f}.{''.join(_DIGITS[word] for word in found[2].lower().split())} "
 
 
 def _in_digits(found: re.Match[str]) -> str:
     value, _ = value_of(found[0])
     return format_exact(value) if value > _COUNTED or value != int(value) else found[0]
-
-
-def _spelled_digits(words: str) -> str:
-    return "".join(_DIGITS[word] for word in words.lower().split())

@@ -8,7 +8,8 @@ from soliloquy.recipes.scripted.phrasebook import Part, verbatim
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.recipes.soliloquy.scripted.hints import concept_wordings, hints, step_facts
 from soliloquy.recipes.soliloquy.scripted.person.equations import quantities, symbols_of, test_of
-from soliloquy.recipes.soliloquy.scripted.person.reading import Act, Message, read
+from soliloquy.recipes.soliloquy.scripted.person.message import Act, PersonMessage
+from soliloquy.recipes.soliloquy.scripted.person.reading import read
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading
 from soliloquy.recipes.soliloquy.scripted.steps import is_numeric
@@ -26,7 +27,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     return written(_move(reading, read(reading)), reading, rng)
 
 
-def _calculation(said: Message, reading: ParsedPrompt, rng: Random) -> str | None:
+def _calculation(said: PersonMessage, reading: ParsedPrompt, rng: Random) -> str | None:
     if said.value is not None:
         return description(said.step, said.value, rng)
     if said.equation is not None:
@@ -34,7 +35,7 @@ def _calculation(said: Message, reading: ParsedPrompt, rng: Random) -> str | Non
     return description(said.step, None, rng) if said.act is Act.SOLUTION and is_numeric(said.step) else None
 
 
-def _move(reading: ParsedPrompt, said: Message) -> Move:
+def _move(reading: ParsedPrompt, said: PersonMessage) -> Move:
     if reading.has("calculation") and reading.section("calculation") == "failed":
         return stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
     there = reading.at(said.step)
@@ -83,7 +84,9 @@ def _help(reading: ParsedPrompt) -> Move:
 
 def _facts(reading: ParsedPrompt) -> dict[str, str]:
     known = quantities(reading.problem)
-    symbols = [f"{symbol} for the {known[symbol].name}" for symbol in sorted(symbols_of(reading.step)) if symbol in known]
+    symbols = [
+        f"{symbol} for the {known[symbol].name}" for symbol in sorted(symbols_of(reading.step)) if symbol in known
+    ]
     named = reading.step.result.name or "answer"
     return {"name": named, "unit": reading.step.result.unit, "symbols": ", ".join(symbols)}
 
