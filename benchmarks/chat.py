@@ -32,7 +32,7 @@ from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
 from soliloquy.client import Sandbox
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.runs.chat import routes, tutor
+from soliloquy.runs.chat import ChatTutors, routes, tutor, tutoring_model
 from soliloquy.runs.gateway import Plans
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
@@ -135,7 +135,16 @@ async def _served(model: StreamingModel) -> AsyncIterator[str]:
         with tempfile.TemporaryDirectory(prefix="soliloquy-bench-") as folder:
             async with EmbeddedTransport(Path(folder) / "log.sqlite") as transport, Sandbox(sandbox) as client:
                 gateway = Gateway(transport, plans, GatewaySettings())
-                offered = routes(tutor(model, client, settings, lambda: ""), transport, settings)
+                offered = routes(
+                    ChatTutors(
+                        usual=tutor(model, client, settings, by=tutoring_model(shipped_models())),
+                        models=shipped_models(),
+                        sandbox=client,
+                        settings=settings,
+                    ),
+                    transport,
+                    settings,
+                )
                 app = application(gateway, GatewaySettings(), admitting, stopping, offered)
                 async with gateway.at_work(), serving("127.0.0.1:0", app, stopping) as address:
                     yield address

@@ -1,5 +1,6 @@
 """The gateway's settings."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,5 +23,7 @@ class GatewaySettings:
     # The registry of adapters, a folder or an object store, and the folder of evaluations.
     adapters: str | None = None
     evaluations: Path | None = None
+    # The base URLs of models that a person may have a chat ask, besides the gateway's own.
+    chat_endpoints: Sequence[str] = ()
     # The number of unfinished runs at a time.
     most_runs: int = 100

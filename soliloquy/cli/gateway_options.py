@@ -10,7 +10,7 @@ from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import gathered, option
 from soliloquy.runs.assignment import GatewayAssignment
-from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.settings import Models, checked_endpoint
 
 if TYPE_CHECKING:
     from services.gateway.access.certificates import ServerTls
@@ -25,6 +25,13 @@ _OPTIONS = (
     ),
     option(
         "--problem-files", metavar="DIR", type=EXISTING_FOLDER, help="The folder of problem files that a run may name."
+    ),
+    option(
+        "--chat-endpoint",
+        "chat_endpoints",
+        metavar="URL",
+        multiple=True,
+        help="An OpenAI-compatible API that a chat may ask; without --tokens, also any on this machine. Repeatable.",
     ),
     option("--adapters", metavar="DIR|URL", help="The registry of adapters to show."),
     option("--evaluations", metavar="DIR", type=EXISTING_FOLDER, help="The folder of evaluations to show."),
@@ -46,6 +53,7 @@ class GatewayOptions:
     grpc: str | None
     tokens: Path | None
     problem_files: Path | None
+    chat_endpoints: tuple[str, ...]
     adapters: str | None
     evaluations: Path | None
     tls_cert: Path | None
@@ -55,6 +63,8 @@ class GatewayOptions:
     def assignment(self, *, listen: str, datasets: str | None, models: Models, sandbox: str) -> GatewayAssignment:
         from services.gateway.settings import GatewaySettings
 
+        for url in self.chat_endpoints:
+            checked_endpoint({"engine": "openai", "base_url": url}, "--chat-endpoint")
         settings = GatewaySettings(
             listen=listen,
             grpc=self.grpc or _next_port(listen),
@@ -64,6 +74,7 @@ class GatewayOptions:
             datasets=datasets,
             adapters=self.adapters,
             evaluations=self.evaluations,
+            chat_endpoints=self.chat_endpoints,
         )
         return GatewayAssignment(settings=settings, problem_files=self.problem_files, sandbox=sandbox)
 

@@ -1,6 +1,6 @@
 """Lets a person take the student's place: which part of a streamed answer to show, and where each message is stored."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
@@ -21,6 +21,16 @@ def record_tutor_reply(conversation: Conversation, text: str) -> None:
     conversation.turns[-1].tutor.text = text
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Guide:
+    """What a person is told beforehand of the scripted tutor."""
+
+    # The kinds of messages that it understands.
+    understands: Sequence[str] = ()
+    # Messages to begin with.
+    suggestions: Sequence[str] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Person:
     # Keyed by prompt name; answers to all other prompts stay hidden.
@@ -30,7 +40,8 @@ class Person:
     # The work that the student is assumed to have handed in before the first turn.
     prior_work: Callable[[Conversation], str] = lambda _: ""
     record_student: Callable[[Conversation, str], None] = record_student_message
-    # The scripted answers to a person, by prompt name, in place of the recipe's.
+    # The scripted answers to a person, by prompt name, in place of the recipe's; with a guide to them.
     speakers: Mapping[str, Speaker] = field(default_factory=dict)
+    guide: Guide | None = None
     # Adds an earlier reply of which only the text is known.
     record_tutor: Callable[[Conversation, str], None] = record_tutor_reply

@@ -1,6 +1,6 @@
 """Builds the tutor that chats with people from the services' own handlers, in the gateway's process."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,9 +12,11 @@ from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.judges import Judges
+from soliloquy.runs.chosen_model import connect
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model, StreamingModel
-from soliloquy.runtime.model.opening import open_models
+from soliloquy.runtime.model.opening import ModelByRole, open_models
+from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.retry import Refused, Transient
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Problem
@@ -22,12 +24,15 @@ from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 if TYPE_CHECKING:
     from services.gateway.chat.chats import ChatSettings
-    from services.gateway.chat.tutor import ChatTutor, Handlers
+    from services.gateway.chat.endpoints import ChosenModel, EndpointRules
+    from services.gateway.chat.tutor import ChatTutor, Handlers, TutorModel
     from services.gateway.http.routes import HttpRoute
 
 
 # A person waits for a sandbox less long than a run does.
 SANDBOX_SECONDS = 10.0
+# The role that writes the tutor's replies.
+_TUTORING_ROLE = "composer"
 _UNSOLVED = "Nobody has written a solution down. Work it out with the student, and calculate what is to be calculated."
 
 
@@ -67,7 +72,7 @@ class ChatProblems:
 @asynccontextmanager
 async def tutoring(
     model: ModelSettings, sandbox: str, settings: "ChatSettings", *, sandbox_seconds: float = SANDBOX_SECONDS
-) -> AsyncIterator["ChatTutor"]:
+) -> AsyncIterator["ChatTutors"]:
     """`sandbox` is the address of a `SandboxService`. Completions are not cached: they may answer a person's words."""
     # A chat may be about a problem of any bank.
     known = replace(model, problems=list(dict.fromkeys([*model.problems, *bank_names()])))
@@ -75,10 +80,45 @@ async def tutoring(
         open_models(model.models, lambda: scripted_model(known, person=True), None) as models,
         Sandbox(sandbox, deadline_seconds=sandbox_seconds) as client,
     ):
-        yield tutor(models, client, settings, lambda: models.fault)
+        usual = tutor(models, client, settings, by=tutoring_model(model.models))
+        yield ChatTutors(usual=usual, models=model.models, sandbox=client, settings=settings)
 
 
-def tutor(model: StreamingModel, sandbox: Sandbox, settings: "ChatSettings", fault: Callable[[], str]) -> "ChatTutor":
+class ChatTutors:
+    """The tutor of the gateway's own model, and those of models that people choose."""
+
+    def __init__(self, *, usual: "ChatTutor", models: Models, sandbox: Sandbox, settings: "ChatSettings") -> None:
+        self.usual = usual
+        self._models = models
+        self._sandbox = sandbox
+        self._settings = settings
+
+    async def open(self, chosen: "ChosenModel", *, listed: bool) -> "ChatTutor":
+        """Connects a tutor with the model once that has answered; raises a Refusal if it does not."""
+        from services.gateway.chat.tutor import TutorModel
+
+        connected = await connect(chosen, self._models, keyed=listed, seconds=self._settings.answer_seconds)
+        by = TutorModel(name=chosen.name, scripted=False)
+        return tutor(connected.model, self._sandbox, self._settings, by=by, close=connected.close)
+
+
+def tutoring_model(models: Models) -> "TutorModel":
+    """Returns the model that writes the tutor's replies."""
+    from services.gateway.chat.tutor import TutorModel
+
+    endpoint, adapter = models.endpoint_of(_TUTORING_ROLE), models.roles[_TUTORING_ROLE].adapter
+    scripted = endpoint.engine == "scripted"
+    return TutorModel(name="scripted" if scripted else adapter or endpoint.model, scripted=scripted)
+
+
+def tutor(
+    model: ModelByRole | StreamingModel,
+    sandbox: Sandbox,
+    settings: "ChatSettings",
+    *,
+    by: "TutorModel",
+    close: Callable[[], Awaitable[None]] | None = None,
+) -> "ChatTutor":
     import services.codegen.app
     import services.composer.app
     import services.executor.app
@@ -97,15 +137,18 @@ def tutor(model: StreamingModel, sandbox: Sandbox, settings: "ChatSettings", fau
         )
         return {message: handler for service in made for message, handler in service.handlers.items()}
 
-    return ChatTutor(model, handlers, seconds=settings.answer_seconds, fault=fault)
+    fault = (lambda: model.fault) if isinstance(model, ModelByRole) else (lambda: "")
+    return ChatTutor(model, handlers, by=by, seconds=settings.answer_seconds, fault=fault, close=close)
 
 
-def routes(talking: "ChatTutor", transport: Transport, settings: "ChatSettings") -> "tuple[HttpRoute, ...]":
+def routes(
+    tutors: "ChatTutors", transport: Transport, settings: "ChatSettings", rules: "EndpointRules | None" = None
+) -> "tuple[HttpRoute, ...]":
     """Returns the routes of the chat. Conversations that people agree to share are published over the transport."""
     from services.gateway.chat.chats import Chats
     from services.gateway.chat.completions import Completions
     from services.gateway.chat.routes import ChatRoutes
 
     problems = ChatProblems()
-    chats = Chats(talking, problems, transport.publish, settings)
-    return ChatRoutes(chats=chats, completions=Completions(talking, problems, settings)).all()
+    chats = Chats(tutors.usual, problems, transport.publish, settings, rules=rules, open_tutor=tutors.open)
+    return ChatRoutes(chats=chats, completions=Completions(tutors.usual, problems, settings)).all()

@@ -92,6 +92,7 @@ async def served(
     """
     from services.gateway.app import access, answering
     from services.gateway.chat.chats import ChatSettings
+    from services.gateway.chat.endpoints import EndpointRules
     from services.gateway.service import Gateway
 
     settings = assignment.settings
@@ -102,7 +103,8 @@ async def served(
         await opened.enter_async_context(gateway.at_work())
         more: Sequence[HttpRoute] = ()
         if assignment.sandbox:
+            rules = EndpointRules(listed=settings.chat_endpoints, loopback=settings.tokens is None)
             talking = await opened.enter_async_context(tutoring(model, assignment.sandbox, ChatSettings()))
-            more = routes(talking, transport, ChatSettings())
+            more = routes(talking, transport, ChatSettings(), rules)
         addresses = await opened.enter_async_context(answering(gateway, settings, callers, more))
         yield gateway, addresses

@@ -12,11 +12,23 @@ from typing import Generic, Protocol, TypeVar
 
 from services.gateway.access.access import CALLER
 from services.gateway.chat import progress
-from services.gateway.chat.messages import ChatFinished, ChatMessage, ChatProblem, ChatState, StartChat, clean_text
+from services.gateway.chat.endpoints import ChosenModel, EndpointRules
+from services.gateway.chat.messages import (
+    ChatFinished,
+    ChatMessage,
+    ChatOffer,
+    ChatProblem,
+    ChatRecipe,
+    ChatState,
+    ChatTutorInfo,
+    StartChat,
+    clean_text,
+)
 from services.gateway.chat.progress import ProgressEvent, progress_of
-from services.gateway.chat.tutor import ChatTutor, person_in
+from services.gateway.chat.tutor import ChatTutor, TutorModel, person_in, tutoring_recipes
 from services.gateway.refusals import Code, Refusal
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.person import Guide
+from soliloquy.recipes.recipe import DEFAULT, find
 from soliloquy.runtime.events import Event, EventTooLarge, checked, first_event, run_key
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.port import Unanswered
@@ -49,6 +61,12 @@ class ChatSettings:
     answer_seconds: float = 120.0
 
 
+class TutorOpener(Protocol):
+    """Connects a tutor with a model that a person has chosen; raises a Refusal if the model does not answer."""
+
+    async def __call__(self, chosen: ChosenModel, *, listed: bool) -> ChatTutor: ...
+
+
 class ProblemFinder(Protocol):
     """Finds problems to talk about; raises ValueError with the fault and the choices."""
 
@@ -60,8 +78,10 @@ class ProblemFinder(Protocol):
 class ExpiringCache(Generic[T]):
     """Forgets entries that nobody has written for a while."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, forget: Callable[[T], None] = lambda _: None) -> None:
+        """`forget` is called with each entry that is dropped."""
         self._seconds = seconds
+        self._forget = forget
         self._entries: OrderedDict[str, tuple[T, asyncio.TimerHandle]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -69,7 +89,8 @@ class ExpiringCache(Generic[T]):
 
     def put(self, key: str, value: T) -> None:
         """Restarts the entry's time."""
-        self.drop(key)
+        if entry := self._entries.pop(key, None):
+            entry[1].cancel()
         timer = asyncio.get_running_loop().call_later(self._seconds, self.drop, key)
         self._entries[key] = (value, timer)
 
@@ -80,6 +101,7 @@ class ExpiringCache(Generic[T]):
     def drop(self, key: str) -> None:
         if entry := self._entries.pop(key, None):
             entry[1].cancel()
+            self._forget(entry[0])
 
     def drop_oldest(self) -> None:
         self.drop(next(iter(self._entries)))
@@ -90,16 +112,42 @@ class _Chat:
     # The token's name; the chat does not exist for other callers.
     owner: str
     conversation: Conversation
+    tutor: ChatTutor
     speaking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Chats:
-    def __init__(self, tutor: ChatTutor, problems: ProblemFinder, publish: Publish, settings: ChatSettings) -> None:
+    def __init__(
+        self,
+        tutor: ChatTutor,
+        problems: ProblemFinder,
+        publish: Publish,
+        settings: ChatSettings,
+        *,
+        rules: EndpointRules | None = None,
+        open_tutor: TutorOpener | None = None,
+    ) -> None:
+        """Without `open_tutor`, nobody can choose another model."""
         self._tutor = tutor
         self._problems = problems
         self._publish = publish
         self._settings = settings
-        self._open: ExpiringCache[_Chat] = ExpiringCache(settings.idle_seconds)
+        self._rules = rules or EndpointRules()
+        self._open_tutor = open_tutor
+        self._closing: set[asyncio.Future[None]] = set()
+        self._open: ExpiringCache[_Chat] = ExpiringCache(settings.idle_seconds, self._forget)
+
+    def offer(self) -> ChatOffer:
+        """What a chat can be started with. The stand-in tutors only where a recipe has it read a person's words."""
+        by = self._tutor.by
+        names = [name for name in tutoring_recipes() if person_in(name).guide or not by.scripted]
+        return ChatOffer(
+            recipes=[ChatRecipe(name=name, tutor=tutor_info(name, by)) for name in sorted(names, key=_usual_first)],
+            model=by.name,
+            scripted=by.scripted,
+            endpoints=list(self._rules.listed),
+            loopback=self._rules.loopback,
+        )
 
     async def start(self, request: StartChat) -> ChatState:
         """Starts a chat, with the tutor's first message where the tutor begins."""
@@ -109,12 +157,17 @@ class Chats:
             raise Refusal(Code.TOO_MANY, f"{self._settings.most_chats} chats are open: finish one, or try again later")
         chat_id = secrets.token_urlsafe()
         conversation = conversation_about(problem, request.recipe, chat_id, most_turns=self._settings.most_turns)
-        chat = _Chat(owner=CALLER.get(), conversation=await self._tutor.begin(conversation))
+        tutor = await self._chosen_tutor(request)
+        try:
+            chat = _Chat(owner=CALLER.get(), conversation=await tutor.begin(conversation), tutor=tutor)
+        except BaseException:
+            self._close(tutor)
+            raise
         self._open.put(chat_id, chat)
-        return _state(chat_id, chat.conversation)
+        return _state(chat_id, chat)
 
     def show(self, chat_id: str) -> ChatState:
-        return _state(chat_id, self._find(chat_id).conversation)
+        return _state(chat_id, self._find(chat_id))
 
     async def say(self, chat_id: str, text: str) -> AsyncGenerator[ProgressEvent, None]:
         """Yields the progress of the answer; without an answer, the message does not count."""
@@ -163,6 +216,25 @@ class Chats:
         except ValueError as error:
             raise Refusal(Code.INVALID, str(error)) from error
 
+    async def _chosen_tutor(self, request: StartChat) -> ChatTutor:
+        if not (request.endpoint or request.model or request.key):
+            return self._tutor
+        chosen = ChosenModel(base_url=request.endpoint.strip(), name=request.model.strip(), key=request.key.strip())
+        self._rules.check(chosen)
+        if self._open_tutor is None:
+            raise Refusal(Code.INVALID, "endpoint: this gateway tutors with its own model only")
+        return await self._open_tutor(chosen, listed=self._rules.lists(chosen.base_url))
+
+    def _forget(self, chat: _Chat) -> None:
+        self._close(chat.tutor)
+
+    def _close(self, tutor: ChatTutor) -> None:
+        if tutor.close:
+            closing = asyncio.ensure_future(tutor.close())
+            # The loop keeps no reference of its own.
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+
     def _find(self, chat_id: str) -> _Chat:
         chat = self._open.get(chat_id)
         if chat is None or chat.owner != CALLER.get():
@@ -174,7 +246,7 @@ class Chats:
         conversation.CopyFrom(chat.conversation)
         person_in(conversation.run.recipe).record_student(conversation, text)
         try:
-            chat.conversation = await self._tutor.reply(conversation, report)
+            chat.conversation = await chat.tutor.reply(conversation, report)
         except Refusal as refusal:
             report(progress.error(refusal))
         else:
@@ -209,11 +281,27 @@ def conversation_about(problem: Problem, recipe: str, origin: str, *, most_turns
     return Conversation(id=digest(RUN, origin), run=run, problem=problem, person=True)
 
 
-def _state(chat_id: str, conversation: Conversation) -> ChatState:
+def tutor_info(recipe: str, by: TutorModel) -> ChatTutorInfo:
+    guide = person_in(recipe).guide or Guide()
+    return ChatTutorInfo(
+        model=by.name,
+        scripted=by.scripted,
+        understands=guide.understands if by.scripted else [],
+        suggestions=guide.suggestions,
+    )
+
+
+def _usual_first(name: str) -> tuple[bool, str]:
+    return name != DEFAULT, name
+
+
+def _state(chat_id: str, chat: _Chat) -> ChatState:
+    conversation = chat.conversation
     problem = conversation.problem
     return ChatState(
         id=chat_id,
         recipe=conversation.run.recipe,
+        tutor=tutor_info(conversation.run.recipe, chat.tutor.by),
         problem=ChatProblem(topic=problem.topic, question=problem.question, source=problem.source),
         messages=list(_messages(conversation)),
         over=bool(conversation.ending),

@@ -60,11 +60,11 @@ class Completions:
         conversation = await self._reply(request.model, history, lambda _: None)
         text = conversation.turns[-1].tutor.text
         self._remember(request.model, history, text, conversation)
-        return ChatResponse(request.model).whole(_completion(conversation, text))
+        return ChatResponse(self._answering(request)).whole(_completion(conversation, text))
 
     async def stream(self, request: CommonChatRequest) -> AsyncGenerator[str, None]:
         """Yields server-sent events; an error is the last of them."""
-        history, answer = self._read(request), ChatResponse(request.model)
+        history, answer = self._read(request), ChatResponse(self._answering(request))
         sent, conversation = "", Conversation()
 
         async def reply(report: Report) -> None:
@@ -87,6 +87,10 @@ class Completions:
         if request.wants_usage:
             yield sse(answer.usage(completion))
         yield LAST_EVENT
+
+    def _answering(self, request: CommonChatRequest) -> str:
+        """Names the recipe and the model behind it: "soliloquy/scripted"."""
+        return f"{request.model}/{self._tutor.by.name}"
 
     def _read(self, request: CommonChatRequest) -> ChatHistory:
         person_in(request.model)

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.gateway.refusals import Code, Refusal
 
@@ -27,6 +27,11 @@ class StartChat(_Body):
     question: str | None = None
     # The teacher's solution; some recipes require it.
     solution: str = ""
+    # Another model to tutor, at an OpenAI-compatible endpoint that the gateway allows: its base URL, name and key.
+    # The key is kept in memory with the chat, and sent to the endpoint only.
+    endpoint: str = ""
+    model: str = ""
+    key: str = Field(default="", repr=False)
 
 
 class Say(_Body):
@@ -49,9 +54,39 @@ class ChatProblem(_Body):
     source: str
 
 
+class ChatTutorInfo(_Body):
+    """Who tutors."""
+
+    model: str
+    # Whether it is the rule-based stand-in, which knows the problems of the banks and no others.
+    scripted: bool
+    # The kinds of messages that the stand-in understands; empty for a language model.
+    understands: Sequence[str]
+    # Messages to begin with.
+    suggestions: Sequence[str]
+
+
+class ChatRecipe(_Body):
+    name: str
+    tutor: ChatTutorInfo
+
+
+class ChatOffer(_Body):
+    """What a person who starts a chat may choose from; the first recipe is the usual one."""
+
+    recipes: Sequence[ChatRecipe]
+    # The model that tutors if none is chosen.
+    model: str
+    scripted: bool
+    # The base URLs that a chat may ask, and whether it may ask any endpoint on the gateway's machine.
+    endpoints: Sequence[str]
+    loopback: bool
+
+
 class ChatState(_Body):
     id: str
     recipe: str
+    tutor: ChatTutorInfo
     problem: ChatProblem
     messages: Sequence[ChatMessage]
     over: bool

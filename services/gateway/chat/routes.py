@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from services.gateway.chat.chats import Chats
 from services.gateway.chat.completions import Completions, list_models, openai_error, parse_request
-from services.gateway.chat.messages import ChatFinished, ChatState, FinishChat, Say, StartChat, parse_body
+from services.gateway.chat.messages import ChatFinished, ChatOffer, ChatState, FinishChat, Say, StartChat, parse_body
 from services.gateway.http.responses import json_response
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.http.streams import Stream, event
@@ -29,6 +29,7 @@ class ChatRoutes:
     def all(self) -> tuple[HttpRoute, ...]:
         chat, events = "/v1/chats/{id}", str(Stream.media_type)
         return (
+            HttpRoute("GET", "/v1/chats", "OfferChat", self._offer, answer=ChatOffer),
             HttpRoute("POST", "/v1/chats", "StartChat", self._start, StartChat, ChatState, statuses=(201,)),
             HttpRoute("GET", chat, "GetChat", self._show, answer=ChatState),
             HttpRoute("POST", f"{chat}/messages", "Say", self._say, Say, media=events),
@@ -36,6 +37,11 @@ class ChatRoutes:
             HttpRoute("GET", "/v1/models", "ListModels", self._models),
             HttpRoute("POST", "/v1/chat/completions", "Complete", self._complete, CommonChatRequest),
         )
+
+    async def _offer(self, _: RequestContext) -> ChatOffer:
+        """Who tutors, what a chat may be started with, and which other models it may ask."""
+        # Some recipes are slow to load.
+        return await asyncio.to_thread(self.chats.offer)
 
     async def _start(self, context: RequestContext) -> ChatState:
         """Start a conversation in which you are the student."""

@@ -5,6 +5,7 @@ import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import TypeVar
 
 from google.protobuf.message import Message
@@ -38,11 +39,30 @@ Handlers = Mapping[type[Message], Handler]
 MakeHandlers = Callable[[Model], Handlers]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TutorModel:
+    """The model that writes the tutor's replies."""
+
+    name: str
+    # Whether it is the rule-based stand-in, which knows the problems of the banks and no others.
+    scripted: bool
+
+
 class ChatTutor:
     def __init__(
-        self, model: StreamingModel, handlers: MakeHandlers, *, seconds: float, fault: Callable[[], str]
+        self,
+        model: StreamingModel,
+        handlers: MakeHandlers,
+        *,
+        by: TutorModel,
+        seconds: float,
+        fault: Callable[[], str],
+        close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """`handlers` makes the services' handlers for a model. `fault` is empty while the model answers."""
+        self.by = by
+        # Set if the model belongs to one chat only.
+        self.close = close
         self._model = model
         self._make_handlers = handlers
         self._handlers = handlers(model)

@@ -87,9 +87,25 @@ export interface Choices {
   limits: Record<string, Bounds>;
 }
 
+export interface ChatTutor {
+  model: string;
+  scripted: boolean;
+  understands: string[];
+  suggestions: string[];
+}
+
+export interface ChatOffer {
+  recipes: { name: string; tutor: ChatTutor }[];
+  model: string;
+  scripted: boolean;
+  endpoints: string[];
+  loopback: boolean;
+}
+
 export interface Chat {
   id: string;
   recipe: string;
+  tutor: ChatTutor;
   problem: { topic: string; question: string };
   messages: { role: "student" | "tutor"; text: string }[];
   over: boolean;

@@ -4,6 +4,7 @@ import { quoted, soliloquyView } from "../../../soliloquy/web/conversation.js";
 import { element } from "../../../soliloquy/web/element.js";
 import { highlighted } from "../../../soliloquy/web/python.js";
 import { Refused, call, events } from "./api.js";
+import { suggestions, tutorLine } from "./chat-tutor.js";
 import { ask, button, facts, heading, toast } from "./widgets.js";
 
 /** @import { TurnView, Words } from "../../../soliloquy/web/types.d.ts" */
@@ -15,14 +16,14 @@ const TERMS = `If you keep it, the conversation becomes a row of the dataset of 
 
 /** @param {HTMLElement} main @param {Chat} begun @param {Words} words */
 export function dialogue(main, begun, words) {
-  const { id, recipe, problem, messages } = begun;
+  const { id, recipe, tutor, problem, messages } = begun;
   const path = `/v1/chats/${encodeURIComponent(id)}`;
   const turns = element("ol", { class: "turns talk", "aria-label": "Conversation" });
   const status = element("p", { class: "unseen", role: "status" });
   const spoken = { placeholder: "Say something to the tutor", "aria-label": "Your message", enterkeyhint: "send" };
   const text = element("textarea", { id: "say", rows: "2", maxlength: LONGEST, ...spoken });
   const press = element("button", { class: "primary" }, "Send");
-  const writing = element("form", { class: "writing" }, text, press);
+  const writing = element("form", { class: "writing" }, suggestions(tutor.suggestions, text), text, press);
   let { over } = begun;
   /** The answer that is awaited. @type {AbortController | null} */
   let awaited = null;
@@ -38,7 +39,7 @@ export function dialogue(main, begun, words) {
   main.append(
     heading("Chat", { back: { href: "#/chat", text: "Another chat" }, tools: element("div", { class: "tools" }, button("Finish", {}, finish)) }),
     element("section", { class: "card asked", "aria-label": "The problem" }, facts(recipe, problem.topic),
-      element("p", { class: "question" }, problem.question || "The tutor will ask for your problem.")),
+      element("p", { class: "question" }, problem.question || "The tutor will ask for your problem."), tutorLine(tutor)),
     turns, status, writing);
   for (const message of messages) turns.append(element("li", null, bubble(message.role, message.text)));
 
@@ -138,6 +139,7 @@ function liveTurn(message, words) {
       // The gateway replaces characters that mean something in a prompt.
       said.replaceWith(bubble("student", view.student || message));
       spoken.replaceChildren(view.tutor || "");
+      if (view.verification === "none") reply.append(element("p", { class: "unverified" }, "Unverified: no program and no checked step supports this verdict."));
       reply.hidden = !view.tutor;
       return "";
     },

@@ -30,5 +30,6 @@ RECIPE = Recipe(
     person=Person(
         visible_text=dict.fromkeys(("soliloquy/received_python", "soliloquy/no_python"), Reply.text_so_far),
         speakers=person.SPEAKERS,
+        guide=person.GUIDE,
     ),
 )

@@ -233,6 +233,11 @@ def key_of(endpoint: Endpoint, where: str, environment: Mapping[str, str] = os.e
         secret = environment.get(place, "").strip()
         if endpoint.key_variable and not secret:
             raise Failure(f"{where}: the environment has no {place}, which should hold the key")
+    return checked_key(secret, place, f"{where}: ")
+
+
+def checked_key(secret: str, place: str, where: str = "") -> Key:
+    """Raises Failure for a text that no header can carry."""
     if not (secret.isascii() and secret.isprintable()) or " " in secret:
-        raise Failure(f"{where}: what is in {place} is no key: it has blanks or line breaks in it")
+        raise Failure(f"{where}what is in {place} is no key: it has blanks or line breaks in it")
     return Key(secret, place)

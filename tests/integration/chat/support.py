@@ -5,6 +5,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from services.gateway.chat.chats import Chats, ChatSettings
+from services.gateway.chat.endpoints import EndpointRules
 from services.gateway.chat.messages import ChatState, StartChat
 from services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
 from services.gateway.refusals import Refusal
@@ -53,16 +54,18 @@ async def room(
     latency: float = 0.0,
     noise: str = "none",
     sandbox_seconds: float = 10.0,
+    rules: EndpointRules | None = None,
 ) -> AsyncIterator[Room]:
     settings = settings or ChatSettings()
     model = replace(MODEL, latency=latency, noise=noise)
-    async with tutoring(model, sandbox, settings, sandbox_seconds=sandbox_seconds) as tutor:
+    async with tutoring(model, sandbox, settings, sandbox_seconds=sandbox_seconds) as tutors:
         published: list[Event] = []
 
         async def publish(events: Sequence[Event]) -> None:
             published.extend(events)
 
-        yield Room(chats=Chats(tutor, PROBLEMS, publish, settings), published=published)
+        chats = Chats(tutors.usual, PROBLEMS, publish, settings, rules=rules, open_tutor=tutors.open)
+        yield Room(chats=chats, published=published)
 
 
 def reply_in(pieces: Sequence[ProgressEvent]) -> str:
