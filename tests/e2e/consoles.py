@@ -18,6 +18,7 @@ from tests.e2e.runs import SOLILOQUY, start, worker_named
 
 OPERATOR, READER = "an operator's token", "a reader's token"
 _TOKENS = {"grace": ("operator", OPERATOR), "ada": ("reader", READER)}
+NOBODY = "http://127.0.0.1:9/v1"
 TITLE = "document.querySelector('h1')?.textContent"
 STATE = "document.querySelector('.titled .state')?.textContent"
 

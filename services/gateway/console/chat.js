@@ -72,6 +72,7 @@ function form(offer, recipes, banks) {
   const whoTutors = (/** @type {string} */ value) => {
     by = value;
     recipe.replaceChildren(...recipeChoice("", value === OTHER ? tutoring.toSorted(byUsual(offer)) : usual).children);
+    recipe.selectedIndex = 0;
     show();
   };
   sources.append(choice("Problem", [...(banks.length ? [["bank", "From a bank"]] : []), [OWN, "My own"]], source, (value) => {

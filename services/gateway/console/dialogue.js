@@ -23,7 +23,8 @@ export function dialogue(main, begun, words) {
   const spoken = { placeholder: "Say something to the tutor", "aria-label": "Your message", enterkeyhint: "send" };
   const text = element("textarea", { id: "say", rows: "2", maxlength: LONGEST, ...spoken });
   const press = element("button", { class: "primary" }, "Send");
-  const writing = element("form", { class: "writing" }, suggestions(tutor.suggestions, text), text, press);
+  const suggested = suggestions(tutor.suggestions, text);
+  const writing = element("form", { class: "writing" }, suggested, text, press);
   let { over } = begun;
   /** The answer that is awaited. @type {AbortController | null} */
   let awaited = null;
@@ -84,13 +85,13 @@ export function dialogue(main, begun, words) {
     } finally {
       awaited = null;
       press.disabled = over;
-      text.disabled = over;
+      suggested.hidden = text.disabled = over;
     }
     if (over) turns.append(element("li", { class: "end" }, "The conversation is over: finish it, and choose whether to keep it."));
     else text.focus();
   }
 
-  if (over) text.disabled = press.disabled = true;
+  if (over) suggested.hidden = text.disabled = press.disabled = true;
   else text.focus();
   return () => awaited?.abort();
 }

@@ -11,7 +11,7 @@ import pytest_asyncio
 from tests.chaos.kafka.installation import free_ports
 from tests.e2e.chromium import Page, chromium
 from tests.e2e.console.hostile import HOSTILE, HOSTILE_FILE, QUESTION
-from tests.e2e.consoles import TITLE, Site, signed_in, site
+from tests.e2e.consoles import NOBODY, TITLE, Site, signed_in, site
 
 
 @pytest.fixture(scope="package")
@@ -34,6 +34,8 @@ def metrics() -> int:
 def served(folder: Path, metrics: int) -> Iterator[Site]:
     problems = folder / "problems"
     given = ["--problem-files", str(problems), "--problems", "physics", "--problems", str(problems / HOSTILE_FILE)]
+    # A chat may ask an endpoint where nobody listens.
+    given += ["--chat-endpoint", NOBODY]
     with site(folder, *given, "--latency", "10ms", "--shard-seconds", "1s", "--http-from", str(metrics)) as running:
         yield running
 

@@ -12,7 +12,7 @@ from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.e2e.chromium import Page, needs_chromium
 from tests.e2e.console.hostile import HARMED, HOSTILE
-from tests.e2e.consoles import STATE, gone, talked
+from tests.e2e.consoles import NOBODY, STATE, gone, talked
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
@@ -64,11 +64,6 @@ async def test_a_person_talks_with_the_tutor_and_has_it_kept(page: Page, folder:
 
 async def test_a_person_who_does_not_want_it_leaves_nothing(page: Page, folder: Path) -> None:
     await gone(page, "chat", "Chat")
-    await page.click(".choice label", "My own")
-    await page.click("main form .primary")
-    await page.until("document.querySelector('main form [role=alert]').textContent.includes('Write the problem')")
-    await page.evaluate("document.getElementById('chat-recipe').value = 'soliloquy'")
-    await page.fill("#chat-question", "What is the meaning of mass?")
     await page.click("main form .primary")
     await page.until("document.getElementById('say')")
     await talked(page, "I will not be remembered.")
@@ -79,3 +74,39 @@ async def test_a_person_who_does_not_want_it_leaves_nothing(page: Page, folder: 
     written = b"".join(file.read_bytes() for file in log.parent.glob(f"{log.name}*"))
     assert b"conversation" in written
     assert b"I will not be remembered" not in written
+
+
+async def test_the_page_says_who_tutors_and_suggests_what_to_type(page: Page) -> None:
+    await gone(page, "chat", "Chat")
+    await page.until("document.querySelector('.tutoring li')")
+    assert "scripted stand-in: a guided demo" in await page.evaluate("document.querySelector('.tutoring').textContent")
+    assert await page.evaluate("document.getElementById('chat-recipe').value") == "soliloquy"
+    await page.click("main form .primary")
+    await page.until("document.getElementById('say')")
+    assert "no language model" in await page.evaluate("document.querySelector('.told summary').textContent")
+    await page.evaluate("document.querySelector('.suggested button').focus()")
+    await page.press("Enter")
+    assert await page.evaluate("document.activeElement.id") == "say"
+    assert await page.evaluate("document.getElementById('say').value") == "How do I begin?"
+    await page.press("Enter")
+    await page.until(
+        "document.querySelectorAll('.talk .tutor .bubble').length === 1 && !document.querySelector('.live')"
+    )
+
+
+async def test_another_model_is_two_fields_away_and_one_that_does_not_answer_is_told(page: Page) -> None:
+    await gone(page, "chat", "Chat")
+    await page.click(".choice label", "Another model")
+    assert await page.evaluate("document.getElementById('chat-endpoint').value") == NOBODY
+    assert await page.evaluate("document.getElementById('chat-recipe').value") == "soliloquy"
+    await page.click("main form .primary")
+    await page.until("document.querySelector('main form [role=alert]').textContent.includes('Name the model')")
+    await page.fill("#chat-model", "qwen2.5:7b")
+    await page.click(".choice label", "My own")
+    await page.click("main form .primary")
+    await page.until("document.querySelector('main form [role=alert]').textContent.includes('Write the problem')")
+    await page.fill("#chat-question", "What is the meaning of mass?")
+    await page.click("main form .primary")
+    await page.until("document.querySelector('main form [role=alert]').textContent.includes('cannot be asked for')")
+    # The browser notes every answer that is a refusal.
+    page.complaints.clear()
