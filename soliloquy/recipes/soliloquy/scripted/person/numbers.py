@@ -8,7 +8,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import is_numeric
 from soliloquy.recipes.soliloquy.truth import Facts
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import Problem, Step
+from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, Problem, Step
 
 
 def number_in(text: str, problem: Problem, step: Step, *, asks: bool) -> PersonMessage | None:
@@ -32,6 +32,8 @@ def number_in(text: str, problem: Problem, step: Step, *, asks: bool) -> PersonM
         return None if asks else PersonMessage(act=Act.UNREADABLE, text=text, step=step, lacks="known")
     if asks or not bare or not is_numeric(step) or last not in found:
         return None
+    if _is_unconverted(last, step):
+        return PersonMessage(act=Act.UNREADABLE, text=text, step=step, lacks="other_unit")
     if not last.stated and sum(not facts.is_given(one) for one in found) > 1:
         # Of several numbers, any may be the answer.
         return None
@@ -65,7 +67,19 @@ def _reaching(text: str, one: WrittenQuantity, reached: Step, step: Step, facts:
 
 
 def _reached(one: WrittenQuantity, steps: Sequence[Step], facts: Facts) -> Step | None:
-    return next((step for step in steps if is_same(one, step.result.value, step.result.unit, facts.tolerance)), None)
+    return next(
+        (
+            step
+            for step in steps
+            if is_same(one, step.result.value, step.result.unit, facts.tolerance) and not _is_unconverted(one, step)
+        ),
+        None,
+    )
+
+
+def _is_unconverted(one: WrittenQuantity, step: Step) -> bool:
+    """Whether a step asks to convert the number into another unit: 215 g where kilograms are wanted."""
+    return step.kind == STEP_KIND_CONVERT and one.unit is not None and one.unit.factor != unit(step.result.unit).factor
 
 
 def _value(one: WrittenQuantity, step: Step) -> float:
