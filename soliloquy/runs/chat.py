@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -12,7 +13,7 @@ from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.judges import Judges
-from soliloquy.runs.chosen_model import connect
+from soliloquy.runs.chosen_model import ConnectedModel, connect
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model, StreamingModel
 from soliloquy.runtime.model.opening import ModelByRole, open_models
@@ -81,7 +82,11 @@ async def tutoring(
         Sandbox(sandbox, deadline_seconds=sandbox_seconds) as client,
     ):
         usual = tutor(models, client, settings, by=tutoring_model(model.models))
-        yield ChatTutors(usual=usual, models=model.models, sandbox=client, settings=settings)
+        tutors = ChatTutors(usual=usual, models=model.models, sandbox=client, settings=settings)
+        try:
+            yield tutors
+        finally:
+            await tutors.close()
 
 
 class ChatTutors:
@@ -92,14 +97,25 @@ class ChatTutors:
         self._models = models
         self._sandbox = sandbox
         self._settings = settings
+        self._connected: set[ConnectedModel] = set()
 
     async def open(self, chosen: "ChosenModel", *, listed: bool) -> "ChatTutor":
         """Connects a tutor with the model once that has answered; raises a Refusal if it does not."""
         from services.gateway.chat.tutor import TutorModel
 
         connected = await connect(chosen, self._models, keyed=listed, seconds=self._settings.answer_seconds)
+        self._connected.add(connected)
         by = TutorModel(name=chosen.name, scripted=False)
-        return tutor(connected.model, self._sandbox, self._settings, by=by, close=connected.close)
+        return tutor(connected.model, self._sandbox, self._settings, by=by, close=partial(self._close, connected))
+
+    async def close(self) -> None:
+        """Closes the connections of chats that nobody has finished."""
+        while self._connected:
+            await self._connected.pop().close()
+
+    async def _close(self, connected: ConnectedModel) -> None:
+        self._connected.discard(connected)
+        await connected.close()
 
 
 def tutoring_model(models: Models) -> "TutorModel":

@@ -28,7 +28,8 @@ _GREETING = GenerateRequest(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+# Each connection is itself, whatever model it asks.
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ConnectedModel:
     model: ModelByRole
     close: Callable[[], Awaitable[None]]
