@@ -27,8 +27,9 @@ from services.gateway.chat.messages import (
 from services.gateway.chat.progress import ProgressEvent, progress_of
 from services.gateway.chat.tutor import ChatTutor, TutorModel, person_in, tutoring_recipes
 from services.gateway.refusals import Code, Refusal
+from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.person import Guide
-from soliloquy.recipes.recipe import DEFAULT, find
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Event, EventTooLarge, checked, first_event, run_key
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.port import Unanswered
