@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS
 from soliloquy.truth.numbers import numbers_in_digits
@@ -14,12 +15,9 @@ from soliloquy.v1.conversation_pb2 import Conversation, Problem
 # "#### 1,234", with any text around the number.
 _FINAL = re.compile(r"####\s*(.*)")
 _EQUATION = re.compile(r"<<([^<>=]+)=\s*([^<>]+?)\s*>>")
-# "14 × 12 = 168", as in running text.
-_NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
-_WRITTEN = re.compile(
-    rf"(?<![\w.,^])((?:\(?{_NUMBER}%?\)?)(?:\s*[-+*/×÷−x]\s*\(?{_NUMBER}\)?)+)\s*=\s*[$€£]?({_NUMBER})(?![\d^])"
-)
-_OPERATOR = re.compile(r"[-+*/×÷−x()]")
+# "20%" in Python's notation.
+_HUNDREDTHS = re.compile(r"\((\S+) / 100\)")
+_OPERATOR = re.compile(r"[-+*/()]")
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "x": "*", ",": "", "$": ""})
 # Tolerances for a result rounded to a whole number, and for one with the digits of the bank's numbers.
 _ROUNDED = 0.01
@@ -71,15 +69,14 @@ def false_equations(solution: str) -> list[str]:
 
 def slips(text: str) -> Iterator[str]:
     """Yields the calculations of a message with a wrong result."""
-    for left, right in _WRITTEN.findall(text):
-        if not _is_so(left, right):
-            yield f"{left.strip()} = {right}"
+    return (" ".join(link.text.split()) for link in calculations_of(text) if not link.right)
 
 
 def equations(text: str) -> Iterator[tuple[list[float], float]]:
     """Yields the operands and the stated result of each calculation of a text."""
-    for left, right in _WRITTEN.findall(text):
-        yield [number.value for number in numbers_in_digits(_OPERATOR.sub(" ", left))], float(right.replace(",", ""))
+    for link in calculations_of(text):
+        written = _OPERATOR.sub(" ", _HUNDREDTHS.sub(r"\1", link.expression))
+        yield [number.value for number in numbers_in_digits(written)], link.stated
 
 
 def without_marks(solution: str) -> str:
