@@ -45,8 +45,8 @@ def new(name: str) -> None:
     """
     if not _NAME.fullmatch(name):
         raise click.UsageError(f"invalid name {name!r}: use small letters, digits and underscores")
-    if name in known_recipes() or find_spec(f"{name}_recipe"):
-        raise Failure(f"there is a recipe {name!r} or a package {name}_recipe: choose another name")
+    if name in known_recipes() or find_spec(_package(name)):
+        raise Failure(f"there is a recipe {name!r} or a package {_package(name)}: choose another name")
     folder = Path(name)
     if folder.exists():
         raise Failure(f"{folder} exists: choose another name, or run this elsewhere")
@@ -68,7 +68,7 @@ def check_recipes(*, ours: bool = True) -> None:
 def write_package(name: str, folder: Path) -> Path:
     """Copies the example under another name and returns the folder of its Python package."""
     copytree(next(filter(Path.exists, _EXAMPLES)), folder, ignore=_BUILT)
-    package = (folder / "socratic_debugging").rename(folder / f"{name}_recipe")
+    package = (folder / "socratic_debugging").rename(folder / _package(name))
     for path in (path for path in folder.rglob("*") if path.is_file()):
         path.write_text(_renamed(path.read_text("utf-8"), name), "utf-8")
         if path.stem == "debugging":
@@ -77,8 +77,13 @@ def write_package(name: str, folder: Path) -> Path:
 
 
 def _renamed(text: str, name: str) -> str:
-    text = text.replace("socratic_debugging", f"{name}_recipe").replace("socratic-debugging", f"{name}-recipe")
+    package = _package(name)
+    text = text.replace("socratic_debugging", package).replace("socratic-debugging", package.replace("_", "-"))
     return re.sub(r"(?<!Socratic )\bdebugging\b", name, text)
+
+
+def _package(name: str) -> str:
+    return name if name.endswith("_recipe") else f"{name}_recipe"
 
 
 def _state(name: str) -> str:

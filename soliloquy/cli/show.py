@@ -5,7 +5,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from soliloquy.cli.view import show_conversation, show_prompts
+from soliloquy.cli.view import show_conversation, show_prompts, show_rejections
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.recipe import find
@@ -16,19 +16,25 @@ from soliloquy.v1.conversation_pb2 import Conversation
 @click.command()
 @click.argument("folder", metavar="DIR|URL")
 @click.argument("wanted", metavar="[ID]", required=False)
+@click.option("--rejected", is_flag=True, help="Show a rejected conversation, and why it was rejected.")
 @click.option("--prompts", is_flag=True, help="Show the prompts of each turn, from the current templates.")
-def show(folder: str, *, wanted: str | None, prompts: bool) -> None:
+def show(folder: str, *, wanted: str | None, rejected: bool, prompts: bool) -> None:
     """Show a conversation with the tutor's hidden soliloquies.
 
-    ID may be a prefix of an id, as `soliloquy tail` lists them; without one, shows the first conversation.
+    ID may be a prefix of an id, as `soliloquy tail` lists them; without one, shows the first conversation. With
+    --rejected and no ID, also lists all rejected conversations with their reasons.
     """
     console = Console(soft_wrap=False, highlight=False)
     dataset = Dataset(folder)
-    conversation = dataset.find(wanted) if wanted else next(iter(dataset), None)
+    everything = dataset.conversations(rejected=rejected)
+    conversation = dataset.find(wanted, rejected=rejected) if wanted else next(everything, None)
     if conversation is None:
-        raise Failure(f"{folder} holds no accepted conversations yet")
+        raise Failure(f"{folder} holds no {'rejected' if rejected else 'accepted'} conversations yet")
+    rejections = dataset.rejections() if rejected else {}
     if not prompts:
-        show_conversation(conversation, console)
+        show_conversation(conversation, console, rejections.get(conversation.id, ()))
+        if not wanted:
+            show_rejections(rejections, console)
     elif not conversation.run.max_turns:
         raise Failure(f"{conversation.id} was imported, so its prompts are unknown")
     else:

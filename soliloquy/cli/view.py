@@ -1,5 +1,6 @@
 """A conversation in the terminal, with the tutor's hidden soliloquies."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -15,7 +16,8 @@ from soliloquy.recipes.labels import columns_of
 from soliloquy.v1.conversation_pb2 import Conversation
 
 
-def show_conversation(conversation: Conversation, console: Console) -> None:
+def show_conversation(conversation: Conversation, console: Console, reasons: Sequence[str] = ()) -> None:
+    """`reasons` say why the conversation was rejected."""
     recipe, view = conversation.run.recipe, conversation_view(conversation)
     model = next((call.model for turn in conversation.turns for call in turn.calls), "unknown")
     student = f"  student: {view['persona']}" if view["persona"] else ""
@@ -34,6 +36,13 @@ def show_conversation(conversation: Conversation, console: Console) -> None:
         if turn["tutor"]:
             console.print(Text.assemble(("Tutor    ", "bold magenta"), turn["tutor"]))
     console.print(Text(f"\nended: {view['ending']} after {len(view['turns'])} turns", style="dim"))
+    for reason in reasons:
+        console.print(Text(f"rejected: {reason}", style="red"))
+
+
+def show_rejections(rejections: Mapping[str, Sequence[str]], console: Console) -> None:
+    for rejected, reasons in rejections.items():
+        console.print(Text(f"{rejected[:8]}  {'; '.join(reasons)}", style="dim"), soft_wrap=True)
 
 
 def show_prompts(prompts: list[tuple[int, Any]], console: Console) -> None:

@@ -160,12 +160,20 @@ class Dataset:
             for row, message in enumerate(messages(batch), start=first):
                 yield f"{name}:{row}", Conversation.FromString(message)
 
-    def find(self, conversation_id: str) -> Conversation:
+    def find(self, conversation_id: str, *, rejected: bool = False) -> Conversation:
         """Returns the conversation whose id begins so; raises NoDataset unless there is exactly one."""
-        found = [one for one in self.conversations() if one.id.startswith(conversation_id)]
+        found = [one for one in self.conversations(rejected=rejected) if one.id.startswith(conversation_id)]
         if len(found) != 1:
-            raise NoDataset(f"{len(found)} conversations have an id that begins with {conversation_id!r}")
+            kind = "rejected" if rejected else "accepted"
+            raise NoDataset(f"{len(found)} {kind} conversations have an id that begins with {conversation_id!r}")
         return found[0]
+
+    def rejections(self) -> dict[str, list[str]]:
+        """Maps the id of each rejected conversation to the reasons."""
+        found = {}
+        for batch in self.batches(["id", REASONS.name], rejected=True):
+            found.update(zip(batch["id"].to_pylist(), batch[REASONS.name].to_pylist(), strict=True))
+        return found | {one.id: list(one.reasons) for one in self._unsharded() if one.reasons}
 
     def whole(self, conversation_id: str, *, rejected: bool = False) -> Conversation | None:
         """Returns the conversation with this id; reads nothing but the ids of the others."""

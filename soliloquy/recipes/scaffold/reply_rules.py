@@ -26,7 +26,8 @@ def reply_faults(
         yield from _at_the_end(reply, conversation)
     else:
         yield from _on_the_way(reply, state, conversation, turn)
-    contradicting = _contradicting(NAMES[state])
+    # An imported reply may have no state.
+    contradicting = _contradicting(NAMES[state]) if state in NAMES else None
     if contradicting and (cue := contradicting.search(analysis)):
         yield "rationale", f"the analysis says {cue[0]!r}, and the state is {NAMES[state]!r}"
 

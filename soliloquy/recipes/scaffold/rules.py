@@ -50,7 +50,7 @@ def _faults(conversation: Conversation) -> list[str]:
     if not questions(conversation):
         return ["plan: the problem has none"]
     found = faults_of(conversation, _RULES, [name for name in POLICY["rules"] if name in _RULES])
-    for turn in conversation.turns:
+    for turn in (turn for turn in conversation.turns if turn.HasField("tutor")):
         broken = reply_faults(turn.tutor.text, turn.tutor.thoughts, found_state(turn), conversation, turn)
         rules = ((name.replace("_", " "), evidence) for name, evidence in broken if name in POLICY["rules"])
         found += [f"{rule}: turn {turn.number}: {evidence}" for rule, evidence in rules]
@@ -115,9 +115,9 @@ def _progress(conversation: Conversation) -> Findings:
             yield turn.number, f"sub-question {sub_question(turn)} is asked for after {before}"
         elif after != solved_after(conversation, turn, state):
             yield turn.number, f"{after} after {before} and {NAMES.get(state)!r}"
-    last = conversation.turns[-1]
-    if all(solved(last)) != (found_state(last) in SOLVING and conversation.ending == Ending.ENDING_SOLVED):
-        yield last.number, f"ends with {solved(last)}"
+    for last in conversation.turns[-1:]:
+        if all(solved(last)) != (found_state(last) in SOLVING and conversation.ending == Ending.ENDING_SOLVED):
+            yield last.number, f"ends with {solved(last)}"
 
 
 _RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {

@@ -146,11 +146,19 @@ def test_tail_wants_one_source(folder: Path) -> None:
 
 def test_show_finds_a_conversation_and_says_where_there_is_none(folder: Path, tmp_path: Path) -> None:
     assert "s by t, so 3 m/s" in soliloquy("show", folder, "c2").stdout
-    assert "3 conversations have an id" in refused("show", folder, "c")
+    assert "3 accepted conversations have an id" in refused("show", folder, "c")
     assert "holds no conversations" in refused("show", tmp_path)
     imported = small(5)
     imported.persona = ""
     assert "its prompts are unknown" in refused("show", dataset(tmp_path / "i", [imported]), "--prompts")
+
+
+def test_show_has_the_reasons_of_a_rejected_conversation(folder: Path, tmp_path: Path) -> None:
+    listed = soliloquy("show", folder, "--rejected").stdout.splitlines()
+    assert listed[-2:] == ["rejected: repeated: turn 2", "c9  repeated: turn 2"]
+    assert soliloquy("show", folder, "c9", "--rejected").stdout.splitlines()[-1] == "rejected: repeated: turn 2"
+    assert "0 accepted conversations have an id" in refused("show", folder, "c9")
+    assert "holds no rejected conversations yet" in refused("show", dataset(tmp_path / "a", [small(0)]), "--rejected")
 
 
 def test_check_reads_what_was_accepted_or_rejected(folder: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
+from soliloquy.cli.recipes import write_package
 from soliloquy.recipes import packages
 from soliloquy.recipes.labels import columns_of, labels_of
 from soliloquy.recipes.packages import known_recipes
@@ -170,6 +171,12 @@ def test_a_recipe_that_does_not_load_leaves_the_others_alone(stranger: Path) -> 
     forget()
     assert packages.part("strange", "formats") is None
     assert "soliloquy" in said("recipes", "list")
+
+
+@pytest.mark.parametrize(("name", "package"), [("loops", "loops_recipe"), ("my_recipe", "my_recipe")])
+def test_a_new_recipe_names_its_package_once(name: str, package: str, tmp_path: Path) -> None:
+    assert write_package(name, tmp_path / name).name == package
+    assert f'{name} = "{package}"' in (tmp_path / name / "pyproject.toml").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["Cap", "two words", "scaffold"])

@@ -111,7 +111,7 @@ def test_a_batch_tells_its_place(folder: Path) -> None:
 
 def test_a_conversation_is_found_by_how_its_id_begins(folder: Path) -> None:
     assert Dataset(folder).find("c24") == small(24)
-    with pytest.raises(NoDataset, match="11 conversations have an id that begins with 'c1'"):
+    with pytest.raises(NoDataset, match="11 accepted conversations have an id that begins with 'c1'"):
         Dataset(folder).find("c1")
 
 

@@ -29,8 +29,11 @@ def _problem(row: SourceRow) -> WordProblem:
         raise UnreadableSource(
             f"{row.place}: question or solution is missing; the solution is the code of `def solution():`"
         )
+    given = row.cells.get("answer")
+    # In a problem file an answer is a value with its unit.
+    answers = given if isinstance(given, dict) else {"value": given}
     try:
-        answer = float(_text(row.cells, "answer").replace(",", "") or "nan")
+        answer = float(_text(answers, "value").replace(",", "") or "nan")
     except ValueError as error:
         raise UnreadableSource(f"{row.place}: answer: {row.cells['answer']!r} is not a number") from error
     return WordProblem(

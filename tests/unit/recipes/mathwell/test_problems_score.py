@@ -50,6 +50,13 @@ def test_learned_classifiers_have_to_agree_with_the_rules(tmp_path: Path) -> Non
     assert all(row["objections"] for row in found if not row["meets_all"])
 
 
+def test_the_file_that_generate_writes_is_judged(tmp_path: Path) -> None:
+    rows = [row | {"answer": {"value": row["answer"], "unit": ""}} for row in rows_of("held_out")[:3]]
+    plain = written(tmp_path / "plain.jsonl", rows_of("held_out")[:3])
+    found = ran("score", written(tmp_path / "generated.jsonl", rows), "--json")
+    assert json.loads(found.output) == json.loads(ran("score", plain, "--json").output)
+
+
 def test_what_can_be_measured_comes_beside_the_verdicts(tmp_path: Path) -> None:
     rows = rows_of("held_out")[:20]
     source = written(tmp_path / "a.jsonl", [*rows, rows[0]])
