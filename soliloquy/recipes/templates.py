@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from soliloquy.recipes.prompt_checks import Kind, table_faults, text_faults
 from soliloquy.runtime.ask import BrokenPrompt, Prompt
 from soliloquy.v1.conversation_pb2 import Turn
 
@@ -16,10 +17,18 @@ from soliloquy.v1.conversation_pb2 import Turn
 class Templates:
     """The files of a folder of prompts; a slot is written $question, a literal dollar $$."""
 
-    def __init__(self, folder: Path, slots: Mapping[str, Collection[str]], *, recipe: str = "") -> None:
-        """Unless the recipe is named, it is the folder's parent."""
+    def __init__(
+        self,
+        folder: Path,
+        slots: Mapping[str, Collection[str]],
+        tables: Mapping[str, Kind] = {},
+        *,
+        recipe: str = "",
+    ) -> None:
+        """Names the slots of each text and the keys of each table; the recipe is the folder's parent by default."""
         self.folder = folder
         self._slots = slots
+        self._tables = tables
         self._recipe = recipe or folder.parent.name
         # Each process reads its prompts once; edits apply to the next one.
         self._text = functools.cache(self._read)
@@ -35,17 +44,18 @@ class Templates:
 
     def _parse(self, name: str) -> Mapping[str, Any]:
         """Loads a TOML file of the folder."""
-        return tomllib.loads((self.folder / f"{name}.toml").read_text("utf-8"))
+        try:
+            return tomllib.loads(self._content(f"{name}.toml"))
+        except tomllib.TOMLDecodeError as error:
+            raise BrokenPrompt(f"{self._named(f'{name}.toml')}: is not TOML ({error})") from error
 
     def fingerprints(self) -> dict[str, str]:
-        """Returns a hash of each file, which identifies a dataset's prompts; raises BrokenPrompt for a wrong slot."""
-        for name, slots in self._slots.items():
-            template = string.Template(self._text(name))
-            unknown = sorted(set(template.get_identifiers()) - set(slots))
-            if unknown or not template.is_valid():
-                wrong = f"${unknown[0]} is unknown" if unknown else "write a literal $ as $$"
-                known = ", ".join(sorted(slots))
-                raise BrokenPrompt(f"{self._named(name)}: {wrong}; its slots are {known}")
+        """Returns a hash of each file, which identifies a dataset's prompts; raises BrokenPrompt for a bad file."""
+        faults = {f"{name}.txt": text_faults(self._text(name), slots) for name, slots in self._slots.items()}
+        faults |= {f"{name}.toml": table_faults(self.table(name), kind) for name, kind in self._tables.items()}
+        for file, found in faults.items():
+            if fault := next(found, ""):
+                raise BrokenPrompt(f"{self._named(file)}: {fault}")
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(self.folder.iterdir())}
 
     def _split(self, state: str) -> list[tuple[str, str]]:
@@ -55,13 +65,18 @@ class Templates:
         ]
 
     def _read(self, name: str) -> str:
-        try:
-            return (self.folder / f"{name}.txt").read_text("utf-8").rstrip("\n")
-        except OSError as error:
-            raise BrokenPrompt(f"{self._named(name)}: cannot be read ({error.strerror})") from error
+        return self._content(f"{name}.txt").rstrip("\n")
 
-    def _named(self, name: str) -> str:
-        return f"recipe {self._recipe}: prompt {self.folder.name}/{name}.txt"
+    def _content(self, file: str) -> str:
+        try:
+            return (self.folder / file).read_text("utf-8")
+        except OSError as error:
+            raise BrokenPrompt(f"{self._named(file)}: cannot be read ({error.strerror})") from error
+        except UnicodeDecodeError as error:
+            raise BrokenPrompt(f"{self._named(file)}: is not UTF-8 (byte {error.start}): save it as UTF-8") from error
+
+    def _named(self, file: str) -> str:
+        return f"recipe {self._recipe}: prompt {self.folder.name}/{file}"
 
 
 def one_line(text: str) -> str:

@@ -14,6 +14,7 @@ from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import INTENTS, MEANINGS, intent_name, move_name
+from soliloquy.recipes.prompt_checks import ANY
 from soliloquy.recipes.templates import Templates, fill, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
@@ -37,6 +38,13 @@ TEMPLATES = Templates(
         "calculated": {"description", "output"},
         "uncalculated": set[str](),
         "replying": _GROUNDED | {"name", "thoughts", "move", "intent", "meaning"},
+    },
+    {
+        "beliefs": dict.fromkeys(("first", "held", "doubted", "given_up"), str),
+        "categories": {ANY: str},
+        "names": {ANY: list},
+        "profiles": {ANY: {"manner": str}},
+        "sampling": {"solving": float, "student": float},
     },
 )
 

@@ -17,6 +17,7 @@ from soliloquy.v1.conversation_pb2 import Commission, Conversation, Problem
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     {"writing": {"examples", "wishes"}, "judging": {"question", "code", "answer"}},
+    {"topics": {"topics": list}, "wishes": dict.fromkeys(("topic", "anything", "grade", "operations"), str)},
 )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
+from soliloquy.recipes.prompt_checks import ANY, Kind
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
 from soliloquy.recipes.templates import Templates, fill, transcript
@@ -29,7 +30,11 @@ SLOTS = {
     "no_python_failed": set[str](),
     "control": set[str](),
 }
-TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS)
+TABLES: Mapping[str, Kind] = {
+    "intents": dict.fromkeys(("opening", "right", *STRATEGIES.values()), str),
+    "personas": {ANY: {"share": float, "manner": str}},
+}
+TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS, TABLES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

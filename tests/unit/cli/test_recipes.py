@@ -69,7 +69,7 @@ _BAD = {
     "a broken prompt": (
         "RECIPE = replace(ONE, fingerprints=Templates(Path(__file__).parent / 'prompts', {'tutor': {'question'}}, "
         "recipe='strange').fingerprints)",
-        "recipe strange: prompt prompts/tutor.txt: $answer is unknown; its slots are question",
+        "recipe strange: prompt prompts/tutor.txt: $answer is unknown; its slots are $question",
     ),
 }
 

@@ -132,7 +132,7 @@ def edited_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     for path in prompting.TEMPLATES.folder.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(prompting, "TEMPLATES", Templates(folder, prompting.SLOTS))
+    monkeypatch.setattr(prompting, "TEMPLATES", Templates(folder, prompting.SLOTS, prompting.TABLES))
     return folder
 
 
@@ -145,9 +145,46 @@ def test_an_edited_prompt_changes_its_fingerprint_and_what_is_sent(edited_prompt
     assert "quiet conscience" in text(prompting.deciding(sound_conversation()))
 
 
-@pytest.mark.parametrize(("added", "reason"), [("$nonsense", r"\$nonsense is unknown"), ("$ 5", "literal")])
+@pytest.mark.parametrize(
+    ("added", "reason"),
+    [
+        ("$nonsense", r"\$nonsense is unknown; its slots are none"),
+        ("\n$ 5", r"line 49: \$ begins no slot: write a literal \$ as \$\$"),
+        ("{{nonsense}} {oops", r"line 48: '{{nonsense}}' is not a slot: write one as \$name"),
+        (" {oops", "'{oops' is not a slot"),
+        ("{{ nonsense }}", "'{{ nonsense }}' is not a slot"),
+        ("\n[usr]\n", r"\[usr\] is not a message: begin one with \[system\] or \[user\]"),
+    ],
+)
 def test_a_prompt_that_cannot_be_filled_in_is_refused_by_name(edited_prompts: Path, added: str, reason: str) -> None:
     with (edited_prompts / "control.txt").open("a", encoding="utf-8") as file:
         file.write(added)
     with pytest.raises(BrokenPrompt, match=f"control.txt: .*{reason}"):
         prompting.TEMPLATES.fingerprints()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "reason"),
+    [
+        ("intents.toml", b'opening = "Hello"', "right is missing"),
+        ("intents.toml", b"opening = = 2", r"is not TOML \(.*line 1"),
+        ("personas.toml", b"[terse]\nshare = 1", r"terse.manner is missing"),
+        ("personas.toml", b"[terse]\nshare = 'all'\nmanner = 'short'", "terse.share: 'all' is not a number"),
+        ("personas.toml", b"terse = 1", "terse: 1 is not a table"),
+        ("personas.toml", b"[terse]\nshare = 1\nmaner = ''", "terse.manner is missing"),
+        ("deciding.txt", "Grüße".encode("latin-1"), r"is not UTF-8 \(byte 2\): save it as UTF-8"),
+        ("intents.toml", "opening = 'Grüße'".encode("latin-1"), "is not UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_its_key(
+    edited_prompts: Path, file: str, content: bytes, reason: str
+) -> None:
+    (edited_prompts / file).write_bytes(content)
+    with pytest.raises(BrokenPrompt, match=f"prompts/{file}: {reason}"):
+        prompting.TEMPLATES.fingerprints()
+
+
+def test_braces_of_code_json_and_formulas_are_text(edited_prompts: Path) -> None:
+    with (edited_prompts / "control.txt").open("a", encoding="utf-8") as file:
+        file.write('\n{"Thoughts": "..", "Step": 1} \\frac{a}{b} { literal } {1: 2} ${}'.replace("${}", "$$x"))
+    prompting.TEMPLATES.fingerprints()
