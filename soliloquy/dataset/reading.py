@@ -170,7 +170,7 @@ class Dataset:
 
     def rejections(self) -> dict[str, list[str]]:
         """Maps the id of each rejected conversation to the reasons."""
-        found = {}
+        found: dict[str, list[str]] = {}
         for batch in self.batches(["id", REASONS.name], rejected=True):
             found.update(zip(batch["id"].to_pylist(), batch[REASONS.name].to_pylist(), strict=True))
         return found | {one.id: list(one.reasons) for one in self._unsharded() if one.reasons}

@@ -10,7 +10,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescript
 from google.protobuf.message import DecodeError, Message
 
 from soliloquy.recipes.packages import DEFAULT, has_part, known_recipes, load, part
-from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem, StudentReply, Turn, TutorReply
 
 Labelled = Conversation | Problem | Enrichment | Turn | StudentReply | TutorReply

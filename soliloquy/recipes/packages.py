@@ -7,8 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from soliloquy.runtime.extensions import BadPackage, Extensions
-from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.failure import Failure, Refused
 
 
 class UnknownRecipe(Failure, Refused):

@@ -7,8 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
 from typing import Any
 
-from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.failure import Failure, Refused
 
 _OURS = ("soliloquy", "services")
 _log = logging.getLogger(__name__)

@@ -13,6 +13,10 @@ class Broken(Failure):
     exit_code = 1
 
 
+class Refused(Exception):
+    """Retrying would never help: the event goes to the dead letters."""
+
+
 def first_error(error: BaseException) -> BaseException:
     """Returns the first of the errors that tasks ended with."""
     while isinstance(error, BaseExceptionGroup):

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Refused as Refused
 from soliloquy.runtime.seeds import draw
 from soliloquy.runtime.topics import DLQ, RETRY, origin
 
@@ -12,10 +13,6 @@ MAX_ERROR_CHARACTERS = 2000
 
 class Transient(Exception):
     """A fault that is likely to pass within seconds: the stage retries the event in place."""
-
-
-class Refused(Exception):
-    """Retrying would never help: the event goes to the dead letters."""
 
 
 class CannotServe(Failure):
