@@ -18,6 +18,7 @@ from soliloquy.runs.assignment import LOOP, Assignment
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan
+from soliloquy.runs.progress import SUBMITTED, overdue
 from soliloquy.runs.supervision import ProcessSpec, Supervisor, worker_spec
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.atomic_file import atomic_file
@@ -39,14 +40,13 @@ from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered
-from soliloquy.v1.events_pb2 import ConversationFinished, ProblemSubmitted, RunCancelled, RunStanding
+from soliloquy.v1.events_pb2 import ConversationFinished, RunCancelled, RunStanding
 from soliloquy.v1.runs_pb2 import Run
 
 if TYPE_CHECKING:
     from services.collector.journal import Journal
 
 FINISHED = TOPIC_OF[ConversationFinished].name
-SUBMITTED = TOPIC_OF[ProblemSubmitted].name
 STANDING = TOPIC_OF[RunStanding].name
 # Seconds that unfinished work has when a local run ends.
 GRACE_SECONDS = 3.0
@@ -210,8 +210,7 @@ class KafkaBackend:
         """Keeps `fault` up to date."""
         while True:
             try:
-                await self._transport.dead_letters()
-                self.fault = ""
+                self.fault = overdue(await self._transport.backlog())
             except Unanswered as error:
                 self.fault = str(error)
             await asyncio.sleep(LOOK_SECONDS)

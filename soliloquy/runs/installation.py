@@ -71,7 +71,7 @@ async def keep_up(specs: Sequence[ProcessSpec], kafka: KafkaSettings | None, whe
     loop = asyncio.get_running_loop()
     for number, event in ((signal.SIGINT, stopped), (signal.SIGTERM, stopped), (signal.SIGHUP, hung_up)):
         loop.add_signal_handler(number, event.set)
-    supervisor = Supervisor(specs)
+    supervisor = Supervisor(specs, lasting=True)
     try:
         async with asyncio.TaskGroup() as group:
             supervising = group.create_task(supervisor.run())

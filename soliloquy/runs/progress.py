@@ -1,9 +1,14 @@
 """The progress that a run reports, and whether it can go on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from soliloquy.runtime.model.status import EndpointStatus
+from soliloquy.runtime.topics import TOPIC_OF
+from soliloquy.runtime.transports.port import Backlog
+from soliloquy.v1.events_pb2 import ProblemSubmitted
+
+SUBMITTED = TOPIC_OF[ProblemSubmitted].name
 
 # An endpoint for which no call succeeds for so long ends the run, unless it is to wait.
 PATIENCE_SECONDS = 60.0
@@ -26,6 +31,13 @@ class RunCounts:
 
 # Receives the counts so far, and why the run cannot go on at the moment; empty while it can.
 Show = Callable[[RunCounts, str], None]
+
+
+def overdue(backlog: Iterable[Backlog]) -> str:
+    """Returns at which service events wait for too long; empty if none do. Problems may wait for admission."""
+    late = [one for one in backlog if one.oldest_seconds >= PATIENCE_SECONDS and one.topic != SUBMITTED]
+    waiting = sorted({one.group for one in late})
+    return f"events wait for more than {PATIENCE_SECONDS:g} s at {', '.join(waiting)}: see its log" if late else ""
 
 
 def hopeless(endpoints: Sequence[EndpointStatus], *, wait: bool) -> str:

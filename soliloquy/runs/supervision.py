@@ -25,6 +25,7 @@ STATUS = "status "
 DEATHS_IN_A_ROW = 5
 # The pause before the second restart in a row; it doubles with each further one.
 PAUSE_SECONDS = 0.5
+PAUSE_CAP_SECONDS = 30.0
 # Added to the grace period of a process before it is killed.
 LEAVE_SECONDS = 2.0
 # The longest line of a log.
@@ -56,10 +57,12 @@ def worker_spec(name: str, assignment: Assignment) -> ProcessSpec:
 class SupervisedProcess:
     """Restarts its child when it exits. A child exits when its standard input closes, so none outlives this process."""
 
-    def __init__(self, spec: ProcessSpec, changed: Callable[[], None]) -> None:
-        """Calls `changed` when it begins or ceases to serve."""
+    def __init__(self, spec: ProcessSpec, changed: Callable[[], None], *, lasting: bool) -> None:
+        """Calls `changed` when it begins or ceases to serve. A lasting one that has served is never given up."""
         self._spec = spec
         self._changed = changed
+        self._lasting = lasting
+        self._may_serve_again = False
         self._process: Process | None = None
         self._served = False
         self._replacing = False
@@ -75,6 +78,7 @@ class SupervisedProcess:
         deaths = 0
         while not self._stopping.is_set():
             process, last_words = await self._live()
+            self._may_serve_again = self._lasting and (self._served or self._may_serve_again)
             deaths = 0 if self._served else deaths + 1
             if self._stopping.is_set() or self._replacing:
                 self._replacing = False
@@ -83,11 +87,14 @@ class SupervisedProcess:
             status = process.returncode or 0
             reason = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
             death = f"{self._spec.name} {reason}{f': {last_words}' if last_words else ''}"
-            if process.returncode == HOPELESS:
+            if process.returncode == HOPELESS and not self._may_serve_again:
                 raise Failure(last_words or death)
-            if deaths == DEATHS_IN_A_ROW:
+            if deaths == DEATHS_IN_A_ROW and not self._may_serve_again:
                 raise Failure(f"{death}; it exited {deaths} times before it could serve")
-            pause = PAUSE_SECONDS * 2 ** (deaths - 2) if deaths > 1 else 0.0
+            if deaths:
+                self.fault = death
+                self._changed()
+            pause = min(PAUSE_CAP_SECONDS, PAUSE_SECONDS * 2 ** (deaths - 2)) if deaths > 1 else 0.0
             _log.warning("%s; restarting%s", death, f" in {pause:g} s" if pause else "")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
@@ -108,7 +115,8 @@ class SupervisedProcess:
 
     def hear(self, faults: Sequence[str]) -> None:
         if self._spec.hears and self._process and self._process.stdin and self.ready.is_set():
-            self._process.stdin.write(json.dumps(faults).encode() + b"\n")
+            with contextlib.suppress(ConnectionError, RuntimeError):
+                self._process.stdin.write(json.dumps(faults).encode() + b"\n")
 
     async def _live(self) -> tuple[Process, str]:
         """Runs one process to its end; returns it and the last line of its standard error."""
@@ -167,8 +175,9 @@ class SupervisedProcess:
 
 
 class Supervisor:
-    def __init__(self, specs: Sequence[ProcessSpec]) -> None:
-        self._processes = {spec.name: SupervisedProcess(spec, self._tell_faults) for spec in specs}
+    def __init__(self, specs: Sequence[ProcessSpec], *, lasting: bool = False) -> None:
+        """Restarts lasting processes for ever once they have served: a fault of one is no reason to end the others."""
+        self._processes = {spec.name: SupervisedProcess(spec, self._tell_faults, lasting=lasting) for spec in specs}
 
     @property
     def fault(self) -> str:

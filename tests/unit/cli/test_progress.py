@@ -7,8 +7,9 @@ import pytest
 
 from soliloquy.cli import progress
 from soliloquy.cli.progress import Figures, duration, progress_bar, speed
-from soliloquy.runs.progress import PATIENCE_SECONDS, RunCounts, hopeless
+from soliloquy.runs.progress import PATIENCE_SECONDS, RunCounts, hopeless, overdue
 from soliloquy.runtime.model.status import EndpointStatus
+from soliloquy.runtime.transports.port import Backlog
 
 
 def figures(wanted: int, seconds: float, resumed_from: int = 0) -> Figures:
@@ -71,6 +72,17 @@ def endpoint(*, failing: float, refused: bool = False) -> EndpointStatus:
     return EndpointStatus(
         where="far (URL)", waiting=1, oldest_seconds=failing, failing_seconds=failing, error="503", refused=refused
     )
+
+
+def test_services_where_events_wait_too_long_are_named_but_problems_may_wait_for_admission() -> None:
+    late = {"events": 3, "oldest_seconds": PATIENCE_SECONDS}
+    backlog = [
+        Backlog(group="curriculum", topic="problem.submitted", **late),
+        Backlog(group="tutor", topic="student.replied", **late),
+        Backlog(group="student", topic="tutor.replied", events=9, oldest_seconds=1.0),
+    ]
+    assert overdue(backlog) == "events wait for more than 60 s at tutor: see its log"
+    assert overdue(backlog[:1]) == ""
 
 
 def test_a_run_waits_a_minute_for_an_endpoint_or_as_long_as_it_is_told_to() -> None:

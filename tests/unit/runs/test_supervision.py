@@ -33,6 +33,15 @@ def finish(*_):
 signal.signal(signal.SIGTERM, finish)
 {SERVES}
 """
+# It cannot serve while there is a file in its way, and a restart would not help.
+BREAKABLE = f"""
+import os, sys
+if os.path.exists(sys.argv[1] + ".broken"):
+    print(os.getpid(), file=open(sys.argv[1], "a"), flush=True)
+    print("the disk is full", file=sys.stderr)
+    sys.exit({supervision.HOPELESS})
+{SERVES}
+"""
 # It writes down what it hears.
 HEARS = """
 import os, sys
@@ -63,10 +72,13 @@ def hearing() -> Iterator[list[str]]:
 class Theatre:
     """A supervisor at work, what it told, and the processes that there were."""
 
-    def __init__(self, folder: Path, scripts: dict[str, str], grace: float, told: list[str]) -> None:
+    def __init__(
+        self, folder: Path, scripts: dict[str, str], grace: float, told: list[str], *, lasting: bool = False
+    ) -> None:
         self.told = told
         self._folder = folder
-        self.supervisor = Supervisor([self._spec(name, script, grace) for name, script in scripts.items()])
+        specs = [self._spec(name, script, grace) for name, script in scripts.items()]
+        self.supervisor = Supervisor(specs, lasting=lasting)
 
     def pids(self, name: str = "one") -> list[int]:
         path = self._folder / name
@@ -81,9 +93,11 @@ class Theatre:
 
 
 @asynccontextmanager
-async def supervising(folder: Path, *, grace: float = 5.0, **scripts: str) -> AsyncIterator[Theatre]:
+async def supervising(
+    folder: Path, *, grace: float = 5.0, lasting: bool = False, **scripts: str
+) -> AsyncIterator[Theatre]:
     with hearing() as told:
-        theatre = Theatre(folder, scripts, grace, told)
+        theatre = Theatre(folder, scripts, grace, told, lasting=lasting)
         keeping = asyncio.create_task(theatre.supervisor.run())
         try:
             await theatre.supervisor.ready()
@@ -126,6 +140,20 @@ async def test_one_that_never_serves_is_tried_with_growing_pauses_and_given_up(
 async def test_one_that_says_it_is_hopeless_is_not_started_again(tmp_path: Path) -> None:
     script = "import sys; print('broken\\nno runsc here', file=sys.stderr); sys.exit(2)"
     assert await last_words(tmp_path, script) == "no runsc here"
+
+
+async def test_a_lasting_process_that_has_served_is_never_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "PAUSE_SECONDS", 0.001)
+    async with supervising(tmp_path, lasting=True, one=BREAKABLE) as theatre:
+        (tmp_path / "one.broken").touch()
+        kill(theatre.pids()[-1])
+        await until(lambda: len(theatre.pids()) > 2 * supervision.DEATHS_IN_A_ROW)
+        assert theatre.supervisor.fault == "one exited with status 2: the disk is full"
+        (tmp_path / "one.broken").unlink()
+        await theatre.supervisor.ready()
+        assert theatre.supervisor.fault == ""
 
 
 async def test_of_much_that_was_said_the_last_line_is_kept(tmp_path: Path) -> None:
