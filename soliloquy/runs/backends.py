@@ -55,6 +55,8 @@ CONVERSATIONS_A_SANDBOX = 8
 # The position in the results is saved this often; results behind it are read again and recognized by their ids.
 NOTE_SECONDS = 1.0
 LOOK_SECONDS = 1.0
+# The backlog of all services is read this often.
+OVERDUE_SECONDS = 15.0
 # An interrupted run waits this long for the curriculum to confirm that nothing is under way.
 CANCEL_SECONDS = 5.0
 
@@ -151,6 +153,8 @@ class KafkaBackend:
         self._positions: dict[int, int] = {}
         self._cancelled = False
         self.fault = ""
+        # At which services events wait for too long.
+        self._overdue = ""
         self.execution = uuid.uuid4().hex[:8]
         if self._note.exists():
             noted = json.loads(self._note.read_bytes())
@@ -173,10 +177,11 @@ class KafkaBackend:
             collecting = group.create_task(self._collect(run, journal, ends, caught_up))
             # Problems with a result in the topic need not be submitted again.
             await caught_up.wait()
-            looking = group.create_task(self._look_always())
+            looking = [group.create_task(each) for each in (self._look_always(), self._look_for_overdue())]
             yield transport
             collecting.cancel()
-            looking.cancel()
+            for each in looking:
+                each.cancel()
             self._write_note()
 
     async def dead_letters(self, run: Run) -> int:
@@ -210,10 +215,17 @@ class KafkaBackend:
         """Keeps `fault` up to date."""
         while True:
             try:
-                self.fault = overdue(await self._transport.backlog())
+                await self._transport.dead_letters()
+                self.fault = self._overdue
             except Unanswered as error:
                 self.fault = str(error)
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _look_for_overdue(self) -> None:
+        while True:
+            await asyncio.sleep(OVERDUE_SECONDS)
+            with contextlib.suppress(Unanswered):
+                self._overdue = overdue(await self._transport.backlog())
 
     async def _collect(self, run: Run, journal: "Journal", ends: dict[int, int], caught_up: asyncio.Event) -> None:
         noted_at = time.monotonic()
