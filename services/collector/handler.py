@@ -11,7 +11,7 @@ from soliloquy.runtime.instruments import counter, gauge
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.truth.report import CheckedConversation, located_faults
-from soliloquy.v1.conversation_pb2 import Conversation, Summary
+from soliloquy.v1.conversation_pb2 import Conversation, Summary, Verification
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 from soliloquy.v1.sandbox_pb2 import Status
@@ -71,6 +71,8 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
         question=question if len(question) <= QUESTION_CHARACTERS else f"{question[:QUESTION_CHARACTERS]}…",
         turns=len(conversation.turns),
         flags=sum(1 for _ in located_faults(checked.faults)),
+        verdicts=sum(turn.verification != Verification.VERIFICATION_UNSPECIFIED for turn in checked.turns),
+        unverified=sum(turn.verification == Verification.VERIFICATION_NONE for turn in checked.turns),
     )
     for call in calls_of(conversation):
         used = summary.tokens[call.role]

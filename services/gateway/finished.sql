@@ -10,6 +10,8 @@ CREATE TABLE finished (
   flagged INTEGER NOT NULL,
   -- Topic and question, casefolded.
   words TEXT NOT NULL,
+  -- The rules that it breaks, each between line ends.
+  rules TEXT NOT NULL,
   -- A serialised FinishedConversation, and the Origin of the whole of it.
   shown BLOB NOT NULL,
   origin BLOB NOT NULL

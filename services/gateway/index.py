@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.gateway.paging import bad_page_token, checked_size
-from services.gateway.runs import is_given_up
+from services.gateway.runs import broken_rules, is_given_up
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected
@@ -73,11 +73,12 @@ class Index:
             shown.accepted or is_given_up(collected),
             shown.summary.flags > 0,
             f"{shown.summary.topic}\n{shown.summary.question}".casefold(),
+            _listed(broken_rules(shown.reasons)),
             shown.SerializeToString(),
             collected.finished.SerializeToString(),
         )
         inserted = self._rows.execute(
-            "INSERT OR IGNORE INTO finished VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
+            "INSERT OR IGNORE INTO finished VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
         ).rowcount
         if not inserted:
             return None
@@ -117,8 +118,8 @@ class Index:
         )
 
     def _total(self, request: ListConversationsRequest, where: str, values: Sequence[object]) -> int:
-        """Counts the conversations on all pages; only a search for text has to read the rows."""
-        if request.text:
+        """Counts the conversations on all pages; only a search for text or a rule has to read the rows."""
+        if request.text or request.reason:
             ((total,),) = self._rows.execute(f"SELECT count(*) FROM finished WHERE {where}", values)
             return int(total)
         verdicts = [accepted for verdict, accepted in _VERDICTS.items() if request.verdict in (verdict, 0)]
@@ -136,4 +137,12 @@ def _conditions(request: ListConversationsRequest) -> tuple[Sequence[str], list[
     if request.text:
         conditions.append("instr(words, ?)")
         values.append(request.text.casefold())
+    if request.reason:
+        conditions.append("instr(rules, ?)")
+        values.append(_listed([request.reason]))
     return conditions, values
+
+
+def _listed(rules: Sequence[str]) -> str:
+    """Returns the rules on lines of their own, so that one is found whole."""
+    return "".join(f"\n{rule}\n" for rule in rules)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from services.gateway.names import default_name, name_of
 from services.gateway.paging import page
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
@@ -12,7 +13,7 @@ from soliloquy.runtime.model.accounting import cost
 from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
-from soliloquy.v1.gateway_pb2 import ListRunsRequest, ListRunsResponse, RunStatus
+from soliloquy.v1.gateway_pb2 import DatasetState, ListRunsRequest, ListRunsResponse, RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
 OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
@@ -48,6 +49,8 @@ class KnownRun:
     under_way: frozenset[int] = frozenset()
     dead: frozenset[int] = frozenset()
     pace: Pace = field(default_factory=Pace)
+    # The conversations in its dataset, as far as the gateway looked.
+    stored: int = 0
 
     @property
     def id(self) -> str:
@@ -61,6 +64,11 @@ class KnownRun:
     def is_steered(self) -> bool:
         """Whether the gateway drives the run."""
         return self.changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the run is over and its dataset holds all its conversations."""
+        return self.is_over and self.stored >= self.progress.accepted + self.progress.rejected
 
     @property
     def quota(self) -> Quota:
@@ -85,14 +93,19 @@ class KnownRun:
 class RunTable:
     """Takes each event once. Events of different topics may come in any order."""
 
-    def __init__(self, models: Models, faults: Sequence[str] = ()) -> None:
+    def __init__(self, models: Models, faults: Sequence[str] = (), *, sees_datasets: bool = False) -> None:
         """`models` has the prices; `faults` holds at any moment what holds every run up."""
         self._models = models
         self._faults = faults
+        self._sees_datasets = sees_datasets
         self.by_id: dict[str, KnownRun] = {}
         self._by_request: dict[str, str] = {}
         # Standings that came before their runs.
         self._standing: dict[str, frozenset[int]] = {}
+
+    def name_of(self, request: RunRequest) -> str:
+        """Returns the name of a run that begins."""
+        return name_of(request, {known.changed.name for known in self.by_id.values()})
 
     def count(self, state: RunState) -> int:
         return sum(known.changed.state == state for known in self.by_id.values())
@@ -141,6 +154,10 @@ class RunTable:
         progress.python_turns += summary.python_turns
         progress.failed_executions += summary.failed_executions
         progress.flags += summary.flags
+        progress.verdicts += summary.verdicts
+        progress.unverified += summary.unverified
+        for rule in broken_rules(collected.reasons):
+            progress.reasons[rule] += 1
         for role, used in summary.tokens.items():
             total = progress.tokens[role]
             total.prompt += used.prompt
@@ -191,7 +208,15 @@ class RunTable:
             rate=rate,
             eta_seconds=missing / rate if rate else 0.0,
             cost=self._cost(progress),
+            name=changed.name or (default_name(changed.request) if changed.request.problems else run_id),
+            model=changed.model,
+            dataset=self._dataset(known),
         )
+
+    def _dataset(self, known: KnownRun) -> DatasetState:
+        if not self._sees_datasets:
+            return DatasetState.DATASET_STATE_UNSPECIFIED
+        return DatasetState.DATASET_STATE_WRITTEN if known.is_stored else DatasetState.DATASET_STATE_WRITING
 
     def _cost(self, progress: RunProgress) -> float:
         used = [(role, tokens) for role, tokens in progress.tokens.items() if role in self._models.roles]
@@ -201,6 +226,11 @@ class RunTable:
 def state_name(state: RunState) -> str:
     """Returns the state as a word, such as "running"."""
     return RunState.Name(state).removeprefix("RUN_STATE_").lower()
+
+
+def broken_rules(reasons: Iterable[str]) -> list[str]:
+    """Returns the rules that the reasons of a rejection name, each once: "length: turn 2: long" names length."""
+    return sorted({reason.partition(":")[0] for reason in reasons})
 
 
 def is_given_up(collected: ConversationCollected) -> bool:

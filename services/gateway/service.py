@@ -7,9 +7,11 @@ from functools import partial
 
 from google.protobuf.message import Message
 
+from services.gateway.answering import answered
 from services.gateway.conversations import read_conversation
+from services.gateway.datasets import DatasetLooks
+from services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
 from services.gateway.index import Index
-from services.gateway.paging import page
 from services.gateway.pipeline import PipelineState
 from services.gateway.planning import Planning
 from services.gateway.refusals import Code, Refusal
@@ -30,10 +32,8 @@ from soliloquy.v1.runs_pb2 import RunState
 
 WATCHERS = gauge("soliloquy_gateway_watchers")
 RUNS = gauge("soliloquy_gateway_runs")
-# How often dead letters are checked.
+# How often dead letters and datasets are checked.
 LOOK_SECONDS = 1.0
-# The longest a caller waits; a start may read a large file of problems.
-ANSWER_SECONDS = 30.0
 
 
 class Gateway:
@@ -45,15 +45,18 @@ class Gateway:
         """`faults` holds at any moment what keeps other processes from serving."""
         self._transport = transport
         self.planning = planning
-        self._runs = RunTable(settings.models, faults)
+        self._runs = RunTable(settings.models, faults, sees_datasets=settings.datasets is not None)
         self._index = Index()
-        self._pipeline = PipelineState(transport)
+        self._letters = DeadLetters(transport)
+        self._pipeline = PipelineState(transport, self._letters)
         self._datasets = settings.datasets
+        self._looks = DatasetLooks(settings.datasets)
         self._topics = TopicFollower(transport, self._receive)
         self._run_feed = LatestFeed(self._runs.status)
         self._list_feed = LatestFeed(self._runs.page)
         self._tails = TailFeed[api.FinishedConversation]()
-        self._steering = Steering(self._runs, self._index, planning, transport, settings.most_runs, self._tell)
+        model = str(settings.models.identity()["model"])
+        self._steering = Steering(self._runs, self._index, planning, transport, model, settings.most_runs, self._tell)
         # Why its answers may be stale; empty while they are not.
         self.fault = "the gateway is still reading the state of its runs"
 
@@ -84,7 +87,7 @@ class Gateway:
         return self._runs.asked(request_id) is not None
 
     async def start_run(self, request: api.StartRunRequest) -> api.RunStatus:
-        async with _answered():
+        async with answered():
             return self._runs.status(await self._steering.start(request))
 
     async def get_run(self, request: api.GetRunRequest) -> api.RunStatus:
@@ -125,7 +128,7 @@ class Gateway:
                 Code.UNKNOWN,
                 f"run {request.run} has no finished conversation {request.conversation[:80]!r}: list its conversations",
             )
-        async with _answered():
+        async with answered():
             conversation = await read_conversation(entry, self._transport, self._datasets)
         judged = find(conversation.run.recipe).judge(conversation)
         return api.GetConversationResponse(
@@ -144,29 +147,44 @@ class Gateway:
         return self._tails.follow(self._known(request.run).id)
 
     async def list_dead_letters(self, request: api.ListDeadLettersRequest) -> api.ListDeadLettersResponse:
-        async with _answered():
+        async with answered():
             await self._refresh()
-        chosen = [letter for letter in self._pipeline.letters if request.run in (letter.run, "")]
-        rows, token = page(chosen, lambda letter: (letter.made_at, letter.id), request.page_size, request.page_token)
-        return api.ListDeadLettersResponse(letters=rows, next_page_token=token)
+        return self._letters.listed(request)
+
+    async def list_dead_letter_causes(
+        self, request: api.ListDeadLetterCausesRequest
+    ) -> api.ListDeadLetterCausesResponse:
+        async with answered():
+            await self._refresh()
+        return self._letters.causes(request)
 
     async def replay_dead_letter(self, request: api.ReplayDeadLetterRequest) -> api.ReplayDeadLetterResponse:
-        """Tries a letter again; a run that ended without it is resumed."""
-        letter = next((letter for letter in self._pipeline.letters if letter.id == request.id), None)
-        async with _answered():
-            try:
-                await dead_letters.replay(self._transport, [request.id])
-            except dead_letters.NoSuchLetter:
-                raise Refusal(
-                    Code.UNKNOWN, f"no dead letter has the id {request.id[:80]!r}: list the dead letters"
-                ) from None
-            await self._refresh(at_once=True)
-            if letter and (known := self._runs.by_id.get(letter.run)):
-                await self._steering.revive(known)
+        async with answered():
+            await self._replay([request.id])
         return api.ReplayDeadLetterResponse()
 
+    async def replay_dead_letters(self, request: api.ReplayDeadLettersRequest) -> api.ReplayDeadLettersResponse:
+        async with answered():
+            await self._refresh(at_once=True)
+            chosen = [letter.id for letter in self._letters.chosen(request.run, request.cause)]
+            if replayed := chosen[:MOST_REPLAYED]:
+                await self._replay(replayed)
+        return api.ReplayDeadLettersResponse(replayed=len(replayed), left=len(chosen) - len(replayed))
+
+    async def _replay(self, letters: Sequence[str]) -> None:
+        """Tries letters again; a run that ended without them is resumed."""
+        runs = self._letters.runs_of(letters)
+        try:
+            await dead_letters.replay(self._transport, letters)
+        except dead_letters.NoSuchLetter as error:
+            line = f"no dead letter has the id {error.event_id[:80]!r}: list the dead letters"
+            raise Refusal(Code.UNKNOWN, line) from None
+        await self._refresh(at_once=True)
+        for known in filter(None, map(self._runs.by_id.get, runs)):
+            await self._steering.revive(known)
+
     async def get_pipeline(self, request: api.GetPipelineRequest) -> api.Pipeline:
-        async with _answered():
+        async with answered():
             return await self._pipeline.snapshot()
 
     async def watch_pipeline(self) -> AsyncGenerator[api.Pipeline, None]:
@@ -176,7 +194,7 @@ class Gateway:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _turn(self, run_id: str, state: RunState, done: str) -> api.RunStatus:
-        async with _answered():
+        async with answered():
             await self._steering.turn(self._known(run_id), state, done)
         return self._runs.status(run_id)
 
@@ -226,22 +244,11 @@ class Gateway:
                 self.fault = ""
             except Unanswered as error:
                 self.fault = str(error)
+            for run_id in await self._looks.look(self._runs.by_id.values()):
+                self._tell(run_id)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _refresh(self, *, at_once: bool = False) -> None:
-        await self._pipeline.refresh(at_once=at_once)
-        for run_id in self._runs.dead_letters(self._pipeline.ordinals):
+        await self._letters.refresh(at_once=at_once)
+        for run_id in self._runs.dead_letters(self._letters.ordinals):
             self._tell(run_id)
-
-
-@asynccontextmanager
-async def _answered() -> AsyncIterator[None]:
-    """Bounds the wait for a log or a disk that does not answer."""
-    try:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            yield
-    except TimeoutError as error:
-        line = f"the events could not be read or written within {ANSWER_SECONDS:g} s: try again in a moment"
-        raise Refusal(Code.UNAVAILABLE, line, retry_after=LOOK_SECONDS) from error
-    except Unanswered as error:
-        raise Refusal(Code.UNAVAILABLE, f"{error}: try again in a moment", retry_after=LOOK_SECONDS) from error

@@ -38,14 +38,16 @@ class Steering:
         index: Index,
         planning: Planning,
         transport: Transport,
+        model: str,
         most_runs: int,
         tell: Callable[[str], None],
     ) -> None:
-        """`tell` is called with the id of each run that changes."""
+        """`tell` is called with the id of each run that changes; `model` names the models of runs that begin."""
         self._runs = runs
         self._index = index
         self._planning = planning
         self._transport = transport
+        self._model = model
         self._most_runs = most_runs
         self._tell = tell
         self._drivers: dict[str, tuple[RunDriver, asyncio.Task[None]]] = {}
@@ -126,6 +128,8 @@ class Steering:
                 requested_at=now,
                 changed_at=now,
                 state=RunState.RUN_STATE_RUNNING,
+                name=self._runs.name_of(request),
+                model=self._model,
             )
         )
         return self._runs.by_id[run_key(run)]

@@ -4,6 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
+from services.gateway.names import LONGEST_NAME
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.v1.gateway_pb2 import StartRunRequest
@@ -21,8 +22,11 @@ def validated(start: StartRunRequest) -> RunRequest:
         raise Refusal(Code.INVALID, "request is missing: send at least recipe, problems and conversations")
     request = RunRequest()
     request.CopyFrom(start.request)
+    request.name = request.name.strip()
     if request.recipe not in known_recipes():
         raise _invalid("recipe", request.recipe, f"use one of {', '.join(known_recipes())}")
+    if len(request.name) > LONGEST_NAME or not request.name.isprintable():
+        raise _invalid("name", request.name, f"send up to {LONGEST_NAME} printable characters on one line")
     for name, bounds in RUN_LIMITS.items():
         given = getattr(request, name)
         value = bounds.get("usual", given) if given == 0 else given

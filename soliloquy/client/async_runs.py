@@ -56,6 +56,7 @@ class AsyncRuns(GatewayClient):
         max_turns: int = 0,
         max_attempts: int = 0,
         enrich: bool = False,
+        name: str = "",
         request_id: str = "",
     ) -> RunStatus:
         """Starts a run. A repeated call with the same `request_id` returns the same run."""
@@ -68,6 +69,7 @@ class AsyncRuns(GatewayClient):
             max_turns=max_turns,
             max_attempts=max_attempts,
             enrich=enrich,
+            name=name,
         )
         # Generated once for each call, so that a retry starts no second run.
         request = gateway_pb2.StartRunRequest(request=run, request_id=request_id or uuid.uuid4().hex)
@@ -149,6 +151,16 @@ class AsyncRuns(GatewayClient):
     async def replay(self, letter: str) -> None:
         """Publishes a dead letter again, by its id."""
         await self._ask(self._stub.ReplayDeadLetter, gateway_pb2.ReplayDeadLetterRequest(id=letter))
+
+    async def replay_all(self, *, cause: str = "", run: str = "") -> int:
+        """Publishes the dead letters of this cause and this run again, or all of them; returns their number."""
+        request = gateway_pb2.ReplayDeadLettersRequest(cause=cause, run=run)
+        replayed = 0
+        while True:
+            answer = await self._ask(self._stub.ReplayDeadLetters, request)
+            replayed += answer.replayed
+            if not answer.left:
+                return replayed
 
     async def _ask(self, method: Callable[..., Awaitable[T]], request: Message, seconds: float | None = None) -> T:
         budget = RetryBudget(self._gateway, seconds or self.deadline_seconds)

@@ -77,6 +77,7 @@ class Runs(GatewayClient):
     tail = _iterating(AsyncRuns.tail)
     dead_letters = _iterating(AsyncRuns.dead_letters)
     replay = _blocking(AsyncRuns.replay)
+    replay_all = _blocking(AsyncRuns.replay_all)
 
     def _wait(self, call: Coroutine[Any, Any, T]) -> T:
         """Runs a call to its end; an interrupt cancels it, and is raised only when nothing of the call is running."""

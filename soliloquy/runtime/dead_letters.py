@@ -10,6 +10,10 @@ from soliloquy.runtime.transports.port import Delivery, Transport
 class NoSuchLetter(Failure):
     """No dead letter has this id."""
 
+    def __init__(self, event_id: str) -> None:
+        super().__init__(f"no dead letter has the id {event_id!r}: `soliloquy dlq list` shows those there are")
+        self.event_id = event_id
+
 
 async def letters(transport: Transport) -> AsyncGenerator[Delivery, None]:
     """Yields every dead letter, topic by topic, oldest first."""
@@ -24,15 +28,14 @@ async def letter(transport: Transport, event_id: str) -> Delivery:
         async for found in every:
             if found.event.id == event_id:
                 return found
-    raise NoSuchLetter(f"no dead letter has the id {event_id!r}: `soliloquy dlq list` shows those there are")
+    raise NoSuchLetter(event_id)
 
 
 async def replay(transport: Transport, event_ids: Collection[str]) -> int:
     """Publishes dead letters to their original topics under their ids; all of them if no id is given."""
-    if event_ids:
-        chosen = [await letter(transport, event_id) for event_id in event_ids]
-    else:
-        chosen = [found async for found in letters(transport)]
+    chosen = [found async for found in letters(transport) if not event_ids or found.event.id in event_ids]
+    if missing := set(event_ids) - {found.event.id for found in chosen}:
+        raise NoSuchLetter(min(missing))
     if chosen:
         await transport.replay(chosen)
     return len(chosen)

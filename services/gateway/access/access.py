@@ -150,7 +150,7 @@ def _log_call(call: AuditRecord) -> None:
 
 def target_of(request: object) -> str:
     """The thing that a request is about."""
-    names = (getattr(request, name, "") for name in ("run", "id", "request_id"))
+    names = (getattr(request, name, "") for name in ("run", "id", "request_id", "cause"))
     return next((str(name) for name in names if name), "")
 
 

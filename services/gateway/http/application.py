@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from services.gateway.access.access import Access
 from services.gateway.http.choices import choices
 from services.gateway.http.dispatcher import RouteDispatcher
+from services.gateway.http.downloads import Downloads
 from services.gateway.http.files import files
 from services.gateway.http.openapi import openapi_route
 from services.gateway.http.routes import HttpRoute, RequestContext
@@ -65,6 +66,7 @@ def application(
     offered = (
         *RunRoutes(gateway).all(),
         *files(gateway, settings.datasets),
+        *Downloads(gateway, settings.datasets).routes(),
         choices(gateway, settings.models),
         training(settings.adapters, settings.evaluations),
         *SESSION,

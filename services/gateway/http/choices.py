@@ -1,6 +1,7 @@
 """The choices of whoever starts a run or a chat."""
 
 import asyncio
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.planning import Offered
 from services.gateway.service import Gateway
 from services.gateway.validation import RUN_LIMITS
-from soliloquy.recipes.packages import DEFAULT, known_recipes
+from soliloquy.recipes.packages import DEFAULT, folder, known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.settings import Models
 
@@ -29,6 +30,18 @@ class RecipeChoice:
     tutoring: bool
     # Labels in words: evaluations, actions, states.
     words: Mapping[str, Any]
+    # What breaks each rule for which conversations are rejected.
+    rules: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FormatChoice:
+    name: str
+    title: str
+    # The end of the file's name; a format that is a folder is sent as one file.
+    suffix: str
+    # The only recipe whose conversations it holds; empty for a format of all recipes.
+    recipe: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +55,8 @@ class Choices:
     limits: Mapping[str, Mapping[str, int]]
     # The engine behind each role.
     models: Mapping[str, str]
+    # The formats that a run's conversations can be downloaded in.
+    formats: Sequence[FormatChoice]
 
 
 def choices(gateway: Gateway, models: Models) -> HttpRoute:
@@ -53,6 +68,9 @@ def choices(gateway: Gateway, models: Models) -> HttpRoute:
 
 
 def _choices(gateway: Gateway, models: Models) -> Choices:
+    # Imported here because it loads Arrow, which no start should wait for.
+    from services.gateway.http.formats import formats
+
     usual = {name: bounds["usual"] for name, bounds in RUN_LIMITS.items() if "usual" in bounds}
     return Choices(
         recipes=[_recipe(name) for name in known_recipes()],
@@ -60,6 +78,7 @@ def _choices(gateway: Gateway, models: Models) -> Choices:
         defaults={**_DEFAULTS, **usual},
         limits={**RUN_LIMITS, "seed": _SEED},
         models={name: models.endpoint_of(name).engine for name in models.roles},
+        formats=formats(),
     )
 
 
@@ -75,4 +94,12 @@ def _recipe(name: str) -> RecipeChoice:
         # A recipe that writes problems has no student.
         tutoring=not recipe.topics,
         words=words_of(name, recipe),
+        rules=_rules(name),
     )
+
+
+def _rules(recipe: str) -> Mapping[str, str]:
+    """Reads the rules of a recipe that lists them in `rules.toml`, as ours do."""
+    file = folder(recipe) / "rules.toml"
+    rules = tomllib.loads(file.read_text("utf-8")).get("rules", {}) if file.exists() else {}
+    return {name: meaning for name, meaning in rules.items() if isinstance(meaning, str)}

@@ -16,7 +16,7 @@ from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manife
 from soliloquy.dataset.storage import Storage
 from soliloquy.v1.gateway_pb2 import GetRunRequest
 
-_CHUNK_BYTES = 256 * 1024
+CHUNK_BYTES = 256 * 1024
 # A manifest cannot name files outside its folder.
 _NAME = re.compile(r"[a-z]+/\w[\w.-]*", re.ASCII)
 
@@ -61,17 +61,18 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[HttpRoute, HttpRoute]
                 Code.UNKNOWN,
                 f"run {context.path_parameter('run')} has no file {name[:80]!r}: GET /v1/runs/{{run}}/files lists them",
             )
-        headers = {
-            "content-length": str(file.size),
-            "content-disposition": f'attachment; filename="{file.name.replace("/", "-")}"',
-            "cache-control": "no-store",
-        }
+        headers = {"content-length": str(file.size), **attachment(file.name.replace("/", "-"))}
         return StreamingResponse(_content(place, file), headers=headers, media_type="application/octet-stream")
 
     return (
         HttpRoute("GET", "/v1/runs/{run}/files", "ListFiles", list_files, answer=Files),
         HttpRoute("GET", "/v1/runs/{run}/files/{name:path}", "GetFile", download, media="application/octet-stream"),
     )
+
+
+def attachment(name: str) -> dict[str, str]:
+    """Returns the headers of a file that a browser saves under this name."""
+    return {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
 
 
 def _files(place: Storage) -> list[File]:
@@ -88,6 +89,6 @@ async def _content(place: Storage, file: File) -> AsyncIterator[bytes]:
     left = file.size
     with ExitStack() as closing:
         opened = await asyncio.to_thread(closing.enter_context, place.opened(file.name))
-        while left and (chunk := await asyncio.to_thread(opened.read, min(left, _CHUNK_BYTES))):
+        while left and (chunk := await asyncio.to_thread(opened.read, min(left, CHUNK_BYTES))):
             left -= len(chunk)
             yield chunk

@@ -37,6 +37,8 @@ _RPCS: tuple[tuple[Method, str, str, str], ...] = (
     ("GET", "/v1/runs/{run}/conversations/tail", "TailConversations", "conversation"),
     ("GET", "/v1/runs/{run}/conversations/{conversation}", "GetConversation", ""),
     ("GET", "/v1/dead-letters", "ListDeadLetters", ""),
+    ("GET", "/v1/dead-letters/causes", "ListDeadLetterCauses", ""),
+    ("POST", "/v1/dead-letters/replay", "ReplayDeadLetters", ""),
     ("POST", "/v1/dead-letters/{id}/replay", "ReplayDeadLetter", ""),
     ("GET", "/v1/pipeline", "GetPipeline", ""),
 )

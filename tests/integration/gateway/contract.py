@@ -19,10 +19,12 @@ from soliloquy.v1.gateway_pb2 import (
     FinishedConversation,
     GetRunRequest,
     ListConversationsRequest,
+    ListDeadLetterCausesRequest,
     ListDeadLettersRequest,
     ListRunsRequest,
     PauseRunRequest,
     ReplayDeadLetterRequest,
+    ReplayDeadLettersRequest,
     ResumeRunRequest,
     RunStatus,
     TailConversationsRequest,
@@ -39,6 +41,9 @@ FINISHED, CANCELLED, SHORT = (
     RunState.RUN_STATE_CANCELLED,
     RunState.RUN_STATE_SHORT,
 )
+
+# The topic whose events the collector of these tests cannot handle.
+BROKEN = "conversation.started"
 
 
 async def last_of(gateway: Gateway, run_id: str, seconds: float = 30.0) -> RunStatus:
@@ -62,7 +67,7 @@ class GatewayContract:
         assert (last.state, last.progress.accepted) == (FINISHED, 20)
         assert last.progress.rejected == listed.total == len(collecting.seen) - 20
         assert last.progress.tokens["tutor"].prompt == 10 * len(collecting.seen)
-        assert last.progress.flags == last.progress.rejected
+        assert last.progress.flags == last.progress.reasons["length"] == last.progress.rejected
         assert Counter(collecting.seen).most_common(1)[0][1] == 1
 
     async def test_the_same_request_id_is_the_same_run(self, connect: Connect) -> None:
@@ -177,6 +182,48 @@ class GatewayContract:
             with pytest.raises(Refusal, match="no dead letter has the id") as refused:
                 await gateway.replay_dead_letter(ReplayDeadLetterRequest(id=letters[0].id))
             assert refused.value.code == Code.UNKNOWN
+
+    async def test_dead_letters_of_one_cause_are_replayed_together_and_others_stay(
+        self, connect: Connect, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("services.gateway.service.MOST_REPLAYED", 2)
+        collecting = Collecting()
+        collecting.broken = {0, 1, 4}
+        cause = "Refused: problem … breaks whatever touches it"
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=6))
+            assert (await last_of(gateway, run.id)).state == SHORT
+            [group] = (await gateway.list_dead_letter_causes(ListDeadLetterCausesRequest())).causes
+            assert (group.cause, group.letters, group.runs, list(group.topics)) == (cause, 3, 1, [BROKEN])
+            assert group.first_at <= group.last_at
+            listed = await gateway.list_dead_letters(ListDeadLettersRequest(run=run.id, cause=cause))
+            assert len(listed.letters) == 3
+            other = await gateway.replay_dead_letters(ReplayDeadLettersRequest(cause="another cause"))
+            assert (other.replayed, other.left) == (0, 0)
+            collecting.broken.clear()
+            first = await gateway.replay_dead_letters(ReplayDeadLettersRequest(cause=cause, run=run.id))
+            second = await gateway.replay_dead_letters(ReplayDeadLettersRequest(cause=cause))
+            assert [(each.replayed, each.left) for each in (first, second)] == [(2, 1), (1, 0)]
+            last = await last_of(gateway, run.id)
+            assert (last.state, last.progress.accepted, last.progress.dead_letters) == (FINISHED, 6, 0)
+            assert not (await gateway.list_dead_letter_causes(ListDeadLetterCausesRequest())).causes
+
+    async def test_a_run_keeps_its_name_and_its_model_when_another_gateway_comes(self, connect: Connect) -> None:
+        request = asked()
+        request.request.name = "a name"
+        async with connect() as transport:
+            async with opened(transport) as gateway:
+                named = await gateway.start_run(request)
+                assert await gateway.start_run(request) == named
+                unnamed = [await gateway.start_run(asked(request_id)) for request_id in ("two", "three")]
+            async with opened(transport) as gateway:
+                again = [await status_of(gateway, run.id) for run in (named, *unnamed)]
+        assert [run.name for run in again] == [
+            "a name",
+            "arithmetic, 6 conversations",
+            "arithmetic, 6 conversations (2)",
+        ]
+        assert {run.model for run in again} == {"scripted"}
 
     async def test_who_follows_the_conversations_is_told_of_each_once(self, connect: Connect) -> None:
         collecting = Collecting()

@@ -58,6 +58,8 @@ def test_filters_hold_together(index: Index) -> None:
     assert ordinals(index, verdict=Verdict.VERDICT_ACCEPTED, text="APPLES_ 4") == [4]
     assert ordinals(index, flagged=True, text="strasse") == [9, 6, 3, 0]
     assert ordinals(index, text="%%") == []
+    assert ordinals(index, reason="length") == [9, 6, 3, 0]
+    assert ordinals(index, reason="leng") == ordinals(index, reason="%") == []
     assert index.listed(ListConversationsRequest(run="other")).total == 0
 
 

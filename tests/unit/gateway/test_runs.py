@@ -2,6 +2,7 @@ from services.gateway.runs import Pace, RunTable, turned
 from soliloquy.runtime.model.settings import Endpoint, Models, Role
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
+from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
 RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
@@ -22,7 +23,14 @@ def runs(*, conversations: int = 10) -> RunTable:
 
 def tell(known: RunTable, ordinal: int, *reasons: str, attempt: int = 0, ending: Ending = Ending.ENDING_SOLVED) -> None:
     conversation = Conversation(run=RUN, ordinal=ordinal, attempt=attempt, ending=ending)
-    summary = Summary(turns=4, python_turns=2, failed_executions=1, tokens={"tutor": TokenUse(prompt=7, completion=3)})
+    summary = Summary(
+        turns=4,
+        python_turns=2,
+        failed_executions=1,
+        tokens={"tutor": TokenUse(prompt=7, completion=3)},
+        verdicts=3,
+        unverified=1,
+    )
     collected = ConversationCollected(conversation=conversation, accepted=not reasons, reasons=reasons, summary=summary)
     known.collected(collected, at=110.0)
 
@@ -46,8 +54,52 @@ def test_a_run_is_what_was_collected_of_it() -> None:
         python_turns=8,
         failed_executions=4,
         tokens={"tutor": TokenUse(prompt=28, completion=12)},
+        reasons={"length": 2, "not solved": 1},
+        verdicts=12,
+        unverified=4,
     )
     assert known.by_id[ID].unfit == 1
+
+
+def test_a_rule_that_a_conversation_breaks_twice_is_counted_once() -> None:
+    known = runs()
+    tell(known, 0, "length: turn 1: long", "length: turn 3: long", "steps: turn 2: out of order")
+    assert known.by_id[ID].counted().reasons == {"length": 1, "steps": 1}
+
+
+def test_a_dataset_is_written_when_the_run_is_over_and_nothing_is_missing() -> None:
+    known = RunTable(MODELS, sees_datasets=True)
+    known.changed(RunChanged(run=RUN, request_id="one", state=RunState.RUN_STATE_RUNNING))
+    tell(known, 0)
+    tell(known, 1, "length: turn 1: long")
+    run = known.by_id[ID]
+    run.stored = 2
+    assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITING
+    known.changed(turned(run, RunState.RUN_STATE_FINISHED, "", at=130.0))
+    assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITTEN
+    run.stored = 1
+    assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITING
+    assert runs().status(ID).dataset == DatasetState.DATASET_STATE_UNSPECIFIED
+
+
+def test_a_run_without_a_name_has_one_that_no_other_run_has() -> None:
+    known = runs()
+    request = RunRequest(problems="physics", conversations=20)
+    assert known.name_of(request) == "physics, 20 conversations"
+    for number, name in enumerate(("physics, 20 conversations", "physics, 20 conversations (2)")):
+        known.changed(RunChanged(run=Run(id=f"r{number}", growing="g"), request_id=f"r{number}", name=name))
+    assert known.name_of(request) == "physics, 20 conversations (3)"
+    assert known.name_of(RunRequest(name="mine", problems="physics", conversations=1)) == "mine"
+    assert known.name_of(RunRequest(problems="physics", conversations=1)) == "physics, 1 conversation"
+
+
+def test_runs_of_earlier_versions_and_of_other_programs_have_a_name_too() -> None:
+    known = RunTable(MODELS)
+    request = RunRequest(problems="physics", conversations=1_000)
+    known.changed(RunChanged(run=RUN, request=request, request_id="one"))
+    assert known.status(ID).name == "physics, 1,000 conversations"
+    known.found(Run(id="chats", growing="soliloquy"), at=1.0)
+    assert known.status("chats-soliloquy").name == "chats-soliloquy"
 
 
 def test_what_is_under_way_may_be_told_before_the_run_is() -> None:

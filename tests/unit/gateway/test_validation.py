@@ -22,6 +22,10 @@ def test_what_is_left_out_has_the_usual_value() -> None:
     assert validated(StartRunRequest(request=request, request_id="one")) == request
 
 
+def test_a_name_is_kept_without_the_spaces_around_it() -> None:
+    assert validated(asked(name="  Übung 3 <b>  ")).name == "Übung 3 <b>"
+
+
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
@@ -37,6 +41,9 @@ def test_what_is_left_out_has_the_usual_value() -> None:
         (asked(conversations=-1), "invalid conversations -1"),
         (asked(conversations=2**60), f"invalid conversations {2**60}"),
         (asked(in_flight=-5), "invalid in_flight -5: send 1 to 4096"),
+        (asked(name="x" * 81), "invalid name 'xxx"),
+        (asked(name="two\nlines"), "invalid name 'two\\nlines': send up to 80 printable characters on one line"),
+        (asked(name="right\u202eto left"), "invalid name 'right\\u202eto left'"),
         (asked(max_turns=1), "invalid max_turns 1: send 2 to 200"),
         (asked(max_attempts=1_000), "invalid max_attempts 1000: send 1 to 100"),
     ],

@@ -1,0 +1,105 @@
+"""Prints runs and their conversations, as a gateway answers them."""
+
+import json
+import time
+from collections.abc import Mapping
+
+import click
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from rich.console import Console
+from rich.text import Text
+
+from soliloquy.cli.tables import ending, facts, short
+from soliloquy.client import is_over, state_of
+from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, GetConversationResponse, RunStatus
+
+_DATASET = {
+    DatasetState.DATASET_STATE_UNSPECIFIED: "not seen by this gateway",
+    DatasetState.DATASET_STATE_WRITING: "being written",
+    DatasetState.DATASET_STATE_WRITTEN: "written",
+}
+
+
+def print_status(status: RunStatus) -> None:
+    asked, progress = status.request, status.progress
+    tokens = progress.tokens.values()
+    rows = {
+        "run": status.id,
+        "name": status.name,
+        "state": state_of(status) + (f": {status.because}" if status.because else ""),
+        "requested": f"{asked.conversations or '?'} of {asked.problems or '?'} by {asked.recipe}, seed {asked.seed}",
+        "model": status.model or "unknown",
+        "started": _when(status.requested_at) + (f" by {status.requested_by}" if status.requested_by else ""),
+        "accepted": progress.accepted,
+        "rejected": f"{progress.rejected}{_reasons(progress.reasons)}",
+        "given up": progress.given_up,
+        "under way": progress.under_way,
+        "dead letters": progress.dead_letters,
+        "turns": f"{progress.turns}, {progress.python_turns} with Python",
+        "unverified": f"{progress.unverified} of {progress.verdicts} verdicts",
+        "false statements": progress.flags,
+        "tokens": f"{sum(used.prompt for used in tokens)} prompt, {sum(used.completion for used in tokens)} completion",
+        "cost": f"{status.cost:.6g}",
+        "duration": _span((status.changed_at if is_over(status) else time.time()) - status.requested_at),
+        "dataset": _DATASET[status.dataset],
+        "rate": f"{status.rate:.1f}/s" + (f", {_span(status.eta_seconds)} left" if status.eta_seconds else ""),
+    }
+    if is_over(status):
+        del rows["rate"], rows["under way"]
+    Console().print(facts(rows))
+
+
+def _reasons(reasons: Mapping[str, int]) -> str:
+    """Returns the rules that conversations break, the commonest first."""
+    counted = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return f" ({', '.join(f'{count} {rule}' for rule, count in counted)})" if counted else ""
+
+
+def run_line(status: RunStatus) -> str:
+    done = f"{status.progress.accepted}/{status.request.conversations or '?'}"
+    left = f"{status.rate:.1f}/s, {_span(status.eta_seconds)} left" if status.eta_seconds else ""
+    started = f"{_when(status.requested_at)} {status.requested_by}".rstrip()
+    return f"{status.id}  {state_of(status):<9} {done:>13}  {started}  {status.name}  {left}".rstrip()
+
+
+def print_conversation(found: GetConversationResponse, *, as_json: bool) -> None:
+    # Arrow is loaded when there is something to show.
+    from soliloquy.cli.show import record_of
+    from soliloquy.cli.view import show_conversation
+
+    flags = [MessageToDict(flag, preserving_proto_field_name=True) for flag in found.flags]
+    if as_json:
+        judged = {"accepted": found.accepted, "reasons": list(found.reasons), "flags": flags}
+        click.echo(json.dumps({**record_of(found.conversation), **judged}, ensure_ascii=False))
+        return
+    console = Console(soft_wrap=False, highlight=False)
+    show_conversation(found.conversation, console)
+    for reason in found.reasons:
+        console.print(Text(f"rejected: {reason}", style="red"))
+    for flag in found.flags:
+        console.print(Text(f"turn {flag.turn}: {flag.claim}: {flag.evidence}", style="red"))
+
+
+def conversation_line(finished: FinishedConversation) -> str:
+    summary = finished.summary
+    verdict = "accepted" if finished.accepted else "rejected"
+    line = f"{verdict}  {ending(finished.ending):<10} {summary.turns:>2} turns {summary.python_turns:>2} with Python"
+    flags = f"  {summary.flags} flags" if summary.flags else ""
+    return f"{finished.id}  {line}{flags}  {summary.topic:<12}  {short(summary.question)}".rstrip()
+
+
+def to_json(message: Message) -> str:
+    """Returns the JSON that the gateway answers over HTTP."""
+    shown = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _when(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes:02}m" if hours else f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
