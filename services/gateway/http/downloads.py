@@ -38,12 +38,11 @@ _LOOK_SECONDS = 1.0
 
 
 class Downloads:
-    def __init__(self, gateway: Gateway, datasets: str | None, limits: DownloadLimits = LIMITS) -> None:
+    def __init__(self, gateway: Gateway, datasets: str | None) -> None:
         """`datasets` is None where the gateway sees no datasets: then nothing can be downloaded."""
         self._gateway = gateway
         self._datasets = datasets
-        self._limits = limits
-        self._free = limits.at_once
+        self._free = LIMITS.at_once
 
     def routes(self) -> tuple[HttpRoute, ...]:
         media = "application/octet-stream"
@@ -77,7 +76,7 @@ class Downloads:
         if context.request.method == "HEAD":
             return Response(headers=headers)
         if not self._free:
-            line = f"{self._limits.at_once} downloads are being prepared: try again in a moment"
+            line = f"{LIMITS.at_once} downloads are being prepared: try again in a moment"
             raise Refusal(Code.TOO_MANY, line, retry_after=_BUSY_SECONDS)
         self._free -= 1
         try:
@@ -92,18 +91,18 @@ class Downloads:
         if not count:
             because = "no conversation of it is written yet" if self._datasets else "the gateway sees no datasets"
             raise Refusal(Code.NOT_NOW, f"run {run} has no dataset to download: {because}")
-        if count > self._limits.conversations:
+        if count > LIMITS.conversations:
             command = "soliloquy report DIR" if kind == REPORT else f"soliloquy export DIR --format {kind} --out FILE"
             raise Refusal(
                 Code.TOO_LARGE,
-                f"run {run} has {count:,} conversations, and a download at most {self._limits.conversations:,}: "
+                f"run {run} has {count:,} conversations, and a download at most {LIMITS.conversations:,}: "
                 f"run `{command}` where its dataset is",
             )
 
     async def _produced(self, request: Request, run: str, place: str, kind: str, suffix: str) -> tuple[BinaryIO, int]:
         folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="soliloquy-download-"))
         out = folder / f"{kind}{suffix}"
-        arguments = (place, kind, str(out), str(self._limits.bytes))
+        arguments = (place, kind, str(out), str(LIMITS.bytes))
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "services.gateway.produce_file", *arguments),
@@ -125,13 +124,13 @@ class Downloads:
         """Waits for the process, and ends it when its caller leaves or its time is over."""
         telling = asyncio.ensure_future(process.communicate())
         try:
-            async with asyncio.timeout(self._limits.seconds):
+            async with asyncio.timeout(LIMITS.seconds):
                 while not telling.done():
                     await asyncio.wait({telling}, timeout=_LOOK_SECONDS)
                     if await request.is_disconnected():
                         process.kill()
         except TimeoutError:
-            raise Refusal(Code.UNAVAILABLE, f"the download took longer than {self._limits.seconds} s") from None
+            raise Refusal(Code.UNAVAILABLE, f"the download took longer than {LIMITS.seconds} s") from None
         finally:
             if process.returncode is None:
                 process.kill()

@@ -17,7 +17,7 @@ from tests.unit.gateway.tokens import entry, written
 
 STRANGE = {"authorization": "Bearer guess"}
 # Every call that takes a role, with names that lead nowhere.
-NOWHERE = {"{run}": "no-run", "{conversation}": "none", "{id}": "none", "{name}": "none"}
+NOWHERE = {"{run}": "no-run", "{conversation}": "none", "{id}": "none", "{name}": "none", "{format}": "none"}
 
 
 @pytest.fixture
