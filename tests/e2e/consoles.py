@@ -41,7 +41,7 @@ class Site:
         with urllib.request.urlopen(asked, timeout=30) as answer:
             return json.load(answer)
 
-    def started(self, conversations: int, *, request_id: str, problems: str = "physics", **settings: int) -> str:
+    def started(self, conversations: int, *, request_id: str, problems: str = "physics", **settings: int | str) -> str:
         """The id of a run."""
         request = {"recipe": "soliloquy", "problems": problems, "conversations": conversations, **settings}
         return str(self.call("POST", "/v1/runs", {"request_id": request_id, "request": request})["id"])
@@ -126,6 +126,12 @@ async def start_pressed(page: Page, *, conversations: int) -> None:
     await page.fill("#conversations", str(conversations))
     await page.evaluate("document.getElementById('problems').value = 'physics'")
     await page.click("dialog .primary")
+
+
+async def chosen(page: Page, field: str, value: str) -> None:
+    """In a list of choices, by the id of the list."""
+    found = f"document.getElementById({field!r})"
+    await page.evaluate(f"{found}.value = {value!r}; {found}.dispatchEvent(new Event('change'))")
 
 
 async def talked(page: Page, text: str) -> str:

@@ -47,9 +47,14 @@ async function send(method, path, body, signal) {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store" });
   if (response.ok) return response;
+  throw await refusalOf(response);
+}
+
+/** @param {Response} response */
+export async function refusalOf(response) {
   // A proxy may answer too, and not in JSON.
   const { error } = await response.json().catch(() => ({ error: { code: "unavailable", message: `the gateway answers ${response.status}` } }));
-  throw refusal(response.status, error);
+  return refusal(response.status, error);
 }
 
 /** @param {number} status @param {{ code: string, message: string }} error */

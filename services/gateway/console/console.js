@@ -4,6 +4,7 @@ import { element } from "../../../soliloquy/web/element.js";
 import { at, colourSchemeSwitch } from "../../../soliloquy/web/interaction.js";
 import { line, tryAgain } from "./api.js";
 import { chat } from "./chat.js";
+import { compare } from "./compare.js";
 import { letters } from "./dead-letters.js";
 import { pipeline } from "./pipeline.js";
 import { conversation } from "./reader.js";
@@ -16,7 +17,7 @@ import { messageOf, nothing, toast } from "./widgets.js";
 /** @import { Leave, ShowPage } from "./contract.d.ts" */
 
 /** @type {Record<string, ShowPage>} */
-const PAGES = { runs, chat, pipeline, "dead-letters": letters, training };
+const PAGES = { runs, compare, chat, pipeline, "dead-letters": letters, training };
 /** @type {Leave} */
 let leave = null;
 /** @type {symbol | null} */
@@ -45,7 +46,7 @@ async function start() {
   performance.mark("ready");
 }
 
-/** Shows #/runs, #/runs/RUN, #/runs/RUN/CONVERSATION, #/dead-letters?run=RUN and the like. @param {Event | null} event */
+/** Shows #/runs, #/runs/RUN, #/runs/RUN/CONVERSATION, #/compare/RUN/RUN, #/dead-letters?run=RUN and the like. @param {Event | null} event */
 async function route(event) {
   const [path, query] = (location.hash.slice(2) || "runs").split("?");
   const [page, ...rest] = path.split("/").map(decodeURIComponent);
@@ -69,7 +70,7 @@ async function route(event) {
   if (shown !== current) return leaving?.();
   leave = leaving;
   document.title = `${sheet.querySelector("h1")?.textContent || "Runs"} · soliloquy`;
-  if (event) main.focus({ preventScroll: true });
+  if (event && !sheet.contains(document.activeElement)) main.focus({ preventScroll: true });
 }
 
 function showConnection() {

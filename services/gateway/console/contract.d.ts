@@ -14,6 +14,7 @@ export interface RunRequest {
   max_turns: Numeric;
   max_attempts: Numeric;
   enrich: boolean;
+  name: string;
 }
 
 export interface Progress {
@@ -24,6 +25,10 @@ export interface Progress {
   turns?: Numeric;
   python_turns?: Numeric;
   dead_letters?: Numeric;
+  /** The rejected conversations that break each rule. */
+  reasons?: Record<string, Numeric>;
+  verdicts?: Numeric;
+  unverified?: Numeric;
   tokens?: Record<string, { prompt: Numeric; completion: Numeric }>;
 }
 
@@ -39,6 +44,9 @@ export interface Run {
   rate: number;
   eta_seconds: number;
   cost: number;
+  name: string;
+  model: string;
+  dataset: string;
 }
 
 export interface FinishedConversation {
@@ -60,6 +68,16 @@ export interface Letter {
   error: string;
 }
 
+export interface Cause {
+  cause: string;
+  letters: Numeric;
+  error: string;
+  topics?: string[];
+  runs: Numeric;
+  first_at: number;
+  last_at: number;
+}
+
 export interface Stage {
   service: string;
   topic: string;
@@ -73,6 +91,16 @@ export interface RecipeChoice {
   topics: string[];
   tutoring: boolean;
   words: Words;
+  /** What breaks each rule. */
+  rules: Record<string, string>;
+}
+
+export interface Format {
+  name: string;
+  title: string;
+  suffix: string;
+  /** The only recipe whose conversations it holds; empty for all. */
+  recipe: string;
 }
 
 export interface Bounds {
@@ -85,6 +113,7 @@ export interface Choices {
   problems: { name: string; kind: "bank" | "file" }[];
   defaults: Record<string, string | number>;
   limits: Record<string, Bounds>;
+  formats: Format[];
 }
 
 export interface ChatTutor {

@@ -1,19 +1,19 @@
-// The conversations of a run: the latest first, a page at a time, filtered by verdict, flags and text.
+// The conversations of a run: the latest first, a page at a time, filtered by verdict, false statements, rule and text.
 
 import { counted } from "../../../soliloquy/web/conversation.js";
 import { element } from "../../../soliloquy/web/element.js";
 import { debounced } from "../../../soliloquy/web/interaction.js";
 import { Refused, call, withQuery } from "./api.js";
-import { number, short, whole } from "./format.js";
+import { inWords, number, short, whole } from "./format.js";
 import { button, choice, keyed, nothing, pager, say, time, toast, verdict } from "./widgets.js";
 
 /** @import { FinishedConversation, Run } from "./contract.d.ts" */
 
 const PAGE = 40;
-const VERDICTS = [["", "All"], ["VERDICT_ACCEPTED", "Kept"], ["VERDICT_REJECTED", "Rejected"]];
+const VERDICTS = [["", "All"], ["VERDICT_ACCEPTED", "Accepted"], ["VERDICT_REJECTED", "Rejected"]];
 /** The list that was shown last: a reader goes from one conversation to the next, and back to the list. */
-export const listed = { run: "", ids: /** @type {string[]} */ ([]), reading: "" };
-const newPlace = () => ({ filter: { verdict: "", flagged: false, text: "" }, pages: { passed: /** @type {string[]} */ ([]), here: "" }, scrolled: 0 });
+export const listed = { run: "", ids: /** @type {string[]} */ ([]), reading: "", last: "" };
+const newPlace = () => ({ filter: { verdict: "", flagged: false, text: "", reason: "" }, pages: { passed: /** @type {string[]} */ ([]), here: "" }, scrolled: 0 });
 // Where the reader was in that list.
 let place = newPlace();
 
@@ -37,6 +37,21 @@ export function conversationList(run) {
   };
   search.addEventListener("input", debounced(() => narrow({ text: search.value.trim() }), 200));
   flagged.addEventListener("change", () => narrow({ flagged: flagged.checked }));
+  const rule = button("", { kind: "chip fault", hidden: true }, () => narrowTo(""));
+  const showRule = () => {
+    rule.hidden = !filter.reason;
+    rule.replaceChildren(inWords(filter.reason), " ✕", element("span", { class: "unseen" }, " remove this filter"));
+  };
+  showRule();
+
+  /** Shows only the conversations that break this rule. @param {string} reason Empty for all. */
+  async function narrowTo(reason) {
+    filter.reason = reason;
+    showRule();
+    await narrow({});
+    section.scrollIntoView({ block: "start" });
+    search.focus({ preventScroll: true });
+  }
 
   async function load() {
     const mine = ++round;
@@ -46,12 +61,12 @@ export function conversationList(run) {
       /** @type {{ conversations?: FinishedConversation[], next_page_token: string, total: string }} */
       const { conversations = [], next_page_token, total } = await call("GET", path);
       if (mine !== round) return;
-      if (shownAt < 0) requestAnimationFrame(() => scrollTo(0, place.scrolled));
+      if (shownAt < 0) requestAnimationFrame(comeBack);
       shownAt = at;
       more.hidden = true;
       Object.assign(listed, { run, ids: conversations.map(({ id }) => id) });
       keyed(list, conversations, ({ id }) => id, (one) => item(run, one));
-      const filtered = filter.verdict || filter.flagged || filter.text;
+      const filtered = filter.verdict || filter.flagged || filter.text || filter.reason;
       say(empty, filtered ? "No conversation matches: remove a filter." : "No conversation has finished yet.");
       empty.hidden = conversations.length > 0;
       // Screen readers hear of a search, not of every new conversation.
@@ -64,10 +79,18 @@ export function conversationList(run) {
     }
   }
 
+  /** Scrolls to where the reader left the list, and focuses the conversation that was read last. */
+  function comeBack() {
+    scrollTo(0, place.scrolled);
+    const last = [...list.children].find((line) => /** @type {HTMLElement} */ (line).dataset.key === listed.last);
+    listed.last = "";
+    if (document.activeElement?.id === "main") last?.querySelector("a")?.focus({ preventScroll: true });
+  }
+
   const section = element("section", { class: "conversations", "aria-label": "Conversations" },
     element("div", { class: "narrowing" }, element("h2", null, "Conversations"), found,
       search, choice("Verdict", VERDICTS, filter.verdict, (value) => narrow({ verdict: value })),
-      element("label", { class: "check" }, flagged, element("span", null, "Flagged"))),
+      element("label", { class: "check" }, flagged, element("span", null, "With false statements")), rule),
     more, list, empty, pages);
   /** Adds finished conversations at the top, unless the reader is about to press something that would move. @param {Run} status */
   const shows = ({ progress = {} }) => {
@@ -86,7 +109,7 @@ export function conversationList(run) {
     clearTimeout(timer);
     place.scrolled = scrollY;
   };
-  return Object.assign(section, { shows, leave });
+  return Object.assign(section, { shows, leave, narrowTo });
 }
 
 /** @param {string} run @param {FinishedConversation} one */
@@ -97,8 +120,8 @@ function item(run, one) {
     element("span", { class: "question" }, summary.question || one.id),
     element("span", { class: "facts" }, element("span", null, summary.topic || ""), element("span", null, counted(number(turns), "turn")),
       number(python_turns) ? element("span", null, `Python in ${short(python_turns)}`) : null,
-      number(failed_executions) ? element("span", { class: "fault" }, `${short(failed_executions)} failed`) : null,
-      number(flags) ? element("span", { class: "fault" }, counted(number(flags), "flag")) : null,
-      one.reasons?.length ? element("span", { class: "fault reason" }, one.reasons.join("; ")) : null)),
+      number(failed_executions) ? element("span", { class: "fault" }, `${counted(number(failed_executions), "program")} failed`) : null,
+      number(flags) ? element("span", { class: "fault" }, counted(number(flags), "false statement")) : null,
+      one.reasons?.length ? element("span", { class: "fault reason" }, one.reasons.map(inWords).join("; ")) : null)),
   element("span", { class: "when" }, verdict(one), time(one.finished_at)));
 }

@@ -73,8 +73,22 @@ export function named(value, prefix) {
 
 /** @param {Pick<Run, "state">} run */
 export const stateOf = (run) => named(run.state, "RUN_STATE_");
-/** A run's problems or, for one that was not started here, its id. @param {Run} run */
-export const title = ({ id, request }) => request.problems || id;
+/** @type {Record<string, string>} */
+const STATE_WORDS = { short: "incomplete", open: "started elsewhere" };
+/** @type {Record<string, string>} */
+const STATE_MEANINGS = {
+  paused: "Conversations under way finish, and no others start.",
+  short: "It ended with fewer conversations than requested.",
+  open: "The gateway did not start it and does not control it: kept chats, and `soliloquy generate --kafka`.",
+};
+/** @param {Pick<Run, "state">} run */
+export const stateInWords = (run) => STATE_WORDS[stateOf(run)] || stateOf(run);
+/** What a state means, where its name does not say. @param {Pick<Run, "state">} run */
+export const stateMeaning = (run) => STATE_MEANINGS[stateOf(run)] || "";
+/** Whether a run is over and its dataset lacks conversations. @param {Run} run */
+export const isWriting = (run) => isOver(run) && run.dataset === "DATASET_STATE_WRITING";
+/** @param {Run} run */
+export const seconds = (run) => (isOver(run) ? number(run.changed_at) : Date.now() / 1_000) - number(run.requested_at);
 /** The accepted conversations, of those requested. @param {Numeric} count @param {RunRequest} request */
 export const outOf = (count, { conversations }) => (number(conversations) ? `${whole(count)} of ${whole(conversations)}` : whole(count));
 /** @param {Pick<Run, "state">} run */
@@ -82,18 +96,29 @@ export const isSteered = (run) => ["running", "paused"].includes(stateOf(run));
 /** @param {Pick<Run, "state">} run */
 export const isOver = (run) => ["cancelled", "finished", "short"].includes(stateOf(run));
 
-/** What went wrong in a run, in a line. @param {Progress} progress */
-export function troubles({ accepted, rejected, flags, dead_letters }) {
-  const parts = [];
-  if (number(rejected)) parts.push(`${percent(rejected, number(accepted) + number(rejected))} rejected`);
-  if (number(flags)) parts.push(`${whole(flags)} flagged`);
-  if (number(dead_letters)) parts.push(`${whole(dead_letters)} dead`);
-  return parts.join(" · ");
+/** The conversations that were judged. @param {Progress} progress */
+export const judged = ({ accepted, rejected }) => number(accepted) + number(rejected);
+/** A rule's name, or a reason that names one, in words. @param {string} text */
+export const inWords = (text) => text.replace(/\bENDING_([A-Z_]+)/, (_, name) => named(name, "")).replaceAll("_", " ");
+
+/** The rules that rejected conversations break, the commonest first. @param {Progress} progress @returns {[string, number][]} */
+export function reasonsOf({ reasons = {} }) {
+  return Object.entries(reasons).map(([rule, count]) => /** @type {[string, number]} */ ([rule, number(count)]))
+    .sort(([a, some], [b, others]) => others - some || a.localeCompare(b));
+}
+
+/** How many conversations were rejected, and mostly why. @param {Progress} progress */
+export function rejection(progress) {
+  if (!number(progress.rejected)) return "";
+  const [commonest] = reasonsOf(progress);
+  return `${whole(progress.rejected)} of ${whole(judged(progress))}${commonest ? `, mostly ${inWords(commonest[0])}` : ""}`;
 }
 
 /** @param {Progress} progress */
-export function totalTokens({ tokens = {} }) {
-  return Object.values(tokens).reduce((sum, { prompt, completion }) => sum + number(prompt) + number(completion), 0);
+export function tokensOf({ tokens = {} }) {
+  const used = Object.values(tokens);
+  const sum = (/** @type {"prompt" | "completion"} */ kind) => used.reduce((all, one) => all + number(one[kind]), 0);
+  return { prompt: sum("prompt"), completion: sum("completion") };
 }
 
 /** @param {Bounds} bounds */

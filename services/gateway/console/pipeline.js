@@ -90,7 +90,7 @@ function node(name) {
     made.style.setProperty("--load", events ? `${10 + 60 * Math.min(Math.log(1 + events) / Math.log(1 + MANY), 1)}%` : "0%");
     say(count, short(events));
     say(about, events ? `oldest ${duration(oldest)}${retried ? `, ${short(retried)} retried` : ""}` : "idle");
-    say(dead, `${short(lost)} dead`);
+    say(dead, counted(lost, "dead letter"));
     dead.hidden = !lost;
     made.classList.toggle("idle", !events);
   });

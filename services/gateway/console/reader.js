@@ -14,7 +14,7 @@ export async function conversation(main, [run, id]) {
   const here = (/** @type {string} */ one) => `${runPath}/${encodeURIComponent(one)}`;
   const reader = element("article", { class: "reader", tabindex: "-1", "aria-label": "Conversation" });
   const place = listed.run === run ? listed.ids.indexOf(id) : -1;
-  listed.reading = run;
+  Object.assign(listed, { reading: run, last: id });
   const [newer, older] = place < 0 ? [] : [listed.ids[place - 1], listed.ids[place + 1]];
   const back = () => (location.hash = runPath);
   const keys = (/** @type {KeyboardEvent} */ event) => {
@@ -31,7 +31,7 @@ export async function conversation(main, [run, id]) {
     reader.append(element("a", { class: "up", href: runPath }, "← The run"), nothing(messageOf(error)));
   }
   reader.addEventListener("click", (event) => /** @type {HTMLElement} */ (event.target).dataset.go === "back" && back());
-  main.append(element("nav", { class: "between", "aria-label": "Conversations" },
+  main.append(element("h1", { class: "unseen" }, "Conversation"), element("nav", { class: "between", "aria-label": "Conversations" },
     element("a", { class: "up", href: runPath }, "← The run"),
     newer ? element("a", { href: here(newer) }, "Newer ", element("kbd", { "aria-hidden": "true" }, "k")) : null,
     older ? element("a", { href: here(older) }, "Older ", element("kbd", { "aria-hidden": "true" }, "j")) : null,

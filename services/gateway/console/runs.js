@@ -2,7 +2,7 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { watch, withQuery } from "./api.js";
-import { cost, duration, isOver, number, outOf, rate, title, troubles } from "./format.js";
+import { cost, duration, isOver, isWriting, number, outOf, percent, judged, rejection, seconds, whole } from "./format.js";
 import { maySteer } from "./session.js";
 import { startForm } from "./start-form.js";
 import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, state, time, updatable } from "./widgets.js";
@@ -11,21 +11,24 @@ import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, 
 
 const STATES = [
   ["", "All"], ["RUN_STATE_RUNNING", "Running"], ["RUN_STATE_PAUSED", "Paused"],
-  ["RUN_STATE_FINISHED", "Finished"], ["RUN_STATE_SHORT", "Short"], ["RUN_STATE_CANCELLED", "Cancelled"],
-  ["RUN_STATE_OPEN", "Open"],
+  ["RUN_STATE_FINISHED", "Finished"], ["RUN_STATE_SHORT", "Incomplete"], ["RUN_STATE_CANCELLED", "Cancelled"],
+  ["RUN_STATE_OPEN", "Started elsewhere"],
 ];
 const PAGE = 30;
+/** The run that was shown last: who comes back to the list has the focus there. */
+export const visited = { run: "" };
 
 /** @param {HTMLElement} main @param {string[]} _path @param {URLSearchParams} query */
 export function runs(main, _path, query) {
   let chosen = "";
   let stop = () => {};
   const body = element("tbody");
-  const table = element("table", { class: "runs" }, columns(["Run", "Progress", "Rate", "Time left", "Cost", "State"]), body);
+  const table = element("table", { class: "runs" }, columns(["Run", "Accepted", "Rejected", "Time", "Cost", "State"]), body);
   const empty = element("div", { class: "empty", hidden: true });
   const pages = pager(load);
   const start = element("a", { class: "primary", href: "#/runs?start", role: "button" }, "Start a run");
-  main.append(heading("Runs", { tools: maySteer() ? start : null }), choice("Which runs", STATES, chosen, (value) => {
+  const compared = element("a", { class: "quiet", href: "#/compare" }, "Compare");
+  main.append(heading("Runs", { tools: element("div", { class: "tools" }, compared, maySteer() ? start : null) }), choice("Which runs", STATES, chosen, (value) => {
     chosen = value;
     pages.reset();
   }), table, empty, pages);
@@ -37,18 +40,27 @@ export function runs(main, _path, query) {
       if (name !== "runs") return;
       keyed(body, found, (run) => run.id, row);
       table.hidden = !found.length;
+      compared.hidden = found.length < 2 && !chosen;
       empty.hidden = found.length > 0;
-      if (!found.length && !empty.children.length) empty.replaceChildren(...unstarted(chosen));
+      if (!found.length) empty.replaceChildren(...unstarted(chosen));
       pages.shows(next_page_token);
+      comeBack(body);
     }, (error) => main.append(nothing(error.message)));
   }
 
   load();
-  const close = query.has("start") && maySteer() ? startForm() : null;
+  const close = query.has("start") && maySteer() ? startForm(() => start.focus()) : null;
   return () => {
     stop();
     close?.();
   };
+}
+
+/** Focuses the run that was shown last, unless the reader has gone on. @param {HTMLElement} body */
+function comeBack(body) {
+  const here = [...body.children].find((line) => /** @type {HTMLElement} */ (line).dataset.key === visited.run);
+  visited.run = "";
+  if (document.activeElement?.id === "main") here?.querySelector("a")?.focus();
 }
 
 /** @param {string} chosen */
@@ -61,27 +73,29 @@ function unstarted(chosen) {
 /** @param {Run} run */
 function row(run) {
   const bar = progress(run);
-  const [count, share, speed, left, price] = [element("b"), element("span"), element("td"), element("td"), element("td")];
+  const [count, under, share, why, spent, left, price] = [element("b"), element("span"), element("b"), element("small"), element("b"), element("small"), element("td")];
   const shownState = state(run);
   const because = element("span", { class: "because" });
   const line = element("tr", null,
-    element("th", { scope: "row" }, element("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, title(run)),
-      facts(run.request.recipe, `seed ${run.request.seed}`, time(run.requested_at))),
-    element("td", { class: "far" }, bar, element("span", { class: "facts" }, count, share)),
-    speed, left, price, element("td", null, shownState, because));
-  speed.dataset.of = "Rate";
-  left.dataset.of = "Left";
+    element("th", { scope: "row" }, element("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, run.name),
+      facts(run.request.recipe, run.model ? `model ${run.model}` : null, `seed ${run.request.seed}`, ["started ", time(run.requested_at)])),
+    element("td", { class: "far" }, bar, element("span", { class: "facts" }, count, under)),
+    element("td", { "data-of": "Rejected" }, share, why), element("td", { "data-of": "Time" }, spent, left), price,
+    element("td", null, shownState, because));
   price.dataset.of = "Cost";
+  price.title = "Tokens at the prices in the gateway's model settings; – where they name no price";
   return updatable(line, (/** @type {Run} */ status) => {
     const counts = status.progress || {};
     bar.shows(status);
     shownState.shows(status);
     say(count, outOf(counts.accepted, status.request));
-    say(share, troubles(counts));
-    say(speed, rate(status.rate));
-    say(left, isOver(status) || !number(status.eta_seconds) ? "–" : duration(status.eta_seconds));
+    say(under, number(counts.under_way) ? `${whole(counts.under_way)} under way` : "");
+    say(share, percent(counts.rejected, judged(counts)));
+    say(why, rejection(counts));
+    say(spent, duration(seconds(status)));
+    say(left, !isOver(status) && number(status.eta_seconds) ? `${duration(status.eta_seconds)} left` : "");
     say(price, cost(status.cost));
-    for (const cell of [speed, left, price]) cell.classList.toggle("blank", cell.textContent === "–");
-    say(because, status.because || "");
+    price.classList.toggle("blank", price.textContent === "–");
+    say(because, status.because || (isWriting(status) ? "Its dataset is being written." : ""));
   });
 }

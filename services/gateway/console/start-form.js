@@ -1,9 +1,10 @@
 // The form that starts a run. A fault is shown beside its field while the reader types.
 
+import { counted } from "../../../soliloquy/web/conversation.js";
 import { element } from "../../../soliloquy/web/element.js";
 import { Refused, call } from "./api.js";
 import { choices } from "./choices.js";
-import { faultOf, range, whole } from "./format.js";
+import { faultOf, range } from "./format.js";
 import { field, recipeChoice, toast } from "./widgets.js";
 
 /** @import { Choices } from "./contract.d.ts" */
@@ -11,23 +12,27 @@ import { field, recipeChoice, toast } from "./widgets.js";
 // Each field's name, label and hint.
 const NUMBERS = [
   ["conversations", "Conversations", "Accepted ones; rejected ones are retried and do not count."],
-  ["seed", "Seed", "The same seed grows the same dataset."],
+  ["seed", "Seed", "The same seed and settings give the same dataset."],
   ["in_flight", "In flight", "Conversations at once; affects only the speed."],
   ["max_turns", "Maximum turns", ""],
   ["max_attempts", "Attempts", "Per problem, before it is given up."],
 ];
 const UNREACHED = "The gateway cannot be reached. Press Start again: it starts only one run, however often you press.";
 const FEW = ["conversations", "seed"];
+const LONGEST_NAME = 80;
 
-/** Opens the form; what is returned closes it. */
-export function startForm() {
+/** Opens the form; what is returned closes it. @param {() => void} shut Called when the reader closes the form. */
+export function startForm(shut) {
   // With one id, pressing twice, or again after a lost answer, starts one run.
   const requestId = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const dialog = element("dialog", { class: "sheet", "aria-labelledby": "start-title" });
   document.body.append(dialog);
   dialog.addEventListener("close", () => {
     dialog.remove();
-    if (location.hash === "#/runs?start") location.hash = "#/runs";
+    if (location.hash !== "#/runs?start") return;
+    // Not a step back, which would draw the page below again.
+    history.replaceState(null, "", "#/runs");
+    shut();
   });
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();
@@ -37,8 +42,7 @@ export function startForm() {
     dialog.showModal();
   }, (error) => {
     toast(error.message, "fault");
-    dialog.close();
-    location.hash = "#/runs";
+    dialog.dispatchEvent(new Event("close"));
   });
   return () => dialog.close();
 }
@@ -51,6 +55,7 @@ function form(offered, requestId, dialog) {
   const source = element("select", { id: "problems" }, groups.filter(({ found }) => found.length).map(({ label, found }) =>
     element("optgroup", { label }, found.map(({ name }) => element("option", { value: name }, name)))));
   const enrich = element("input", { type: "checkbox" });
+  const name = element("input", { id: "name", autocomplete: "off", maxlength: LONGEST_NAME, "aria-describedby": "name-hint" });
   const numeric = (/** @type {string} */ id) => element("input", { id, inputmode: "numeric", autocomplete: "off", value: offered.defaults[id], "aria-describedby": `${id}-hint` });
   const numbers = Object.fromEntries(NUMBERS.map(([name]) => [name, numeric(name)]));
   const sum = element("p", { class: "sum" });
@@ -69,13 +74,14 @@ function form(offered, requestId, dialog) {
     const sound = faults.every((fault) => !fault);
     go.disabled = !sound;
     sum.textContent = sound ? summary(recipe.value, source.value, numbers) : "";
+    name.placeholder = sound ? defaultName(source.value, numbers) : "";
     return sound;
   };
   const pair = (/** @type {boolean} */ chosen) => element("div", { class: "pair" },
     NUMBERS.filter(([name]) => FEW.includes(name) === chosen).map(([name, label, hint]) => field(label, numbers[name], hint || range(limits[name]))));
   const made = element("form", { novalidate: true },
     element("header", null, element("h2", { id: "start-title" }, "Start a run"), shut),
-    field("Recipe", recipe), field("Problems", source), pair(true),
+    field("Name", name, "Optional: what lists call this run."), field("Recipe", recipe), field("Problems", source), pair(true),
     element("details", null, element("summary", null, "More settings"), pair(false),
       element("label", { class: "check" }, enrich,
         element("span", null, "Explain and outline each solution first", element("small", null, "A model does this before the conversation starts.")))),
@@ -91,7 +97,7 @@ function form(offered, requestId, dialog) {
     go.disabled = true;
     try {
       const values = Object.fromEntries(Object.entries(numbers).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
-      const request = { recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...values };
+      const request = { name: name.value.trim(), recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...values };
       const run = await call("POST", "/v1/runs", { request_id: requestId, request });
       dialog.close();
       location.hash = `#/runs/${encodeURIComponent(run.id)}`;
@@ -119,6 +125,11 @@ function shownFault(input, fault) {
 
 /** @param {string} recipe @param {string} source @param {Record<string, HTMLInputElement>} numbers */
 function summary(recipe, source, numbers) {
-  const count = Number(numbers.conversations.value);
-  return `${whole(count)} ${count === 1 ? "conversation" : "conversations"} from ${source}, by ${recipe}, seed ${numbers.seed.value.trim()}.`;
+  const { conversations, seed } = numbers;
+  return `${counted(Number(conversations.value), "conversation")} from ${source}, by ${recipe}, seed ${seed.value.trim()}.`;
+}
+
+/** As the gateway names a run that nobody named. @param {string} source @param {Record<string, HTMLInputElement>} numbers */
+function defaultName(source, { conversations }) {
+  return `${source}, ${counted(Number(conversations.value), "conversation")}`;
 }

@@ -1,5 +1,6 @@
 // Adapters and their evaluations, side by side.
 
+import { quoted } from "../../../soliloquy/web/conversation.js";
 import { element } from "../../../soliloquy/web/element.js";
 import { call } from "./api.js";
 import { columns, facts, heading, messageOf, nothing, time } from "./widgets.js";
@@ -15,14 +16,35 @@ const FIRST = ["validation loss", "validation step", "loss first", "loss last", 
 export async function training(main) {
   main.append(heading("Training", { note: "Adapters trained on the conversations of this gateway, and their evaluations." }));
   try {
-    /** @type {{ adapters?: Adapter[], evaluations?: Evaluation[] }} */
-    const { adapters = [], evaluations = [] } = await call("GET", "/v1/training");
-    const none = nothing("This gateway has no registry of adapters, or the registry is empty.");
-    main.append(section("Adapters", adapters.length ? element("ul", { class: "cards" }, adapters.map(adapter)) : none));
-    main.append(section("Evaluations", ...(evaluations.length ? compared(evaluations) : [nothing("This gateway has no evaluations.")])));
+    /** @type {{ adapters?: Adapter[], evaluations?: Evaluation[], shows_adapters: boolean, shows_evaluations: boolean }} */
+    const { adapters = [], evaluations = [], shows_adapters, shows_evaluations } = await call("GET", "/v1/training");
+    main.append(section("Adapters", adapters.length ? element("ul", { class: "cards" }, adapters.map(adapter)) : noAdapters(shows_adapters)));
+    main.append(section("Evaluations", ...(evaluations.length ? compared(evaluations) : [noEvaluations(shows_evaluations)])));
   } catch (error) {
     main.append(nothing(messageOf(error)));
   }
+}
+
+/** @param {boolean} shown Whether this gateway shows a registry. */
+function noAdapters(shown) {
+  return steps(shown ? "The registry of this gateway is empty." : "This gateway shows no registry of adapters.",
+    ["Train an adapter on the dataset of a run. It needs the extra `training`, the weights of a model and, for more than a trial, a GPU.",
+      "soliloquy train --config soliloquy --base MODEL --data DATASET --name tutor-1"],
+    ["Add it to a registry.", "soliloquy adapters push trained/tutor-1 --name tutor --registry REGISTRY"],
+    shown ? null : ["Start the gateway with that registry.", "soliloquy up --data DATA --adapters REGISTRY"]);
+}
+
+/** @param {boolean} shown Whether this gateway shows a folder of evaluations. */
+function noEvaluations(shown) {
+  return steps(shown ? "The folder of evaluations is empty." : "This gateway shows no folder of evaluations.",
+    ["Evaluate a tutor. Repeat it with another model to see both side by side.", "soliloquy evaluate soliloquy --model openai --base-url URL --out EVALUATIONS/NAME"],
+    shown ? null : ["Start the gateway with that folder.", "soliloquy up --data DATA --evaluations EVALUATIONS"]);
+}
+
+/** @param {string} why @param {...(string[] | null)} each What to do, and the command that does it. */
+function steps(why, ...each) {
+  return element("div", { class: "to-do" }, element("p", { class: "nothing" }, why),
+    element("ol", null, each.filter((one) => one !== null).map(([what, command]) => element("li", null, element("p", null, quoted(what)), element("pre", { class: "command", tabindex: "0" }, command)))));
 }
 
 /** @param {string} title @param {...Content} content */

@@ -2,7 +2,7 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { at } from "../../../soliloquy/web/interaction.js";
-import { ago, moment, named, number, percent, stateOf, whole } from "./format.js";
+import { ago, moment, named, number, percent, stateInWords, stateMeaning, stateOf, whole } from "./format.js";
 
 /** @import { Content } from "../../../soliloquy/web/types.d.ts" */
 /** @import { FinishedConversation, Numeric, RecipeChoice, Run } from "./contract.d.ts" */
@@ -84,7 +84,12 @@ export function keyed(list, things, keyOf, make) {
     return child;
   });
   const kept = new Set(after);
-  for (const child of before.values()) if (!kept.has(child)) child.remove();
+  for (const child of before.values()) {
+    if (kept.has(child)) continue;
+    // The focus would be lost with the child.
+    if (child.contains(document.activeElement)) at("main").focus({ preventScroll: true });
+    child.remove();
+  }
   after.forEach((child, place) => list.children[place] !== child && list.insertBefore(child, list.children[place] || null));
 }
 
@@ -108,22 +113,21 @@ setInterval(() => {
 export function state(run) {
   const shown = updatable(element("span", { class: "state" }), (/** @type {Run} */ status) => {
     shown.className = `state ${stateOf(status)}`;
-    say(shown, stateOf(status));
+    shown.title = stateMeaning(status);
+    say(shown, stateInWords(status));
   });
   shown.shows(run);
   return shown;
 }
 
-/** How far a run is: accepted conversations, and behind them those under way. @param {Run} run */
+/** The accepted conversations of those requested: neither rejected ones nor those under way fill the bar. @param {Run} run */
 export function progress(run) {
-  const [done, under] = [element("i", { class: "done" }), element("i", { class: "under" })];
-  const empty = element("div", { class: "progress", role: "progressbar", "aria-label": "Accepted conversations", "aria-valuemin": "0" }, under, done);
+  const done = element("i", { class: "done" });
+  const empty = element("div", { class: "progress", role: "progressbar", "aria-label": "Accepted conversations", "aria-valuemin": "0" }, done);
   const bar = updatable(empty, (/** @type {Run} */ { request, progress: counts = {} }) => {
     const wanted = Math.max(number(request?.conversations), 1);
     bar.hidden = !number(request?.conversations);
-    const share = (/** @type {number} */ count) => `${Math.min(count / wanted, 1) * 100}%`;
-    done.style.width = share(number(counts.accepted));
-    under.style.width = share(number(counts.accepted) + number(counts.under_way));
+    done.style.width = `${Math.min(number(counts.accepted) / wanted, 1) * 100}%`;
     bar.setAttribute("aria-valuemax", String(wanted));
     bar.setAttribute("aria-valuenow", String(number(counts.accepted)));
     bar.setAttribute("aria-valuetext", `${whole(counts.accepted)} of ${whole(wanted)}, ${percent(counts.accepted, wanted)}`);
@@ -237,7 +241,7 @@ export function nothing(...content) {
 
 /** @param {FinishedConversation} conversation */
 export function verdict({ accepted, ending }) {
-  return element("span", { class: accepted ? "chip good" : "chip fault", title: `ended: ${named(ending, "ENDING_")}` }, accepted ? "kept" : "rejected");
+  return element("span", { class: accepted ? "chip good" : "chip fault", title: `ended: ${named(ending, "ENDING_")}` }, accepted ? "accepted" : "rejected");
 }
 
 /** @param {unknown} error */

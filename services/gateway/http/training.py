@@ -50,6 +50,9 @@ class EvaluationResult:
 class Training:
     adapters: Sequence[Adapter]
     evaluations: Sequence[EvaluationResult]
+    # Whether the gateway was started with a registry, and with a folder of evaluations.
+    shows_adapters: bool
+    shows_evaluations: bool
 
 
 def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
@@ -72,6 +75,8 @@ def _training(adapters: str | None, evaluations: Path | None) -> Training:
     return Training(
         adapters=list(_adapters(Storage(adapters))) if adapters else [],
         evaluations=list(_evaluations(evaluations)) if evaluations else [],
+        shows_adapters=adapters is not None,
+        shows_evaluations=evaluations is not None,
     )
 
 

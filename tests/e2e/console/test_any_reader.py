@@ -1,5 +1,7 @@
 """The console on a phone, with keys alone, and at first sight."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.e2e.chromium import Page, needs_chromium
@@ -8,6 +10,22 @@ from tests.e2e.consoles import TITLE, Site, opened
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 PHONE = 360
+AXE = Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js"
+VIOLATIONS = "axe.run(document).then((found) => found.violations.map(({ id, nodes }) => [id, nodes[0].html]))"
+STILL = {"name": "prefers-reduced-motion", "value": "reduce"}
+FOCUSED = "document.activeElement.textContent"
+# Each page, and what it shows once it is loaded.
+PAGES = (
+    ("runs/{run}", ".list a"),
+    ("runs", "table.runs td"),
+    ("runs?start", "dialog[open] form"),
+    ("compare", "#first-run"),
+    ("compare/{run}/{run}", ".runs-compared"),
+    ("dead-letters", ".nothing:not([hidden]), .letters > li"),
+    ("pipeline", ".topics td"),
+    ("training", "main section"),
+    ("chat", "main form"),
+)
 # Resources that a browser waits for before it paints.
 BLOCKING = """performance.getEntriesByType('resource')
     .filter(({ renderBlockingStatus }) => renderBlockingStatus === 'blocking').map(({ name }) => name)"""
@@ -18,7 +36,8 @@ async def test_nothing_is_wider_than_a_phone(page: Page, grown: str, scheme: str
     await page.sized(PHONE, 740, mobile=True)
     await page.coloured(scheme)
     await opened(page, grown)
-    for place in ("", f"runs/{grown}", "runs", "runs?start", "dead-letters", "pipeline", "training", "chat"):
+    places = (f"runs/{grown}", f"compare/{grown}/{grown}", "compare", "runs", "runs?start", "dead-letters")
+    for place in ("", *places, "pipeline", "training", "chat"):
         if place:
             await page.evaluate(f"location.hash = '#/{place}'")
             await page.until("document.querySelector('main h1')")
@@ -34,6 +53,7 @@ async def test_the_keyboard_is_enough(page: Page, grown: str) -> None:
     await page.until("document.querySelector('dialog[open]')?.contains(document.activeElement)")
     await page.press("Escape")
     await page.until("!document.querySelector('dialog') && location.hash === '#/runs'")
+    assert await page.evaluate(FOCUSED) == "Start a run"
     await page.evaluate(f"location.hash = '#/runs/{grown}'")
     await page.until("document.querySelectorAll('.list a').length === 6")
     ids = await page.evaluate("[...document.querySelectorAll('.list a')].map((link) => link.hash)")
@@ -43,6 +63,28 @@ async def test_the_keyboard_is_enough(page: Page, grown: str) -> None:
         await page.until("document.querySelector('.turns > li')")
         await page.press(key)
         await page.until(f"location.hash === {expected!r} && document.querySelector('.id')?.hash === {expected!r}")
+    await page.press("Escape")
+    await page.until(f"document.activeElement.hash === {ids[1]!r}")
+    await page.press("Escape")
+    await page.until(f"document.activeElement.hash === '#/runs/{grown}'")
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="needs axe-core (npm ci)")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [PHONE, 1280])
+async def test_no_page_breaks_a_rule_of_axe(page: Page, grown: str, width: int, scheme: str) -> None:
+    await page.sized(width, 800, mobile=width == PHONE)
+    await page.coloured(scheme)
+    await opened(page, grown)
+    # Colours are compared as they end up.
+    await page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}, STILL])
+    script = AXE.read_text("utf-8")
+    for place, sign in (("", ".turns > li"), *((each.format(run=grown), sign) for each, sign in PAGES)):
+        if place:
+            await page.evaluate(f"location.hash = '#/{place}'")
+            await page.until(f"document.querySelector({sign!r})")
+        await page.evaluate(script)
+        assert await page.evaluate(VIOLATIONS) == [], place
 
 
 async def test_it_paints_within_a_second(page: Page, served: Site) -> None:

@@ -53,7 +53,7 @@ async def test_a_person_talks_with_the_tutor_and_has_it_kept(page: Page, folder:
     assert [turn.student.text for turn in kept.turns][1] == "I think it is 12."
     await gone(page, "runs", "Runs")
     await page.click("table.runs a", run_key(kept.run))
-    await page.until(f"{STATE} === 'open' && document.querySelectorAll('.list a').length === 1")
+    await page.until(f"{STATE} === 'started elsewhere' && document.querySelectorAll('.list a').length === 1")
     assert await page.evaluate("document.querySelectorAll('.tools button').length") == 0
     await page.click(".list a")
     await page.until("document.querySelectorAll('.turns > li').length >= 2")

@@ -63,29 +63,70 @@ async def test_a_reader_steers_nothing(served: Site, grown: str, tmp_path_factor
     served.call("POST", f"/v1/runs/{run}/cancel", {})
 
 
-async def test_a_dead_letter_is_read_and_tried_again(page: Page, served: Site, folder: Path) -> None:
+def dead(letter: str, error: str) -> Event:
     problem = load_bank("physics").problem(3, 0)
     run = Run(id="a" * 24, growing="b" * 8, recipe="soliloquy", max_turns=4, max_attempts=1, in_flight=1)
-    letter = Event(
-        id="letter",
+    return Event(
+        id=letter,
         topic="problem.submitted.dlq",
         key="run",
         payload=ProblemSubmitted(run=run, problem=problem).SerializeToString(),
         source="test",
         time=time.time(),
         attempt=5,
-        error=f"OSError: no route to the model {HOSTILE}",
+        error=error,
     )
+
+
+async def test_dead_letters_are_read_by_their_cause_and_replayed_together(
+    page: Page, served: Site, folder: Path
+) -> None:
+    letters = [dead(f"letter{number}", f"OSError: no route to model {number} {HOSTILE}") for number in range(3)]
     async with EmbeddedTransport(folder / "data" / LOG) as transport:
-        await transport.publish([letter])
+        await transport.publish([*letters, dead("other", "Refused: a prompt is broken")])
     await gone(page, "dead-letters", "Dead letters")
-    await page.until("document.querySelectorAll('.letters > li').length === 1")
-    told = await page.evaluate("document.querySelector('.letters').textContent")
-    assert f"no route to the model {HOSTILE}" in told
+    await page.until("document.querySelectorAll('.letters > li').length === 2")
+    told = await page.evaluate("document.querySelector('.letters > li').textContent")
+    assert f"no route to model 2 {HOSTILE}" in told
+    assert "3 letters" in told
     assert "problem.submitted" in told
-    await page.click(".letters button", "Try again")
-    await page.until("document.querySelectorAll('.letters > li').length === 0")
+    await page.click(".letters summary", "Show the letters")
+    await page.until("document.querySelectorAll('.single > li').length === 3")
+    await page.click(".single button", "Replay")
+    await page.until("document.querySelector('.letters > li').textContent.includes('2 letters')")
+    await page.evaluate("document.querySelector('.letters > li > button').focus()")
+    await page.click(".letters > li > button", "Replay all 2")
+    await page.until("document.querySelectorAll('.letters > li').length === 1")
+    assert await page.evaluate("document.activeElement.id") == "main"
+    await page.click(".letters > li > button", "Replay it")
+    await page.until("document.querySelector('.nothing').checkVisibility()")
     assert not await page.evaluate(HARMED)
+
+
+async def test_a_reader_replays_nothing(served: Site, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    async with EmbeddedTransport(folder / "data" / LOG) as transport:
+        await transport.publish([dead("for-a-reader", "Refused: a prompt is broken")])
+    async with chromium(tmp_path_factory.mktemp("reader-of-letters"), offline=False) as reader:
+        await signed_in(reader, served, READER)
+        await gone(reader, "dead-letters", "Dead letters")
+        await reader.until("document.querySelectorAll('.letters > li').length === 1")
+        assert await reader.evaluate("document.querySelectorAll('main button:not([hidden], .pages *)').length") == 0
+        refused = "fetch('/v1/dead-letters/replay', { method: 'POST' }).then((answer) => answer.status)"
+        assert await reader.evaluate(refused) == 403
+    assert served.call("POST", "/v1/dead-letters/replay", {}) == {"replayed": "1", "left": "0"}
+
+
+async def test_an_empty_training_page_says_what_to_do(page: Page) -> None:
+    await gone(page, "training", "Training")
+    await page.until("document.querySelectorAll('.to-do .command').length === 5")
+    commands = await page.evaluate("[...document.querySelectorAll('.command')].map((one) => one.textContent)")
+    for command in commands:
+        words = command.split()
+        options = [word for word in words if word.startswith("--")]
+        names = words[1 : next(place for place, word in enumerate(words) if word.startswith(("--", "trained/")))]
+        shown = said([SOLILOQUY, *names, "--help"])
+        assert shown.returncode == 0, command
+        assert all(option in shown.stdout for option in options), command
 
 
 async def test_the_pipeline_shows_every_service(page: Page) -> None:

@@ -1,6 +1,7 @@
 """Runs in the console: started, watched, read and taken along."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -21,11 +22,14 @@ async def test_a_run_is_started_watched_to_its_end_and_read(page: Page) -> None:
     await page.fill("#conversations", "4")
     await page.fill("#seed", "18446744073709551615")
     await page.evaluate("document.getElementById('problems').value = 'physics'")
+    await page.fill("#name", "Four of physics")
     await page.press("Enter")
-    await page.until(f"{TITLE} === 'physics'")
+    await page.until(f"{TITLE} === 'Four of physics'")
     await page.until(f"{STATE} === 'finished' && document.querySelectorAll('.list a').length === 4")
     assert await page.evaluate("document.querySelector('.accepted dd').textContent") == "4"
     assert "18446744073709551615" in await page.evaluate("document.querySelector('.settings').textContent")
+    assert "model scripted" in await page.evaluate("document.querySelector('.heading .facts').textContent")
+    assert re.fullmatch(r"\d+ s", await page.evaluate("document.querySelector('.time dd').textContent"))
     await page.evaluate("document.querySelector('.list a').click()")
     await page.until("document.querySelector('.turns > li')")
     assert await page.evaluate("document.querySelectorAll('details.soliloquy[open]').length") == 0
@@ -76,6 +80,16 @@ async def test_filters_and_search_narrow_the_list(page: Page, grown: str) -> Non
     await page.click(".choice label", "Rejected")
     await page.until("document.querySelector('.nothing').checkVisibility()")
     assert await page.evaluate("document.querySelectorAll('.list a').length") == 0
+
+
+async def test_a_run_that_nobody_names_is_named_by_the_gateway_as_the_form_shows(page: Page, served: Site) -> None:
+    await page.click("a", "Start a run")
+    await page.until("document.querySelector('dialog[open] #name')")
+    await page.fill("#conversations", "1")
+    shown = await page.evaluate("document.getElementById('name').placeholder")
+    await page.press("Enter")
+    await page.until(f"{TITLE}?.startsWith({shown!r}) && {STATE} === 'finished'")
+    assert shown.endswith(", 1 conversation")
 
 
 async def test_what_is_written_of_a_run_can_be_taken_along(page: Page, grown: str) -> None:

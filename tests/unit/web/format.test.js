@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ago, bytes, cost, duration, faultOf, isOver, isSteered, named, number, outOf, percent, range, rate, short, totalTokens, troubles, whole } from "../../../services/gateway/console/format.js";
+import { ago, bytes, cost, duration, faultOf, inWords, isOver, isSteered, isWriting, judged, named, number, outOf, percent, range, rate, reasonsOf, rejection, seconds, short, stateInWords, tokensOf, whole } from "../../../services/gateway/console/format.js";
 
 const NO_RUN = { request: {}, state: "RUN_STATE_RUNNING" };
 
@@ -56,11 +56,37 @@ test("a run without a target shows only what it has", () => {
   assert.equal(outOf(5, { conversations: "0" }), "5");
 });
 
-test("troubles are listed where there are any", () => {
-  assert.equal(troubles({ accepted: "9", rejected: "1", flags: 2, dead_letters: 3 }), "10% rejected · 2 flagged · 3 dead");
-  assert.equal(troubles({ accepted: "9" }), "");
-  assert.equal(totalTokens({ tokens: { tutor: { prompt: "10", completion: "5" }, student: { prompt: 1, completion: 0 } } }), 16);
-  assert.equal(totalTokens({}), 0);
+test("a rejection names the commonest rule, the first of several in the alphabet", () => {
+  const progress = { accepted: "9", rejected: "3", reasons: { steps: "1", early_answer: 2, blind: "2" } };
+  assert.deepEqual(reasonsOf(progress), [["blind", 2], ["early_answer", 2], ["steps", 1]]);
+  assert.equal(rejection(progress), "3 of 12, mostly blind");
+  assert.equal(rejection({ accepted: 1, rejected: 1, reasons: { early_answer: "1" } }), "1 of 2, mostly early answer");
+  assert.equal(rejection({ accepted: 1, rejected: 1 }), "1 of 2");
+  assert.equal(rejection({ accepted: "9" }), "");
+  assert.equal(judged({ accepted: "9", rejected: "3" }), 12);
+});
+
+test("rules and endings are words", () => {
+  assert.equal(inWords("three_wrong"), "three wrong");
+  assert.equal(inWords("not solved: ENDING_TURN_LIMIT"), "not solved: turn limit");
+  assert.equal(inWords("length: turn 2: a tutor's message of 130 words"), "length: turn 2: a tutor's message of 130 words");
+});
+
+test("tokens are summed over roles", () => {
+  assert.deepEqual(tokensOf({ tokens: { tutor: { prompt: "10", completion: "5" }, student: { prompt: 1, completion: 0 } } }), { prompt: 11, completion: 5 });
+  assert.deepEqual(tokensOf({}), { prompt: 0, completion: 0 });
+});
+
+test("a state whose name says too little has other words", () => {
+  const words = ["RUNNING", "FINISHED", "SHORT", "OPEN"].map((name) => stateInWords({ state: `RUN_STATE_${name}` }));
+  assert.deepEqual(words, ["running", "finished", "incomplete", "started elsewhere"]);
+});
+
+test("a run lasts until it is over, and its dataset may be written later", () => {
+  const over = { ...NO_RUN, state: "RUN_STATE_FINISHED", requested_at: 100, changed_at: 161, dataset: "DATASET_STATE_WRITING" };
+  assert.equal(seconds(over), 61);
+  assert.ok(seconds({ ...over, state: "RUN_STATE_RUNNING" }) > 1_000);
+  assert.deepEqual([isWriting(over), isWriting({ ...over, dataset: "DATASET_STATE_WRITTEN" }), isWriting({ ...over, state: "RUN_STATE_RUNNING" })], [true, false, false]);
 });
 
 test("a field takes whole numbers within its bounds, seeds of twenty digits too", () => {

@@ -1,0 +1,74 @@
+"""What came of a run: its figures, why conversations were rejected, how it compares, and what can be downloaded."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.chromium import Page, needs_chromium
+from tests.e2e.consoles import STATE, Site, chosen
+from tests.integration.transport.support import until
+
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
+
+
+async def test_the_bar_of_a_run_counts_nothing_but_accepted_conversations(page: Page, served: Site) -> None:
+    rejected = {"max_turns": 2, "max_attempts": 1}
+    run = served.started(4, request_id="all-rejected", in_flight=4, **rejected)
+    await page.evaluate(f"location.hash = '#/runs/{run}'")
+    await page.until(f"{STATE} === 'incomplete' && document.querySelectorAll('.list a').length === 8")
+    assert await page.evaluate("document.querySelector('.progress').ariaValueText") == "0 of 4, 0%"
+    filled = "[...document.querySelectorAll('.progress i')].map((part) => part.getBoundingClientRect().width)"
+    assert await page.evaluate(filled) == [0]
+    assert await page.evaluate("document.querySelector('.rejected dd').textContent") == "100%"
+
+
+async def test_the_reasons_of_rejections_are_counted_and_narrow_the_list(page: Page, served: Site) -> None:
+    run = served.started(3, request_id="rejected-for-a-reason", in_flight=4, max_turns=2, max_attempts=1)
+    await page.evaluate(f"location.hash = '#/runs/{run}'")
+    await page.until(f"{STATE} === 'incomplete' && document.querySelectorAll('.list a').length === 6")
+    rows = "[...document.querySelectorAll('.reasons-found button')].map((row) => row.textContent)"
+    assert any("not solved" in row and "6 · 100%" in row for row in await page.evaluate(rows))
+    await page.evaluate("location.hash = '#/runs'")
+    await page.until("document.querySelector('table.runs tbody').textContent.includes('6 of 6, mostly ')")
+    await page.evaluate("history.back()")
+    await page.click(".reasons-found button", "not solved")
+    await page.until("document.querySelector('.found').textContent.includes('6 conversations match')")
+    await page.click(".narrowing .chip", "not solved")
+    await page.until("document.querySelector('.found').textContent === '6 conversations'")
+
+
+async def test_two_runs_are_compared_side_by_side(page: Page, served: Site, grown: str) -> None:
+    run = served.started(2, request_id="to-compare", seed=5, max_turns=2, max_attempts=1, name="Two turns")
+    await page.evaluate(f"location.hash = '#/runs/{run}'")
+    await page.until(f"{STATE} === 'incomplete'")
+    await page.click(".tools a", "Compare")
+    await page.until("document.querySelector('#second-run')")
+    await chosen(page, "second-run", grown)
+    await page.until("document.querySelectorAll('.runs-compared').length === 3")
+    rows = await page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('.runs-compared tbody tr')].map((row) =>"
+        " [row.cells[0].textContent, [row.cells[1].textContent, row.cells[2].textContent]]))"
+    )
+    assert (rows["seed"], rows["maximum turns"], rows["conversations"]) == (["5", "0"], ["2", "20"], ["2", "6"])
+    assert "recipe" not in rows
+    assert rows["accepted"][0] == "0% (0 of 4)"
+    assert rows["not solved"][0] == "100% (4 of 4)"
+    assert await page.evaluate("location.hash") == f"#/compare/{run}/{grown}"
+
+
+async def test_the_report_and_an_export_are_downloaded_from_the_page_of_the_run(
+    page: Page, served: Site, grown: str, tmp_path: Path
+) -> None:
+    await page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    await page.evaluate(f"location.hash = '#/runs/{grown}'")
+    await page.until("document.querySelector('.downloads .note').textContent.includes('conversations are written')")
+    formats = await page.evaluate("[...document.querySelectorAll('#format option')].map((option) => option.value)")
+    assert {"openai", "hf", "soliloquies"} <= {*formats}
+    assert "mathdial" not in formats
+    await chosen(page, "format", "openai")
+    for text, name in (("Report", f"{grown}-report.html"), ("Export", f"{grown}-openai.jsonl")):
+        await page.click(".downloads a", text)
+        await until(partial(asyncio.to_thread, (tmp_path / name).exists))
+    assert len((tmp_path / f"{grown}-openai.jsonl").read_text("utf-8").splitlines()) == 6
