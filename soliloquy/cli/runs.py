@@ -88,7 +88,7 @@ def watch(context: click.Context, /, *, runs: Runs, run: str, as_json: bool) -> 
     stops watching but not the run.
     """
     with runs:
-        context.exit(_watch(runs, _find(runs, run), as_json=as_json))
+        context.exit(_watch(runs, _of_run(runs, run, Runs.get), as_json=as_json))
 
 
 def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) -> click.Command:
@@ -99,7 +99,7 @@ def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) ->
     @gateway_options
     def control(*, runs: Runs, run: str, as_json: bool) -> None:
         with runs:
-            status = call(runs, _find(runs, run).id)
+            status = _of_run(runs, run, call)
         if as_json:
             click.echo(to_json(status))
         else:
@@ -129,7 +129,7 @@ def conversations(*, runs: Runs, run: str, conversation: str | None, limit: int,
     if follow and conversation:
         raise click.UsageError("--follow shows every conversation as it finishes: remove the id")
     with runs:
-        run = _find(runs, run).id
+        run = _of_run(runs, run, Runs.get).id
         if conversation:
             print_conversation(runs.conversation(run, conversation), as_json=as_json)
             return
@@ -137,18 +137,18 @@ def conversations(*, runs: Runs, run: str, conversation: str | None, limit: int,
             click.echo(to_json(finished) if as_json else conversation_line(finished))
 
 
-def _find(runs: Runs, beginning: str) -> RunStatus:
-    """Returns the run with this id, or the only one whose id begins so; raises NotFound and Failure."""
+def _of_run(runs: Runs, beginning: str, call: Callable[[Runs, str], RunStatus]) -> RunStatus:
+    """Calls with this id or else with the only id that begins so; raises NotFound and Failure."""
     try:
-        return runs.get(beginning)
+        return call(runs, beginning)
     except NotFound:
-        found = [status for status in runs.list() if status.id.startswith(beginning)]
-        if len(found) == 1:
-            return found[0]
-        if not found:
+        found = [status.id for status in runs.list() if status.id.startswith(beginning)]
+        if not found or beginning in found:
             raise
-    ids = ", ".join(status.id for status in found[:_SHOWN_IDS]) + (", .." if len(found) > _SHOWN_IDS else "")
-    raise Failure(f"the ids of {len(found)} runs begin with {beginning!r}: write more of the id ({ids})")
+    if len(found) > 1:
+        shown = ", ".join(found[:_SHOWN_IDS]) + (", .." if len(found) > _SHOWN_IDS else "")
+        raise Failure(f"the ids of {len(found)} runs begin with {beginning!r}: write more of the id ({shown})")
+    return call(runs, found[0])
 
 
 def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:

@@ -60,7 +60,8 @@ def run_line(status: RunStatus) -> str:
     done = f"{status.progress.accepted}/{status.request.conversations or '?'}"
     left = f"{status.rate:.1f}/s, {_span(status.eta_seconds)} left" if status.eta_seconds else ""
     started = f"{_when(status.requested_at)} {status.requested_by}".rstrip()
-    return f"{status.id}  {state_of(status):<9} {done:>13}  {started}  {status.name}  {left}".rstrip()
+    named = f"{status.name} by {status.request.recipe}"
+    return f"{status.id}  {state_of(status):<9} {done:>13}  {started}  {named}  {left}".rstrip()
 
 
 def print_conversation(found: GetConversationResponse, *, as_json: bool) -> None:

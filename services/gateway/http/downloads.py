@@ -90,11 +90,11 @@ class Downloads:
         count = await asyncio.to_thread(stored, Storage(place)) if self._datasets else 0
         if not count:
             because = "no conversation of it is written yet" if self._datasets else "the gateway sees no datasets"
-            raise Refusal(Code.NOT_NOW, f"run {run} has no dataset to download: {because}")
+            raise Refusal(Code.UNKNOWN, f"run {run} has no dataset to download: {because}")
         if count > LIMITS.conversations:
             command = "soliloquy report DIR" if kind == REPORT else f"soliloquy export DIR --format {kind} --out FILE"
             raise Refusal(
-                Code.TOO_LARGE,
+                Code.INVALID,
                 f"run {run} has {count:,} conversations, and a download at most {LIMITS.conversations:,}: "
                 f"run `{command}` where its dataset is",
             )

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -255,6 +256,52 @@ async def test_the_commands_start_steer_and_list(address: str, collecting: Colle
     assert none.stdout == "no runs\n"
     assert "cancelled" in cancelled.stdout
     assert {each.exit_code for each in (started, paused, listed, none, cancelled)} == {0}
+
+
+async def test_the_first_characters_of_an_id_are_enough_where_no_other_run_begins_so(address: str) -> None:
+    def use() -> tuple[str, list[Result]]:
+        at = ("--gateway", address)
+        words = ("start", *at, "--problems", "arithmetic", "--conversations", "1")
+        first = command(*words, "--name", "Sums").stdout.strip()
+        second = command(*words, "--seed", "2").stdout.strip()
+        common = os.path.commonprefix([first, second])
+        shown = [command("show", *at, first[: len(common) + 1], "--json"), command("show", *at, second)]
+        return first, [
+            *shown,
+            command("pause", *at, common),
+            command("show", *at, "x"),
+            command("conversations", *at, first[:9]),
+        ]
+
+    first, (by_prefix, whole, ambiguous, unknown, listed) = await asyncio.to_thread(use)
+    assert (json.loads(by_prefix.stdout)["id"], json.loads(by_prefix.stdout)["name"]) == (first, "Sums")
+    told = " ".join(whole.stdout.split())
+    assert "name arithmetic, 1 conversation" in told
+    assert "model scripted" in told
+    assert "dataset not seen by this gateway" in told
+    assert (ambiguous.exit_code, unknown.exit_code, listed.exit_code) == (2, 2, 0)
+    assert ambiguous.stderr.startswith("soliloquy: the ids of 2 runs begin with ")
+    assert unknown.stderr == "soliloquy: there is no run 'x': list the runs\n"
+
+
+async def test_dead_letters_are_replayed_by_their_cause(connect: Connect) -> None:
+    collecting = Collecting()
+    collecting.broken = {0, 1, 2, 3, 4, 5}
+    async with (
+        connect() as transport,
+        growing(transport, collecting),
+        served(transport) as address,
+        AsyncRuns(address) as runs,
+    ):
+        run = await runs.start(**ARITHMETIC)
+        [*_] = [status async for status in runs.watch(run.id)]
+        causes = {letter.cause async for letter in runs.dead_letters()}
+        collecting.broken.clear()
+        assert await runs.replay_all(cause="another") == 0
+        replayed = [await runs.replay_all(cause=cause) for cause in causes]
+        [*_, last] = [status async for status in runs.watch(run.id)]
+    assert len(causes) == 1
+    assert (replayed[0] > 0, state_of(last), last.progress.accepted) == (True, "finished", 6)
 
 
 async def test_watching_ends_with_the_run_and_says_how_it_ended(address: str, collecting: Collecting) -> None:

@@ -82,16 +82,16 @@ async def test_what_cannot_be_downloaded_is_said_in_one_sentence(
         run = await at.start()
         report = f"/v1/runs/{run}/report"
         missing = f"run {run} has no dataset to download: no conversation of it is written yet"
-        assert await refused(at, report) == (409, missing)
+        assert await refused(at, report) == (404, missing)
         fill(tmp_path, run)
         too_large = (
             f"run {run} has 3 conversations, and a download at most 2: run `soliloquy report DIR` where its dataset is"
         )
-        assert await refused(at, report) == (413, too_large)
+        assert await refused(at, report) == (400, too_large)
         assert (await at.ask("GET", "/v1/runs/nobody/report")).status == 404
     async with site(tmp_path) as at:
         status, message = await refused(at, f"/v1/runs/{run}/report")
-    assert (status, message.endswith("the gateway sees no datasets")) == (409, True)
+    assert (status, message.endswith("the gateway sees no datasets")) == (404, True)
 
 
 async def test_what_the_library_refuses_is_told_without_the_folder(tmp_path: Path) -> None:
