@@ -137,8 +137,8 @@ def shortfall(quota: Quota, recipe: str, max_attempts: int, unfit: str = "") -> 
     kinds = f" ({unfit})" if unfit else ""
     why = [f"{quota.unfit} are of no use to {recipe}{kinds}"] if quota.unfit else []
     tried = most_problems(quota.conversations, quota.unfit)
-    if tried > quota.accepted + quota.unfit:
-        why.append(f"all {max_attempts} conversations of each of the others were rejected")
+    if rejected := tried - quota.accepted - quota.unfit:
+        why.append(f"{rejected} had every attempt rejected ({max_attempts} each)")
     return f"{quota.accepted} of {quota.conversations} after {tried} problems: {' and '.join(why)}"
 
 

@@ -4,7 +4,7 @@ import { counted } from "../../../soliloquy/web/conversation.js";
 import { element } from "../../../soliloquy/web/element.js";
 import { debounced } from "../../../soliloquy/web/interaction.js";
 import { Refused, call, withQuery } from "./api.js";
-import { inWords, number, short, whole } from "./format.js";
+import { inWords, number, whole } from "./format.js";
 import { button, choice, keyed, nothing, pager, say, time, toast, verdict } from "./widgets.js";
 
 /** @import { FinishedConversation, Run } from "./contract.d.ts" */
@@ -119,7 +119,7 @@ function item(run, one) {
   return element("li", null, element("a", { href: `#/runs/${encodeURIComponent(run)}/${encodeURIComponent(one.id)}` },
     element("span", { class: "question" }, summary.question || one.id),
     element("span", { class: "facts" }, element("span", null, summary.topic || ""), element("span", null, counted(number(turns), "turn")),
-      number(python_turns) ? element("span", null, `Python in ${short(python_turns)}`) : null,
+      number(python_turns) ? element("span", null, `Python in ${counted(number(python_turns), "turn")}`) : null,
       number(failed_executions) ? element("span", { class: "fault" }, `${counted(number(failed_executions), "program")} failed`) : null,
       number(flags) ? element("span", { class: "fault" }, counted(number(flags), "false statement")) : null,
       one.reasons?.length ? element("span", { class: "fault reason" }, one.reasons.map(inWords).join("; ")) : null)),

@@ -8,6 +8,7 @@ import { say, svg, updatable } from "./widgets.js";
 
 // The seconds that the curve of the rate covers.
 const LOOK_BACK = 120;
+const UNVERIFIED = "No program ran for the tutor's verdict, and no step of the problem settles it.";
 const FIGURES = ["accepted", "rejected", "unverified", "flags", "time", "rate", "programs", "cost"];
 
 export function figures() {
@@ -16,12 +17,13 @@ export function figures() {
   const figure = (/** @type {string} */ name) => element("div", { class: name }, shown[name].toReversed(), name === "rate" ? curve : null);
   const empty = element("dl", { class: "figures" }, FIGURES.map(figure));
   const put = (/** @type {string} */ name, /** @type {string[]} */ ...texts) => shown[name].forEach((place, which) => say(place, texts[which]));
+  shown.unverified.forEach((place) => (place.title = UNVERIFIED));
   const strip = updatable(empty, (/** @type {Run} */ status) => {
     const counts = status.progress || {};
     const wanted = number(status.request.conversations);
     put("accepted", whole(counts.accepted), wanted ? `of ${whole(wanted)} accepted` : "accepted");
     put("rejected", percent(counts.rejected, judged(counts)), `rejected: ${whole(counts.rejected)} of ${whole(judged(counts))}`);
-    put("unverified", percent(counts.unverified, counts.verdicts), `of ${whole(counts.verdicts)} verdicts rest on no program and no step`);
+    put("unverified", percent(counts.unverified, counts.verdicts), `unverified: ${whole(counts.unverified)} of ${whole(counts.verdicts)} verdicts`);
     put("flags", whole(counts.flags), "false statements found");
     put("time", duration(seconds(status)), timeLeft(status));
     put("rate", ...pace(status));
@@ -47,7 +49,7 @@ function timeLeft(status) {
 
 /** The current rate, or the average of a run that is over. @param {Run} status */
 function pace(status) {
-  if (!isOver(status)) return [rate(status.rate), "accepted in the last minute"];
+  if (!isOver(status)) return [rate(status.rate), "accepted over the last minute"];
   return [rate(number(status.progress?.accepted) / Math.max(seconds(status), 1)), "accepted on average"];
 }
 

@@ -131,7 +131,7 @@ class GatewayContract:
             run = await gateway.start_run(asked(conversations=3, max_attempts=2))
             last = await last_of(gateway, run.id)
         assert (last.state, last.progress.given_up) == (SHORT, 6)
-        assert last.because == "0 of 3 after 6 problems: all 2 conversations of each of the others were rejected"
+        assert last.because == "0 of 3 after 6 problems: 6 had every attempt rejected (2 each)"
 
     async def test_what_finishes_is_told_to_who_follows_as_it_does(self, connect: Connect) -> None:
         collecting = Collecting()
