@@ -51,7 +51,7 @@ async function route(event) {
   const [path, query] = (location.hash.slice(2) || "runs").split("?");
   const [page, ...rest] = path.split("/").map(decodeURIComponent);
   for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-page]"))) {
-    if (link.dataset.page === page) link.setAttribute("aria-current", "page");
+    if (link.dataset.page === (page === "compare" ? "runs" : page)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   leave?.();

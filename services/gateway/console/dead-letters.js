@@ -66,15 +66,15 @@ function group(first, run) {
   let [shown, latest] = ["", -1];
   const line = element("li", null, element("div", { class: "letter" }, error, about, folded), maySteer() ? replay : null);
   return updatable(line, (/** @type {Cause} */ { letters: some, runs, topics = [], first_at, last_at, error: text }) => {
-    const number_ = number(some);
-    say(replay, `Replay ${number_ === 1 ? "it" : `all ${whole(number_)}`}`);
-    say(count, counted(number_, "letter"));
-    say(summary, number_ === 1 ? "Show the letter" : "Show the letters");
+    const size = number(some);
+    say(replay, `Replay ${size === 1 ? "it" : `all ${whole(size)}`}`);
+    say(count, counted(size, "letter"));
+    say(summary, size === 1 ? "Show the letter" : "Show the letters");
     about.replaceChildren(facts(count, topics.map((topic, place) => [place ? ", " : "", element("code", null, topic)]), counted(number(runs), "run"),
-      number_ === 1 ? time(last_at) : ["from ", time(first_at), " to ", time(last_at)]));
+      size === 1 ? time(last_at) : ["from ", time(first_at), " to ", time(last_at)]));
     if (shown !== text) error.replaceChildren(reason(text));
-    if (folded.open && latest !== number_) load();
-    [shown, latest] = [text, number_];
+    if (folded.open && latest !== size) load();
+    [shown, latest] = [text, size];
   });
 }
 

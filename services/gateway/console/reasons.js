@@ -12,6 +12,7 @@ import { keyed, say, updatable } from "./widgets.js";
 export function rejectionReasons(run, narrow) {
   /** @type {Record<string, string>} */
   let meanings = {};
+  let latest = run;
   const rows = element("ul", { class: "reasons-found" });
   const section = element("section", { class: "why", hidden: true, "aria-label": "Why conversations were rejected" },
     element("h2", null, "Why conversations were rejected"),
@@ -28,14 +29,16 @@ export function rejectionReasons(run, narrow) {
       bar.style.width = `${(count / all) * 100}%`;
     });
   };
-  const shown = updatable(section, (/** @type {Run} */ { progress = {} }) => {
+  const shown = updatable(section, (/** @type {Run} */ status) => {
+    latest = status;
+    const { progress = {} } = status;
     const found = reasonsOf(progress).map(([rule, count]) => ({ rule, count, all: judged(progress) }));
     section.hidden = !found.length;
     keyed(rows, found, ({ rule }) => rule, row);
   });
   choices().then(({ recipes }) => {
     meanings = recipes.find(({ name }) => name === run.request.recipe)?.rules || {};
-    shown.shows(run);
+    shown.shows(latest);
   }, () => null);
   return shown;
 }
