@@ -177,8 +177,7 @@ class Gateway:
         try:
             await dead_letters.replay(self._transport, letters)
         except dead_letters.NoSuchLetter as error:
-            line = f"no dead letter has the id {error.event_id[:80]!r}: list the dead letters"
-            raise Refusal(Code.UNKNOWN, line) from None
+            raise Refusal(Code.UNKNOWN, f"no dead letter has the id {error.event_id[:80]!r}: list them") from None
         await self._refresh(at_once=True)
         for known in filter(None, map(self._runs.by_id.get, runs)):
             await self._steering.revive(known)

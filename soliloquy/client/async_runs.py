@@ -155,12 +155,13 @@ class AsyncRuns(GatewayClient):
     async def replay_all(self, *, cause: str = "", run: str = "") -> int:
         """Publishes the dead letters of this cause and this run again, or all of them; returns their number."""
         request = gateway_pb2.ReplayDeadLettersRequest(cause=cause, run=run)
-        replayed = 0
-        while True:
+        answer = await self._ask(self._stub.ReplayDeadLetters, request)
+        replayed, most = answer.replayed, answer.replayed + answer.left
+        # Letters that fail again meanwhile are not replayed again.
+        while answer.left and replayed < most:
             answer = await self._ask(self._stub.ReplayDeadLetters, request)
             replayed += answer.replayed
-            if not answer.left:
-                return replayed
+        return replayed
 
     async def _ask(self, method: Callable[..., Awaitable[T]], request: Message, seconds: float | None = None) -> T:
         budget = RetryBudget(self._gateway, seconds or self.deadline_seconds)

@@ -80,11 +80,13 @@ function group(first, run) {
 
 /** @param {{ cause?: string, run?: string }} which */
 async function replayAll(which) {
-  let replayed = 0;
+  let [replayed, most] = [0, 0];
   for (let left = 1; left > 0; ) {
     const answer = await call("POST", "/v1/dead-letters/replay", which);
     replayed += number(answer.replayed);
-    left = number(answer.left);
+    most ||= replayed + number(answer.left);
+    // Letters that fail again meanwhile are not replayed again.
+    left = Math.min(number(answer.left), most - replayed);
   }
   toast(`${counted(replayed, "event")} returned to ${replayed === 1 ? "its topic" : "their topics"}.`);
 }
