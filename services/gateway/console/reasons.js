@@ -8,6 +8,9 @@ import { keyed, say, updatable } from "./widgets.js";
 /** @import { Run } from "./contract.d.ts" */
 /** @typedef {{ rule: string, count: number, all: number }} Reason */
 
+// Conversations that a model's answers ended are counted by the prompt, such as mathdial/replying.
+const UNUSABLE = "no usable answer to this prompt";
+
 /** @param {Run} run @param {(rule: string) => unknown} narrow Shows only the conversations that break this rule. */
 export function rejectionReasons(run, narrow) {
   /** @type {Record<string, string>} */
@@ -24,7 +27,7 @@ export function rejectionReasons(run, narrow) {
       element("span", { class: "share", "aria-hidden": "true" }, bar));
     press.addEventListener("click", () => narrow(rule));
     return updatable(element("li", null, press), (/** @type {Reason} */ { count, all }) => {
-      say(meaning, meanings[rule] || "");
+      say(meaning, meanings[rule] || (rule.includes("/") ? UNUSABLE : ""));
       say(share, `${whole(count)} · ${percent(count, all)}`);
       bar.style.width = `${(count / all) * 100}%`;
     });

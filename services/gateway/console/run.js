@@ -31,7 +31,7 @@ export async function run(main, [id]) {
   const { request } = status;
   const shownState = state(status);
   const because = element("p", { class: "note because" });
-  const dead = element("a", { class: "fault", href: `#/dead-letters?run=${encodeURIComponent(id)}` });
+  const dead = element("a", { class: "fault", hidden: true, href: `#/dead-letters?run=${encodeURIComponent(id)}` });
   const controls = element("div", { class: "tools" });
   const bar = progress(status);
   const strip = figures();
@@ -52,6 +52,7 @@ export async function run(main, [id]) {
     for (const part of [bar, strip, shownState, why, files, list]) part.shows(next);
     say(because, next.because || "");
     const lost = number(next.progress?.dead_letters);
+    dead.hidden = !lost;
     say(dead, lost ? `${whole(lost)} of its problems ended among the dead letters` : "");
     if (controls.dataset.state !== stateOf(next)) steer(controls, next, path, shows);
     if (before !== stateOf(next)) toast(`The run is ${stateInWords(next)}.`);
