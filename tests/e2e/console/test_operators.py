@@ -93,7 +93,7 @@ async def test_dead_letters_are_read_by_their_cause_and_replayed_together(
     await page.click(".letters summary", "Show the letters")
     await page.until("document.querySelectorAll('.single > li').length === 3")
     await page.click(".single button", "Replay")
-    await page.until("document.querySelector('.letters > li').textContent.includes('2 letters')")
+    await page.until("document.querySelector('.letters > li')?.textContent.includes('2 letters')")
     await page.evaluate("document.querySelector('.letters > li > button').focus()")
     await page.click(".letters > li > button", "Replay all 2")
     await page.until("document.querySelectorAll('.letters > li').length === 1")

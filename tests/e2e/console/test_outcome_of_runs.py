@@ -31,12 +31,12 @@ async def test_the_reasons_of_rejections_are_counted_and_narrow_the_list(page: P
     rows = "[...document.querySelectorAll('.reasons-found button')].map((row) => row.textContent)"
     assert any("not solved" in row and "6 · 100%" in row for row in await page.evaluate(rows))
     await page.evaluate("location.hash = '#/runs'")
-    await page.until("document.querySelector('table.runs tbody').textContent.includes('6 of 6, mostly ')")
+    await page.until("document.querySelector('table.runs tbody')?.textContent.includes('6 of 6, mostly ')")
     await page.evaluate("history.back()")
     await page.click(".reasons-found button", "not solved")
-    await page.until("document.querySelector('.found').textContent.includes('6 conversations match')")
+    await page.until("document.querySelector('.found')?.textContent.includes('6 conversations match')")
     await page.click(".narrowing .chip", "not solved")
-    await page.until("document.querySelector('.found').textContent === '6 conversations'")
+    await page.until("document.querySelector('.found')?.textContent === '6 conversations'")
 
 
 async def test_two_runs_are_compared_side_by_side(page: Page, served: Site, grown: str) -> None:
@@ -63,7 +63,7 @@ async def test_the_report_and_an_export_are_downloaded_from_the_page_of_the_run(
 ) -> None:
     await page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     await page.evaluate(f"location.hash = '#/runs/{grown}'")
-    await page.until("document.querySelector('.downloads .note').textContent.includes('conversations are written')")
+    await page.until("document.querySelector('.downloads .note')?.textContent.includes('conversations are written')")
     formats = await page.evaluate("[...document.querySelectorAll('#format option')].map((option) => option.value)")
     assert {"openai", "hf", "soliloquies"} <= {*formats}
     assert "mathdial" not in formats
