@@ -55,8 +55,7 @@ class Gateway:
         self._run_feed = LatestFeed(self._runs.status)
         self._list_feed = LatestFeed(self._runs.page)
         self._tails = TailFeed[api.FinishedConversation]()
-        model = str(settings.models.identity()["model"])
-        self._steering = Steering(self._runs, self._index, planning, transport, model, settings.most_runs, self._tell)
+        self._steering = Steering(self._runs, self._index, planning, transport, settings, self._tell)
         # Why its answers may be stale; empty while they are not.
         self.fault = "the gateway is still reading the state of its runs"
 
@@ -151,12 +150,10 @@ class Gateway:
             await self._refresh()
         return self._letters.listed(request)
 
-    async def list_dead_letter_causes(
-        self, request: api.ListDeadLetterCausesRequest
-    ) -> api.ListDeadLetterCausesResponse:
+    async def list_dead_letter_causes(self, asked: api.ListDeadLetterCausesRequest) -> api.ListDeadLetterCausesResponse:
         async with answered():
             await self._refresh()
-        return self._letters.causes(request)
+        return self._letters.causes(asked)
 
     async def replay_dead_letter(self, request: api.ReplayDeadLetterRequest) -> api.ReplayDeadLetterResponse:
         async with answered():

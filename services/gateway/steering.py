@@ -10,6 +10,7 @@ from services.gateway.index import Index
 from services.gateway.planning import BadRequest, Planning, Problems
 from services.gateway.refusals import Code, Refusal
 from services.gateway.runs import KnownRun, RunTable, state_name, turned
+from services.gateway.settings import GatewaySettings
 from services.gateway.validation import validated
 from soliloquy.runtime.driver import Ending, Quota, drive, shortfall
 from soliloquy.runtime.events import EventTooLarge, first_event, run_key
@@ -38,17 +39,16 @@ class Steering:
         index: Index,
         planning: Planning,
         transport: Transport,
-        model: str,
-        most_runs: int,
+        settings: GatewaySettings,
         tell: Callable[[str], None],
     ) -> None:
-        """`tell` is called with the id of each run that changes; `model` names the models of runs that begin."""
+        """`tell` is called with the id of each run that changes."""
         self._runs = runs
         self._index = index
         self._planning = planning
         self._transport = transport
-        self._model = model
-        self._most_runs = most_runs
+        self._model = str(settings.models.identity()["model"])
+        self._most_runs = settings.most_runs
         self._tell = tell
         self._drivers: dict[str, tuple[RunDriver, asyncio.Task[None]]] = {}
         # A change of state depends on the state before it: one at a time.

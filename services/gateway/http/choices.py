@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from services.gateway.http.formats import FormatChoice, formats
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.planning import Offered
 from services.gateway.service import Gateway
@@ -35,16 +36,6 @@ class RecipeChoice:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FormatChoice:
-    name: str
-    title: str
-    # The end of the file's name; a format that is a folder is sent as one file.
-    suffix: str
-    # The only recipe whose conversations it holds; empty for a format of all recipes.
-    recipe: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Choices:
     recipes: Sequence[RecipeChoice]
     # The banks and files that a run may take its problems from.
@@ -68,9 +59,6 @@ def choices(gateway: Gateway, models: Models) -> HttpRoute:
 
 
 def _choices(gateway: Gateway, models: Models) -> Choices:
-    # Imported here because it loads Arrow, which no start should wait for.
-    from services.gateway.http.formats import formats
-
     usual = {name: bounds["usual"] for name, bounds in RUN_LIMITS.items() if "usual" in bounds}
     return Choices(
         recipes=[_recipe(name) for name in known_recipes()],

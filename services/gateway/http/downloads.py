@@ -16,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from services.gateway.datasets import stored
 from services.gateway.http.files import CHUNK_BYTES, attachment
+from services.gateway.http.formats import formats
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.produce_file import REPORT
 from services.gateway.refusals import Code, Refusal
@@ -57,9 +58,6 @@ class Downloads:
 
     async def export(self, context: RequestContext) -> Response:
         """The accepted conversations of a run in another format; GET /v1/choices lists the formats."""
-        # Imported here because it loads Arrow, which no start should wait for.
-        from services.gateway.http.formats import formats
-
         name = context.path_parameter("format")
         offered = {choice.name: choice for choice in await asyncio.to_thread(formats)}
         if name not in offered:

@@ -1,11 +1,20 @@
 """The export formats that a run can be downloaded in."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from services.gateway.http.choices import FormatChoice
-from soliloquy.dataset.exports.format import FORMATS, NAMES, find
 from soliloquy.recipes.packages import known_recipes, package
 from soliloquy.runtime.extensions import BadPackage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FormatChoice:
+    name: str
+    title: str
+    # The end of the file's name; a format that is a folder is sent as one file.
+    suffix: str
+    # The only recipe whose conversations it holds; empty for a format of all recipes.
+    recipe: str
 
 
 def formats() -> list[FormatChoice]:
@@ -13,6 +22,9 @@ def formats() -> list[FormatChoice]:
 
 
 def _usable() -> Iterator[FormatChoice]:
+    # Imported here because it loads Arrow, which no start should wait for.
+    from soliloquy.dataset.exports.format import FORMATS, NAMES, find
+
     for name in NAMES:
         try:
             form = find(name)
@@ -20,9 +32,8 @@ def _usable() -> Iterator[FormatChoice]:
             # `soliloquy export --help` says what is wrong with it.
             continue
         suffix = form.suffixes[0] if form.suffixes else ".zip"
-        yield FormatChoice(name=name, title=form.title, suffix=suffix, recipe=_recipe_of(name))
+        yield FormatChoice(name=name, title=form.title, suffix=suffix, recipe=_recipe_of(FORMATS.value(name)))
 
 
-def _recipe_of(name: str) -> str:
-    module = FORMATS.value(name)
+def _recipe_of(module: str) -> str:
     return next((recipe for recipe in known_recipes() if module.startswith(f"{package(recipe)}.")), "")

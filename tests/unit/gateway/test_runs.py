@@ -1,4 +1,5 @@
-from services.gateway.runs import Pace, RunTable, turned
+from services.gateway.pace import Pace
+from services.gateway.runs import RunTable, turned
 from soliloquy.runtime.model.settings import Endpoint, Models, Role
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
