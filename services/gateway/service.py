@@ -176,8 +176,8 @@ class Gateway:
         except dead_letters.NoSuchLetter as error:
             raise Refusal(Code.UNKNOWN, f"no dead letter has the id {error.event_id[:80]!r}: list them") from None
         await self._refresh(at_once=True)
-        for known in filter(None, map(self._runs.by_id.get, runs)):
-            await self._steering.revive(known)
+        for run in runs & self._runs.by_id.keys():
+            await self._steering.revive(self._runs.by_id[run])
 
     async def get_pipeline(self, request: api.GetPipelineRequest) -> api.Pipeline:
         async with answered():

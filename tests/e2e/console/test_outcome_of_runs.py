@@ -21,8 +21,7 @@ pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 
 async def test_the_bar_of_a_run_counts_nothing_but_accepted_conversations(page: Page, served: Site) -> None:
-    rejected = {"max_turns": 2, "max_attempts": 1}
-    run = served.started(4, request_id="all-rejected", in_flight=4, **rejected)
+    run = served.started(4, request_id="all-rejected", in_flight=4, max_turns=2, max_attempts=1)
     await page.evaluate(f"location.hash = '#/runs/{run}'")
     await page.until(f"{STATE} === 'incomplete' && document.querySelectorAll('.list a').length === 8")
     assert await page.evaluate("document.querySelector('.progress').ariaValueText") == "0 of 4, 0%"
