@@ -13,7 +13,7 @@ from soliloquy.truth.arithmetic_parser import READINGS, NoArithmetic, Parser, Te
 from soliloquy.truth.arithmetic_policy import LIMITS
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import Unworkable, agree, converts, in_unit_of, restates_share
-from soliloquy.truth.written_arithmetic import ROUGHLY, Written, tokens_of
+from soliloquy.truth.written_arithmetic import ROUGHLY, Written, may_calculate, tokens_of
 
 _NUMBER_AT_START = re.compile(r"[\d.,eE×*^ ()+-]*\d[)}]?")
 
@@ -39,6 +39,8 @@ class Calculation:
 @lru_cache(256)
 def calculations_of(text: str) -> Sequence[Calculation]:
     """Returns every calculation of a text that can be worked through, in order."""
+    if not may_calculate(text):
+        return ()
     return tuple(link for tokens in _lines(text) for link in _links(tokens, text))
 
 

@@ -55,9 +55,11 @@ def _any(words: Iterable[str]) -> str:
     return rf"\b(?:{'|'.join(longest_first).replace(' ', chr(92) + 's+')})\b"
 
 
+_EQUALS = rf"=|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?{_any(WORDS.equals)}"
+_STATES = re.compile(_EQUALS, re.IGNORECASE)
 _TOKEN = re.compile(
     r"(?P<space>[^\S\r\n]+|\$)|(?P<line>\s+)"
-    rf"|(?P<equals>=|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?{_any(WORDS.equals)})"
+    rf"|(?P<equals>{_EQUALS})"
     r"|(?P<subscript>_(?:\{[^{}]*\}|\w))"
     rf"|(?P<power>\*\*|\^)|(?P<raised>[{_SUPERSCRIPTS}]+)"
     rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|{_any(WORDS.times)}|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?|-)?\d))"
@@ -95,6 +97,11 @@ class Written(NamedTuple):
     unit: Unit | None = None
     # A dozen or a million, which also may be what is counted: "48 / 12 = 4 dozen".
     scale: float = 1.0
+
+
+def may_calculate(text: str) -> bool:
+    """Whether a text says anywhere that something equals something; splitting it into tokens takes much longer."""
+    return _STATES.search(text) is not None
 
 
 def tokens_of(text: str) -> list[Written]:
