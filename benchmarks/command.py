@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -12,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from soliloquy.cli.tables import table as table
-from soliloquy.runtime.failure import Failure
 
 # Shows what is being measured.
 Tell = Callable[[str], None]
@@ -29,12 +27,6 @@ def rounds_option(default: int) -> Callable[[Command], Command]:
         type=click.IntRange(min=1),
         help="Measure this often and report the median.",
     )
-
-
-def check_installed(*libraries: str, extra: str = "serve") -> None:
-    for library in libraries:
-        if find_spec(library) is None:
-            raise Failure(f"{library} is not installed: pip install 'soliloquy[{extra}]'")
 
 
 @contextmanager

@@ -12,8 +12,9 @@ import click
 from rich.console import RenderableType
 
 from benchmarks import machine
-from benchmarks.command import AS_JSON, Tell, check_installed, rounds_option, show, spread, status_line, table
+from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import spread as spread_of
+from soliloquy.runtime.extras import check_installed
 from soliloquy.v1.model_pb2 import Adapter, GenerateRequest, Message, Sampling
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _PROMPT = "A block slides down an incline. What is its acceleration, and how do 
 @AS_JSON
 def engine(*, size: str, rounds: int, as_json: bool) -> None:
     """Measure tokens a second of an engine in this process."""
-    check_installed("torch", "transformers", "peft", "llguidance")
+    check_installed("serve", "torch", "transformers", "peft", "llguidance")
     with status_line() as tell:
         facts = machine.facts()
         measured = asyncio.run(measure(tell, size=size, rounds=rounds))

@@ -8,8 +8,9 @@ from typing import Any
 import click
 from rich.console import RenderableType
 
-from benchmarks.command import AS_JSON, check_installed, rounds_option, show, spread, status_line, table
+from benchmarks.command import AS_JSON, rounds_option, show, spread, status_line, table
 from services.model.settings import ServingSettings
+from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.listening import listening
 
 
@@ -23,7 +24,7 @@ def model(*, rounds: int, as_json: bool) -> None:
     the cost of tokens, compared with the same engine in this process. Then replicas are killed and replaced under
     load.
     """
-    check_installed("ray", "torch", "transformers", "llguidance")
+    check_installed("serve", "ray", "torch", "transformers", "llguidance")
     from benchmarks.model_service import measure
 
     # Ray reports on standard output which of its processes died.

@@ -11,8 +11,9 @@ import click
 from rich.console import RenderableType
 
 from benchmarks import machine
-from benchmarks.command import AS_JSON, Tell, check_installed, rounds_option, show, spread, status_line, table
+from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged
+from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
 
 _SOLILOQUY = (sys.executable, "-c", "from soliloquy.cli.main import main; main()")
@@ -30,7 +31,7 @@ def train(*, data: str | None, size: str, rounds: int, on_ray: bool, as_json: bo
 
     Compares packed with padded batches and our loop with a bare one, and runs a whole job.
     """
-    check_installed("torch", "transformers", "peft", "yaml", *(("ray",) if on_ray else ()), extra="train")
+    check_installed("train", "torch", "transformers", "peft", "yaml", *(("ray",) if on_ray else ()))
 
     with tempfile.TemporaryDirectory() as scratch, status_line() as tell:
         try:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from soliloquy.recipes.recipe import ReplyContext
@@ -88,7 +87,15 @@ class TrainingSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 def read_settings(path: Path) -> TrainingSettings:
-    return read_model(path, yaml.safe_load, TrainingSettings)
+    import yaml
+
+    def parse(text: str) -> Any:
+        try:
+            return yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ValueError(str(error)) from error
+
+    return read_model(path, parse, TrainingSettings)
 
 
 def read_model(path: Path, parse: Callable[[str], Any], model: type[Model], *, context: Any = None) -> Model:
@@ -99,5 +106,5 @@ def read_model(path: Path, parse: Callable[[str], Any], model: type[Model], *, c
         problem = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in problem["loc"]) or "the file"
         raise Failure(f"{path}: {field}: {problem['msg']}, not {problem['input']!r}") from error
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError) as error:
         raise Failure(f"cannot read {path}: {one_line(error)}") from error

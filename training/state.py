@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.foreign import refuse_foreign
 from training.evaluation.report import table
 
 TABLE = "rounds.md"
@@ -38,6 +39,7 @@ class Workflow:
 @contextmanager
 def lock_folder(folder: Path, workflow: Workflow, identity: Mapping[str, Any]) -> Iterator[None]:
     """Locks the folder; raises Failure if it holds other work or is in use."""
+    refuse_foreign(folder, workflow.file, option=workflow.option)
     with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from typing import Any
 from services.model.backend import ModelBackend
 from services.model.settings import ServingSettings
 from services.model.shared_metrics import shared_metrics_folder
+from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import CannotListen, listening
 
@@ -52,8 +53,7 @@ def serving(build: Callable[[], ModelBackend], settings: ServingSettings) -> Ite
     for port in (settings.grpc_port, settings.http_port):
         with listening(f"{settings.host}:{port}"):
             pass
-    if find_spec("ray") is None:
-        raise Failure("Ray Serve is not installed: pip install 'soliloquy[serve]'")
+    check_installed("serve", "ray")
     _prepare()
     ray, serve, _ = _ray()
     with shared_metrics_folder():

@@ -12,9 +12,10 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
+from soliloquy.cli.command import Group
 from soliloquy.cli.evaluate.retraining import RECIPE, retraining_evaluation
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
-from soliloquy.cli.parameters import ADDRESS
+from soliloquy.cli.parameters import ADDRESS, real
 from soliloquy.cli.service_options import option
 from soliloquy.runtime.failure import Failure
 
@@ -44,7 +45,7 @@ def reporting_file_errors() -> Iterator[None]:
         raise Failure(str(error)) from error
 
 
-@click.group()
+@click.group(cls=Group)
 def adapters() -> None:
     """Keep trained adapters, and put them into service."""
 
@@ -94,7 +95,7 @@ def push(*, folder: Path, name: str, registry: str) -> None:
     "--readable",
     default=0.8,
     show_default=True,
-    type=click.FloatRange(0, 1),
+    type=real(0, 1),
     help="The share of the answers that must be readable; 0 activates any adapter.",
 )
 @RECIPE

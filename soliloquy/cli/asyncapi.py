@@ -5,13 +5,14 @@ from importlib.metadata import version
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.runs.assembly import declared
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.transports.kafka.asyncapi import document
 from soliloquy.v1.events_pb2 import ProblemSubmitted, RunCancelled, RunChanged
 
 
-@click.command()
+@click.command(cls=Command)
 def asyncapi() -> None:
     """Print the AsyncAPI 3.0 document of all services, as JSON.
 

@@ -6,6 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.tables import facts
 from soliloquy.dataset.reading import Dataset
@@ -17,7 +18,7 @@ from soliloquy.truth.report import TruthReport
 FAULTY = 1
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", metavar="DIR|URL")
 @click.option("--rejected", is_flag=True, help="Check the rejected conversations instead.")
 @AS_JSON

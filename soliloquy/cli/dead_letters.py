@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 from google.protobuf.text_format import MessageToString
 
+from soliloquy.cli.command import Group
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.runs.installation import LOG
 from soliloquy.runtime import dead_letters
@@ -22,7 +23,7 @@ from soliloquy.runtime.transports.port import Delivery, Transport
 T = TypeVar("T")
 
 
-@click.group()
+@click.group(cls=Group)
 def dlq() -> None:
     """Show events that could not be handled, and replay them.
 

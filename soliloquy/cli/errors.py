@@ -13,4 +13,7 @@ def writing_to(out: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Failure(f"{error.filename or out} cannot be written ({error.strerror}): choose another --out") from error
+        # A file is written beside its place first.
+        failed = str(error.filename or out)
+        place = out if Path(out).name in failed else failed
+        raise Failure(f"{place} cannot be written ({error.strerror}): choose another --out") from error

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.parameters import Choice
 from soliloquy.dataset.exports.exporting import ExportCounts
 from soliloquy.dataset.exports.exporting import export as export_dataset
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
@@ -15,7 +17,7 @@ from soliloquy.dataset.reading import Dataset
 from soliloquy.runtime.extensions import BadPackage
 
 
-class CommandOfFormats(click.Command):
+class CommandOfFormats(Command):
     """Lists the formats in its help; only the help imports them all."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -34,7 +36,7 @@ def _description(name: str) -> str:
 
 @click.command(cls=CommandOfFormats)
 @click.argument("folder", metavar="DIR|URL")
-@click.option("--format", "name", required=True, type=click.Choice(NAMES), help="The format to write.")
+@click.option("--format", "name", required=True, type=Choice(NAMES), help="The format to write.")
 @click.option(
     "--out",
     required=True,
@@ -48,7 +50,7 @@ def _description(name: str) -> str:
     "--leave-out",
     "leave_out",
     multiple=True,
-    type=click.Choice(list(PARTS)),
+    type=Choice(list(PARTS)),
     help="A part to leave out; may be repeated.",
 )
 @click.option("--rejected", is_flag=True, help="Export the rejected conversations instead.")

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FOLDER
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--data", metavar="DIR|URL", help="The dataset to freeze; alternatively use --kafka.")
 @click.option("--out", required=True, type=NEW_FOLDER, help="The folder to create.")
 @click.option(

@@ -61,15 +61,22 @@ class GatewayOptions:
     client_ca: Path | None
 
     def assignment(self, *, listen: str, datasets: str | None, models: Models, sandbox: str) -> GatewayAssignment:
+        from services.gateway.access.tokens import read_tokens
         from services.gateway.settings import GatewaySettings
 
         for url in self.chat_endpoints:
             checked_endpoint({"engine": "openai", "base_url": url}, "--chat-endpoint")
+        tls = _tls(self.tls_cert, self.tls_key, self.client_ca)
+        # Bad files end the command before it starts a process.
+        if self.tokens:
+            read_tokens(self.tokens)
+        if tls:
+            tls.for_http()
         settings = GatewaySettings(
             listen=listen,
             grpc=self.grpc or _next_port(listen),
             tokens=self.tokens,
-            tls=_tls(self.tls_cert, self.tls_key, self.client_ca),
+            tls=tls,
             models=models,
             datasets=datasets,
             adapters=self.adapters,

@@ -11,12 +11,25 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET, SEED, WAIT, count_option
-from soliloquy.cli.parameters import PLACE
+from soliloquy.cli.options import (
+    AS_JSON,
+    ATTEMPTS,
+    COUNT,
+    IN_FLIGHT,
+    NEW_FOLDER,
+    QUIET,
+    SEED,
+    TURNS,
+    WAIT,
+    WORKERS,
+    count_option,
+)
+from soliloquy.cli.parameters import PLACE, Choice, whole
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
 from soliloquy.cli.tables import facts
@@ -32,16 +45,16 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 INCOMPLETE = 1
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--problems", required=True, metavar="BANK|FILE", help="A bank's name (physics) or a JSONL file.")
 @click.option(
     "--recipe",
     default=DEFAULT,
     show_default=True,
-    type=click.Choice(list(known_recipes())),
+    type=Choice(list(known_recipes())),
     help="The paper whose conversations it grows.",
 )
-@click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
+@click.option("--conversations", required=True, type=COUNT, help="Accepted conversations wanted.")
 @SEED
 @click.option("--out", required=True, metavar="DIR|URL", type=PLACE, help="Folder of the dataset, local or in a store.")
 @click.option(
@@ -50,18 +63,18 @@ INCOMPLETE = 1
     type=NEW_FOLDER,
     help="A local folder for the unfinished run, which a dataset in a store requires.  [default: .run in --out]",
 )
-@count_option("--workers", 1, "Worker processes, for models that a single one does not keep busy.")
-@count_option("--in-flight", 64, "Conversations at once.")
+@count_option("--workers", 1, "Worker processes, for models that a single one does not keep busy.", most=WORKERS)
+@count_option("--in-flight", 64, "Conversations at once.", most=IN_FLIGHT)
 @LATENCY
 @NOISE
 @click.option(
     "--max-turns",
     default=20,
     show_default=True,
-    type=click.IntRange(min=2),
+    type=whole(2, TURNS),
     help="Turns in a conversation.",
 )
-@count_option("--max-attempts", 10, "Tries at a problem until a conversation is accepted.")
+@count_option("--max-attempts", 10, "Tries at a problem until a conversation is accepted.", most=ATTEMPTS)
 @click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
 @click.option("--verified", is_flag=True, help="Reject conversations with a verdict that rests on nothing.")
 @CLASSIFIERS

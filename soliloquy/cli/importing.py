@@ -8,6 +8,7 @@ import click
 
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.export import CommandOfFormats
+from soliloquy.cli.parameters import Choice
 from soliloquy.dataset.exports.format import NAMES
 from soliloquy.dataset.exports.importing import import_rows
 from soliloquy.problems.files.reading.rows import RefusedRow
@@ -19,7 +20,7 @@ _READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns=
 
 @click.command("import", cls=CommandOfFormats)
 @click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
-@click.option("--format", "name", required=True, type=click.Choice(NAMES), help="The format of the source.")
+@click.option("--format", "name", required=True, type=Choice(NAMES), help="The format of the source.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder for the dataset.")
 def import_(*, source: Path, name: str, out: Path) -> None:
     """Convert conversations of another format into a dataset.

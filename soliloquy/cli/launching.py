@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from soliloquy.cli.options import WORKERS, count_option
 from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import gathered
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.recipes.packages import folder, has_part, known_recipes
+from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ CONFIG = click.option(
     help="The settings as YAML, or a shipped configuration: smoke, or the name of a recipe that has one.",
 )
 METRICS = click.option("--metrics", metavar="HOST:PORT", type=ADDRESS, help="Serve Prometheus metrics there.")
-_NEEDED = ("torch", "transformers", "peft", "yaml", "matplotlib", "tensorboard")
+_LIBRARIES = ("torch", "transformers", "peft", "yaml", "matplotlib", "tensorboard")
 _OPTIONS = (
-    click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes, one per GPU."),
+    count_option("--workers", 1, "Processes, one per GPU.", most=WORKERS),
     click.option(
         "--ray", "on_ray", is_flag=True, help="Start them with Ray Train, on the cluster of RAY_ADDRESS if that is set."
     ),
@@ -64,16 +65,14 @@ def launch_options(command: Command) -> Callable[..., Any]:
     """Hands the command `launch` in place of these options."""
 
     def launch(config: str, workers: int, on_ray: bool) -> Launch:
-        check_installed(*(("ray",) if on_ray else ()))
+        check_libraries(*(("ray",) if on_ray else ()))
         return Launch(file=configuration(config), workers=workers, on_ray=on_ray)
 
     return gathered("launch", launch, _OPTIONS)(command)
 
 
-def check_installed(*further: str) -> None:
-    for library in (*_NEEDED, *further):
-        if find_spec(library) is None:
-            raise Failure(f"{library} is not installed: pip install 'soliloquy[train]'")
+def check_libraries(*further: str) -> None:
+    check_installed("train", *_LIBRARIES, *further)
 
 
 def configuration(named: str) -> Path:

@@ -9,10 +9,12 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.command import Group
+from soliloquy.runtime.extras import missing_extra
 from soliloquy.runtime.failure import Failure, first_error
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     def __init__(self, *arguments: Any, modules: Mapping[str, str], **options: Any) -> None:
         """`modules` maps the name of each command to its module."""
         super().__init__(*arguments, **options)
@@ -22,12 +24,22 @@ class LazyGroup(click.Group):
         """A Failure, of a task too, ends the command with one line and the exit status of its kind."""
         try:
             return super().invoke(ctx)
-        except (Failure, ExceptionGroup) as error:
-            failure = first_error(error)
+        except (Failure, ExceptionGroup, ModuleNotFoundError) as error:
+            first = first_error(error)
+            failure = missing_extra(first) if isinstance(first, ModuleNotFoundError) else first
             if not isinstance(failure, Failure):
                 raise
             click.echo(f"soliloquy: {failure}", err=True)
             ctx.exit(failure.exit_code)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as unknown:
+            # Click knows only commands that are imported.
+            raise click.NoSuchCommand(unknown.command_name, possibilities=self._modules, ctx=ctx) from unknown
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self._modules)

@@ -5,6 +5,7 @@ import sys
 import click
 
 from soliloquy.cli.lazy import LazyGroup
+from soliloquy.cli.usage import usage_line
 
 # The exit status of a command that Ctrl-C ended.
 INTERRUPTED = 130
@@ -51,12 +52,12 @@ def commands() -> None:
 def main() -> None:
     """Runs a command; an error in its options is one line, like every Failure."""
     try:
-        status = commands(standalone_mode=False)
+        status = commands(standalone_mode=False, prog_name="soliloquy")
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         status = error.exit_code
     except click.UsageError as error:
-        click.echo(f"soliloquy: {error.format_message().rstrip('.')}: see soliloquy --help", err=True)
+        click.echo(usage_line(error), err=True)
         status = error.exit_code
     except click.Abort:
         status = INTERRUPTED

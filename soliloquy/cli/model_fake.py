@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import uvloop
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.options import EXISTING_FILE, SEED
-from soliloquy.cli.parameters import ADDRESS, DURATION
+from soliloquy.cli.parameters import ADDRESS, DURATION, real
 from soliloquy.cli.service_options import LATENCY, NOISE, PROBLEMS, option
 from soliloquy.cli.signals import stop_signals
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -16,7 +17,7 @@ from soliloquy.runs.model import ModelSettings, scripted_model
 if TYPE_CHECKING:
     from services.model.fake.server import FakeServer
 
-_SHARE = click.FloatRange(0, 1)
+_SHARE = real(0, 1)
 _FAULTS = {
     "throttled": "a 429 with Retry-After",
     "failed": "a 500",
@@ -36,7 +37,7 @@ def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dic
     return shares
 
 
-@click.command()
+@click.command(cls=Command)
 @option(
     "--http",
     "address",

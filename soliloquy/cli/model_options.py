@@ -8,9 +8,10 @@ import click
 from click.core import ParameterSource
 
 from soliloquy.cli.options import EXISTING_FILE, NEW_FOLDER
-from soliloquy.cli.parameters import ADDRESS
+from soliloquy.cli.parameters import ADDRESS, Choice
 from soliloquy.cli.service_options import SCRIPTED, Command, gathered, option
 from soliloquy.runs.model import ModelSettings
+from soliloquy.runtime.foreign import refuse_foreign
 from soliloquy.runtime.model.settings import (
     Models,
     checked_endpoint,
@@ -21,7 +22,7 @@ from soliloquy.runtime.model.settings import (
 _OPTIONS = (
     option(
         "--model",
-        type=click.Choice(["scripted", "openai", "ray"]),
+        type=Choice(["scripted", "openai", "ray"]),
         help="For all roles: the rule-based stand-in, an OpenAI-compatible API, or the model service.  "
         "[default: scripted]",
     ),
@@ -96,10 +97,13 @@ def _refuse_useless_options(models: Models) -> None:
     """Refuses options of the scripted model if no role asks it, and a cache if no other model is asked."""
     context = click.get_current_context()
     engines = {endpoint.engine for endpoint in models.used.values()}
+    if cache := context.params["model_cache"]:
+        # The file of the cache tells its folder from others.
+        refuse_foreign(cache, "answers.sqlite", option="--model-cache")
     for name in ("latency", "noise"):
         if "scripted" not in engines and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} requires a role that the scripted model plays")
-    if engines == {"scripted"} and context.params["model_cache"]:
+    if engines == {"scripted"} and cache:
         raise click.UsageError("--model-cache requires a hosted model: the scripted model is faster than the cache")
 
 

@@ -5,19 +5,20 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import count_option
-from soliloquy.cli.parameters import ADDRESS
+from soliloquy.cli.options import WORKERS, count_option
+from soliloquy.cli.parameters import ADDRESS, Choice, real, whole
 from soliloquy.cli.service_options import GRACE, SCRIPTED, with_options
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.extensions import Extensions
+from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _SCRIPTED = "scripted"
 VLLM = "vllm"
-_SERVE = "pip install 'soliloquy[serve]'"
 ENGINES = Extensions(
     "engine",
     "soliloquy.engines",
@@ -39,11 +39,8 @@ ENGINES = Extensions(
     ],
 )
 ENGINE_NAMES = (_SCRIPTED, *ENGINES.claims)
-# The libraries that our engines need, and how to install them.
-_LIBRARIES = {
-    "transformers": {"torch": _SERVE, "transformers": _SERVE},
-    VLLM: {"vllm": "pip install 'soliloquy[vllm]' on a machine with a GPU"},
-}
+# The extras of our engines, and the libraries in them.
+_LIBRARIES = {"transformers": ("serve", "torch", "transformers"), VLLM: ("vllm", "vllm")}
 
 
 def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dict[str, str]:
@@ -58,12 +55,12 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     return adapters
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--engine",
     default=_SCRIPTED,
     show_default=True,
-    type=click.Choice(ENGINE_NAMES),
+    type=Choice(ENGINE_NAMES),
     help="The engine that runs the model.",
 )
 @click.option(
@@ -97,9 +94,9 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     type=ADDRESS,
     help="Address for OpenAI's API, on the same host.",
 )
-@count_option("--replicas", 1, "Replicas, or the fewest of them with --max-replicas.")
-@click.option("--max-replicas", type=click.IntRange(min=1), help="Scale with the load, up to this number of replicas.")
-@click.option("--gpus", type=click.FloatRange(min=0), help="GPUs of each replica.  [default: 1 for vllm, else 0]")
+@count_option("--replicas", 1, "Replicas, or the fewest of them with --max-replicas.", most=WORKERS)
+@click.option("--max-replicas", type=whole(1, WORKERS), help="Scale with the load, up to this number of replicas.")
+@click.option("--gpus", type=real(0, WORKERS), help="GPUs of each replica.  [default: 1 for vllm, else 0]")
 @GRACE
 @with_options(SCRIPTED)
 @observing("model")
@@ -190,10 +187,9 @@ def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> No
         if weights or adapters:
             raise Failure("--model and --adapter cannot be used with the scripted engine: choose another --engine")
         return
-    for library, remedy in _LIBRARIES.get(engine, {}).items():
-        if find_spec(library) is None:
-            raise Failure(f"{library} is not installed: {remedy}")
-    if engine not in _LIBRARIES:
+    if engine in _LIBRARIES:
+        check_installed(*_LIBRARIES[engine])
+    else:
         # Fails at once; a replica would report the same error after Ray has started.
         ENGINES.load(engine, Callable)
     if weights is None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.processes import PORTS, processes_of_up
 from soliloquy.cli.prometheus import Prometheus, prometheus
 from soliloquy.cli.service_options import option
@@ -15,7 +16,7 @@ from soliloquy.runtime.failure import Failure
 _CONNECT_SECONDS = 0.5
 
 
-@click.command()
+@click.command(cls=Command)
 @processes_of_up(http_from=9100)
 @option("--port", default=9190, show_default=True, type=PORTS, help="The port of Prometheus; Debian's own is on 9090.")
 def observe(*, processes: Mapping[str, str], port: int) -> None:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from soliloquy.cli.parameters import Choice, real
 from soliloquy.cli.service_options import Command, from_environment, gathered, option
 from soliloquy.runtime.logs import FORMATS, set_up
 from soliloquy.runtime.traces.opening import TraceSettings
@@ -46,8 +47,8 @@ def observing(service: str, least: int = logging.INFO) -> Callable[[Command], Ca
     """
 
     def settings(traces: str) -> TraceSettings:
-        log_format = from_environment(LOG_FORMAT, click.Choice(FORMATS))
-        share = from_environment(TRACE_SHARE, click.FloatRange(0, 1))
+        log_format = from_environment(LOG_FORMAT, Choice(FORMATS))
+        share = from_environment(TRACE_SHARE, real(0, 1))
         set_up(service, log_format, logging.INFO if log_format else least)
         return TraceSettings(url=traces, share=1.0 if share is None else share)
 

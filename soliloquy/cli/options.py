@@ -6,13 +6,22 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.parameters import whole
+
 Command = Callable[..., Any]
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-SEED = click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random draws."
-)
+# The contract holds 64 bits.
+SEEDS = whole(0, 2**64 - 1)
+SEED = click.option("--seed", default=0, show_default=True, type=SEEDS, help="Seed of all random draws.")
+# Larger numbers are slips of the keyboard: some would start more than a machine can run.
+MOST = 1_000_000_000
+COUNT = whole(1, MOST)
+WORKERS = 256
+IN_FLIGHT = 100_000
+ATTEMPTS = 100_000
+TURNS = 1_000
 WAIT = click.option(
     "--wait", is_flag=True, help="Wait for a model that does not answer, instead of stopping after a minute."
 )
@@ -22,9 +31,9 @@ NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 NEW_FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-def count_option(flag: str, default: int, text: str) -> Callable[[Command], Command]:
+def count_option(flag: str, default: int, text: str, *, most: int = MOST) -> Callable[[Command], Command]:
     """Returns an option whose value is at least one."""
-    return click.option(flag, default=default, show_default=True, type=click.IntRange(min=1), help=text)
+    return click.option(flag, default=default, show_default=True, type=whole(1, most), help=text)
 
 
 PROBLEM_FILE_OUT = click.option("--out", required=True, type=NEW_FILE, help="The problem file to write.")

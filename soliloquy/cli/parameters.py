@@ -2,22 +2,70 @@
 
 import re
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import click
 from click.types import FuncParamType
 
+from soliloquy.runtime.failure import did_you_mean
+
 if TYPE_CHECKING:
     from soliloquy.dataset.storage import Storage
 
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "": 1.0}
+N = TypeVar("N", bound=float)
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_LONGEST = 168
 _BYTES = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+_LARGEST = 1024
+
+
+class Number(click.ParamType[N], Generic[N]):
+    """A number between two bounds; both are among the values."""
+
+    def __init__(self, read: Callable[[str], N], kind: str, least: N, most: N) -> None:
+        self.name = "number"
+        self._read = read
+        self._kind = kind
+        self._least = least
+        self._most = most
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> N:
+        number: N | None
+        try:
+            number = self._read(str(value))
+        except ValueError:
+            number = None
+        if number is None or not self._least <= number <= self._most:
+            text = f"{value!r} is not a {self._kind} from {self._least:,} to {self._most:,}"
+            raise click.BadParameter(text, ctx, param)
+        return number
+
+
+def whole(least: int, most: int) -> Number[int]:
+    return Number(int, "whole number", least, most)
+
+
+def real(least: float, most: float) -> Number[float]:
+    return Number(float, "number", least, most)
+
+
+class Choice(click.Choice[str]):
+    """One of a few words; a wrong one is answered with the nearest."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.choices:
+            one_of = f"{value!r} is not one of {', '.join(self.choices)}"
+            raise click.BadParameter(one_of + did_you_mean(str(value), self.choices), ctx, param)
+        return str(value)
 
 
 def _address(value: str) -> str:
     match = re.fullmatch(r"(?:[\w.-]+|\[[0-9a-fA-F:]+\]):(\d{1,5})", value)
     if match is None or int(match[1]) > 65_535:
-        raise click.BadParameter(f"invalid address {value!r}: use HOST:PORT, e.g. 127.0.0.1:50051")
+        example = f"127.0.0.1:{value}" if value.isdecimal() and int(value) <= 65_535 else "127.0.0.1:50051"
+        raise click.BadParameter(f"invalid address {value!r}: use HOST:PORT, e.g. {example}")
     return value
 
 
@@ -33,19 +81,29 @@ def _brokers(value: str) -> str:
 def _duration(value: str | float) -> float:
     if isinstance(value, float):
         return value
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|)", value)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|)", value)
     if match is None:
         raise click.BadParameter(f"invalid duration {value!r}: use a number with a unit, e.g. 200ms, 1.5s or 2m")
-    return float(match[1]) * _SECONDS[match[2]]
+    if not match[2]:
+        raise click.BadParameter(f"{value!r} has no unit: use {value}ms or {value}s")
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    if seconds > _LONGEST * _SECONDS["h"]:
+        raise click.BadParameter(f"{value!r} is too long: use at most {_LONGEST}h")
+    return seconds
 
 
 def _size(value: str | int) -> int:
     if isinstance(value, int):
         return value
-    match = re.fullmatch(r"([1-9]\d{0,8})(KiB|MiB|GiB)", value)
+    match = re.fullmatch(r"([1-9]\d{0,8})(KiB|MiB|GiB|)", value)
     if match is None:
         raise click.BadParameter(f"invalid size {value!r}: use a number with a unit, e.g. 512MiB")
-    return int(match[1]) * _BYTES[match[2]]
+    if not match[2]:
+        raise click.BadParameter(f"{value!r} has no unit: use {value}MiB or {value}GiB")
+    size = int(match[1]) * _BYTES[match[2]]
+    if size > _LARGEST * _BYTES["GiB"]:
+        raise click.BadParameter(f"{value!r} is too large: use at most {_LARGEST}GiB")
+    return size
 
 
 def _place(value: str) -> "Storage":

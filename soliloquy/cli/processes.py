@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.parameters import ADDRESS, BROKERS
+from soliloquy.cli.parameters import ADDRESS, BROKERS, whole
 from soliloquy.cli.service_options import Command, gathered, option
 from soliloquy.runs import installation
 from soliloquy.runs.assignment import SERVICES
 
 CONSOLE = "127.0.0.1:8080"
-PORTS = click.IntRange(min=1, max=65_000)
+PORTS = whole(1, 65_000)
 _AS_UP = "As given to `soliloquy up`."
 
 

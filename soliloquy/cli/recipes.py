@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from soliloquy.cli.command import Group
 from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
@@ -22,7 +23,7 @@ _EXAMPLES = (Path(__file__).with_name("example"), Path(__file__).parents[2] / "e
 _BUILT = ignore_patterns("*_pb2*", "__pycache__", ".*_cache", "*.egg-info", "dist")
 
 
-@click.group()
+@click.group(cls=Group)
 def recipes() -> None:
     """List the installed recipes, or begin one of your own."""
 

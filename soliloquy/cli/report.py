@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import EXISTING_FOLDER, NEW_FILE
 from soliloquy.dataset.card import CARD, card
@@ -11,7 +12,7 @@ from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.report.writing import REPORT, write_report
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.option("--out", type=NEW_FILE, help=f"The page to write.  [default: {REPORT} in DIR]")
 def report(folder: Path, *, out: Path | None) -> None:

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_file_errors
+from soliloquy.cli.command import Command
 from soliloquy.cli.evaluate.retraining import RECIPE, RetrainingEvaluation, retraining_evaluation
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import Tutor, at_most
@@ -18,7 +19,7 @@ from soliloquy.cli.evaluate.weights import Weights
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
-from soliloquy.cli.options import AS_JSON, EXISTING_FILE, QUIET, count_option
+from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, QUIET, count_option
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.training_view import serving_metrics, train_observed
 from soliloquy.dataset.storage import Storage
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _IN_FLIGHT = 16
 
 
-@click.command()
+@click.command(cls=Command)
 @CONFIG
 @click.option(
     "--base",
@@ -45,7 +46,7 @@ _IN_FLIGHT = 16
 @RECIPE
 @click.option("--data", metavar="DIR|URL", help="A growing dataset; alternatively use --kafka.")
 @count_option("--every", 500, "Conversations in a round.")
-@click.option("--rounds", type=click.IntRange(min=1), help="End after this many rounds in total.  [default: never]")
+@click.option("--rounds", type=COUNT, help="End after this many rounds in total.  [default: never]")
 @click.option(
     "--policy",
     metavar="FILE",

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.options import AS_JSON, SEED, count_option
+from soliloquy.cli.command import Command, Group
+from soliloquy.cli.options import AS_JSON, COUNT, IN_FLIGHT, SEED, TURNS, count_option
+from soliloquy.cli.parameters import Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.runs_options import gateway_options
 from soliloquy.cli.runs_view import conversation_line, print_conversation, print_status, run_line, to_json
@@ -29,7 +31,7 @@ _run = click.argument("run", metavar="ID")
 _SHOWN_IDS = 3
 
 
-@click.group()
+@click.group(cls=Group)
 def runs() -> None:
     """Start, watch, show and control the runs of a gateway.
 
@@ -41,10 +43,10 @@ def runs() -> None:
 @runs.command()
 @click.option("--problems", required=True, metavar="BANK|FILE", help="The name of a bank, or of a file of the gateway.")
 @click.option("--recipe", default=DEFAULT, show_default=True, help="The recipe of the conversations.")
-@click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
+@click.option("--conversations", required=True, type=COUNT, help="Accepted conversations wanted.")
 @SEED
-@click.option("--in-flight", default=0, type=click.IntRange(min=0), help="Conversations at once; 0 for the default.")
-@click.option("--max-turns", default=0, type=click.IntRange(min=0), help="Turns in a conversation; 0 for the default.")
+@click.option("--in-flight", default=0, type=whole(0, IN_FLIGHT), help="Conversations at once; 0 for the default.")
+@click.option("--max-turns", default=0, type=whole(0, TURNS), help="Turns in a conversation; 0 for the default.")
 @click.option("--max-attempts", default=0, type=click.IntRange(min=0), help="Tries at a problem; 0 for the default.")
 @click.option("--name", default="", help="The name of the run in lists.  [default: made of problems and number]")
 @click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
@@ -62,7 +64,7 @@ def start(context: click.Context, /, *, runs: Runs, watch_run: bool, as_json: bo
 
 
 @runs.command("list")
-@click.option("--state", type=click.Choice(_STATES), help="Only runs in this state.")
+@click.option("--state", type=Choice(_STATES), help="Only runs in this state.")
 @AS_JSON
 @gateway_options
 def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
@@ -105,7 +107,7 @@ def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) ->
         else:
             print_status(status)
 
-    return click.command(name, help=purpose)(control)
+    return click.command(name, cls=Command, help=purpose)(control)
 
 
 for command in (

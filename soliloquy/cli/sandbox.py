@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import uvloop
 
+from soliloquy.cli.command import Group
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE
@@ -29,7 +30,7 @@ JOB_FAILED = 1
 _ANSWER_SECONDS = 10.0
 
 
-@click.group()
+@click.group(cls=Group)
 def sandbox() -> None:
     """Run Python in gVisor, for one job or as a service."""
 

@@ -7,11 +7,13 @@ from typing import Any
 import click
 import uvloop
 
+from soliloquy.cli.command import Command, Group
 from soliloquy.cli.gateway_options import GatewayOptions, gateway_options
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.parameters import ADDRESS, DURATION
+from soliloquy.cli.options import IN_FLIGHT
+from soliloquy.cli.parameters import ADDRESS, DURATION, whole
 from soliloquy.cli.recipes import check_recipes
 from soliloquy.cli.service_options import (
     CLASSIFIERS,
@@ -37,7 +39,7 @@ _PROCESS = (
 )
 _HANDLING = (
     *_PROCESS,
-    option("--max-in-flight", type=click.IntRange(min=1), help="Events handled at once; fewer spare a weak model."),
+    option("--max-in-flight", type=whole(1, IN_FLIGHT), help="Events handled at once; fewer spare a weak model."),
 )
 # The services that handle events: what each does, and its own options.
 _HANDLERS: dict[str, tuple[str, tuple[Callable[[Any], Any], ...]]] = {
@@ -63,7 +65,7 @@ _HANDLERS: dict[str, tuple[str, tuple[Callable[[Any], Any], ...]]] = {
 _log = logging.getLogger(__name__)
 
 
-@click.group()
+@click.group(cls=Group)
 def service() -> None:
     """Run one service as a process of its own, on Kafka.
 
@@ -79,7 +81,7 @@ def _handler(name: str, purpose: str, own: Sequence[Callable[[Any], Any]]) -> cl
     def run(**options: Any) -> None:
         _run(services=[name], **options)
 
-    return click.command(name, help=purpose)(run)
+    return click.command(name, cls=Command, help=purpose)(run)
 
 
 for name, (purpose, own) in _HANDLERS.items():

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 import click
 
-from soliloquy.cli.options import NEW_FOLDER
-from soliloquy.cli.parameters import DURATION, SIZE
+from soliloquy.cli.options import COUNT, NEW_FOLDER, WORKERS
+from soliloquy.cli.parameters import DURATION, SIZE, Choice, whole
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.recipes.recipe import load_judges
+from soliloquy.runtime.foreign import refuse_foreign
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -85,7 +86,7 @@ NOISE = option(
     "--noise",
     default="none",
     show_default=True,
-    type=click.Choice(["none", "real"]),
+    type=Choice(["none", "real"]),
     help="Imitate the errors in the output of real models.",
 )
 SCRIPTED = (PROBLEMS, LATENCY, NOISE)
@@ -105,6 +106,8 @@ def collector_options(command: Command) -> Callable[..., Any]:
     defaults = LiveSettings()
 
     def settings(data: Path, store: str, shard_rows: int, shard_seconds: float) -> LiveSettings:
+        # The collector's lock tells its folder from others.
+        refuse_foreign(data, "lock", option="--data")
         limits = ShardLimits(rows=shard_rows)
         return LiveSettings(data=data, store=store, shard_seconds=shard_seconds, limits=limits)
 
@@ -121,7 +124,7 @@ def collector_options(command: Command) -> Callable[..., Any]:
             "--shard-rows",
             default=defaults.limits.rows,
             show_default=True,
-            type=click.IntRange(min=1),
+            type=COUNT,
             help="Conversations in a shard, the unit that readers open.",
         ),
         option(
@@ -149,7 +152,7 @@ def sandbox_options(command: Command) -> Callable[..., Any]:
             "--sandboxes",
             default=os.cpu_count(),
             show_default=True,
-            type=click.IntRange(min=1),
+            type=whole(1, WORKERS),
             help="Warm sandboxes of each lane: the jobs that run at once.",
         ),
         option(

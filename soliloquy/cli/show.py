@@ -5,6 +5,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.view import show_conversation, show_prompts, show_rejections
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.packages import DEFAULT
@@ -13,7 +14,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", metavar="DIR|URL")
 @click.argument("wanted", metavar="[ID]", required=False)
 @click.option("--rejected", is_flag=True, help="Show a rejected conversation, and why it was rejected.")

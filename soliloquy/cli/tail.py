@@ -8,6 +8,7 @@ from contextlib import aclosing
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import ending, short
@@ -23,7 +24,7 @@ from soliloquy.v1.events_pb2 import ConversationFinished
 LOOK_SECONDS = 1.0
 
 
-@click.command()
+@click.command(cls=Command)
 @kafka_options()
 @click.argument("folder", metavar="[DIR|URL]", required=False)
 @click.option("--follow", is_flag=True, help="Continue with conversations as they finish, until Ctrl-C.")

@@ -7,8 +7,10 @@ from typing import Any
 import click
 import uvloop
 
+from soliloquy.cli.command import Group
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.parameters import whole
 from soliloquy.cli.service_options import with_options
 from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from soliloquy.runtime.transports.kafka.layout import Change
@@ -16,7 +18,7 @@ from soliloquy.runtime.transports.kafka.layout import Change
 CHANGES = 1
 
 
-@click.group()
+@click.group(cls=Group)
 def topics() -> None:
     """Create and change the topics of a Kafka.
 
@@ -27,7 +29,7 @@ def topics() -> None:
 _OPTIONS = (
     click.option(
         "--replication",
-        type=click.IntRange(min=1),
+        type=whole(1, 100),
         help="Copies of each event, for clusters with fewer brokers than topics.toml assumes.",
     ),
     click.option("--grow", is_flag=True, help="Allow more partitions; no run may be under way."),

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET
@@ -15,7 +16,7 @@ from soliloquy.cli.training_view import serving_metrics, train_observed
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True)
 
 
-@click.command()
+@click.command(cls=Command)
 @CONFIG
 @click.option("--base", required=True, type=_FOLDER, metavar="DIR", help="The model's weights and tokenizer.")
 @click.option("--data", required=True, metavar="DIR|URL", help="A dataset, or the folder of `soliloquy freeze`.")

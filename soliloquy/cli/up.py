@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import uvloop
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.gateway_options import GatewayOptions, gateway_options
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from services.collector.settings import LiveSettings
 
 
-@click.command()
+@click.command(cls=Command)
 @kafka_options()
 @collector_options
 @SCALE

@@ -4,6 +4,7 @@ import json
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import PLACE
 from soliloquy.dataset.manifest import MANIFEST
@@ -13,7 +14,7 @@ from soliloquy.dataset.verify import findings
 FAULTY = 1
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("place", metavar="DIR|URL", type=PLACE)
 @AS_JSON
 @click.pass_context

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -16,6 +17,8 @@ _PAUSE_CAP_SECONDS = 2.0
 _TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 # gRPC reports only this for a stream that ended while the client was writing; the stream's own status is lost.
 _CUT_OFF = "Internal error from Core"
+# The words of gRPC before the reason why it could not connect.
+_CONNECTING = re.compile(r"^failed to connect to all addresses; last error: \w+: \S+: (Failed to connect [a-z ]+: )?")
 # Reconnects at once when the service is back: the pauses between attempts are the client's own.
 RECONNECT_OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 50),
@@ -97,7 +100,7 @@ class RetryBudget:
         pause = max(seconds, self._pause * random.uniform(0.5, 1.0))
         is_transient = code in _TRANSIENT or error.details() == _CUT_OFF
         if not is_transient or pause >= self.seconds_left:
-            raise self.unavailable(f"{error.details()} ({code.name})") from error
+            raise self.unavailable(f"{_CONNECTING.sub('', error.details() or '')} ({code.name})") from error
         await asyncio.sleep(pause)
         self._pause = min(_PAUSE_CAP_SECONDS, 2 * self._pause)
 

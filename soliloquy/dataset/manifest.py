@@ -38,6 +38,8 @@ class Shard:
 
 def read_manifest(storage: Storage) -> dict[str, Any] | None:
     """Returns None if there is no manifest."""
+    if storage.folder and storage.folder.is_file():
+        raise UnreadableManifest(f"{storage} is a file: use the folder of a dataset")
     text = storage.read(MANIFEST)
     if text is None:
         return None
@@ -49,7 +51,8 @@ def read_manifest(storage: Storage) -> dict[str, Any] | None:
             shards_of(parts)
             return parts
     except (ValueError, TypeError, KeyError) as error:
-        raise UnreadableManifest(f"{storage}/{MANIFEST} cannot be read ({error!r})") from error
+        why = f"it lacks {error}" if isinstance(error, KeyError) else error
+        raise UnreadableManifest(f"{storage}/{MANIFEST} cannot be read as the manifest of a dataset ({why})") from error
     if version_read == 1:
         raise UnreadableManifest(
             f"{storage} holds a dataset of format 1 (conversations.jsonl), which this version cannot read"

@@ -60,7 +60,9 @@ class Dataset:
         folder_here = None if is_over else self._storage.folder
         self._journals = sorted(folder_here.glob(".run/journal*")) if folder_here else []
         if manifest is None and not self._journals:
-            raise NoDataset(f"{folder} holds no conversations: generate some with soliloquy generate --out {folder}")
+            there = self._storage.folder is None or self._storage.folder.exists()
+            nothing = "holds no conversations" if there else "does not exist"
+            raise NoDataset(f"{folder} {nothing}: generate a dataset with soliloquy generate --out {folder}")
         # An unfinished run has journals, and no manifest yet.
         self.manifest: dict[str, Any] = manifest or {"shards": [], "arrival": {}}
 
@@ -165,7 +167,10 @@ class Dataset:
         found = [one for one in self.conversations(rejected=rejected) if one.id.startswith(conversation_id)]
         if len(found) != 1:
             kind = "rejected" if rejected else "accepted"
-            raise NoDataset(f"{len(found)} {kind} conversations have an id that begins with {conversation_id!r}")
+            lists = f"soliloquy show {self.folder} --rejected" if rejected else f"soliloquy tail {self.folder}"
+            raise NoDataset(
+                f"{len(found)} {kind} conversations have an id that begins with {conversation_id!r}: {lists} lists them"
+            )
         return found[0]
 
     def rejections(self) -> dict[str, list[str]]:

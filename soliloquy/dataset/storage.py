@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
+from soliloquy.runtime.extras import installation
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
@@ -28,8 +29,14 @@ class Storage:
     def __init__(self, location: str | Path) -> None:
         try:
             self._files, self._root = url_to_fs(str(location))
-        except (ImportError, ValueError) as error:
-            raise StorageUnavailable(f"{location} cannot be opened ({error})") from error
+        except ImportError as error:
+            # fsspec names the library of each store.
+            hint = installation("s3") if "s3fs" in str(error) else str(error)
+            raise StorageUnavailable(f"{location} requires a library that is not installed: {hint}") from error
+        except ValueError as error:
+            raise StorageUnavailable(
+                f"{location} is not a folder or URL of a known kind: use e.g. s3://bucket/folder"
+            ) from error
         self.folder = Path(self._root) if isinstance(self._files, LocalFileSystem) else None
         self.url = str(location).rstrip("/") or "/"
 

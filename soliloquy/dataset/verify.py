@@ -15,6 +15,7 @@ from soliloquy.dataset.rows import REASONS, TIMINGS, completed, recipe_named, re
 from soliloquy.dataset.shards import GROUP_ROWS
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import COUNTED_BY_RECIPES, Tally
+from soliloquy.runtime.failure import Failure
 
 _CHUNK = 1024 * 1024
 
@@ -27,6 +28,8 @@ def findings(storage: Storage) -> Iterator[str]:
         yield str(error)
         return
     if manifest is None:
+        if storage.folder and not storage.folder.exists():
+            raise Failure(f"{storage} does not exist: use the folder or URL of a dataset")
         yield f"no {MANIFEST}: the dataset is unfinished, or this is not a dataset"
         return
     shards = shards_of(manifest, *KINDS)

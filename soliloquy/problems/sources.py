@@ -6,8 +6,11 @@ from typing import Protocol
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.book import ProblemBook
 from soliloquy.problems.files.problem_file import ProblemFile, read_problems
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.v1.conversation_pb2 import Problem
+
+# The importers of files that hold problems in other formats.
+_IMPORTED = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
 
 class ProblemSource(Protocol):
@@ -31,5 +34,13 @@ def problem_source(spec: str) -> ProblemSource:
         return load_bank(spec)
     path = Path(spec)
     if not path.exists():
-        raise Failure(f"{spec!r} is neither an existing file nor a bank; the banks are: {', '.join(bank_names())}")
+        near = did_you_mean(spec, [*bank_names(), *(str(each) for each in path.parent.glob("*.jsonl"))])
+        raise Failure(f"{spec!r} is neither a file nor a bank ({', '.join(bank_names())}){near}")
+    if path.is_dir():
+        raise Failure(f"{spec} is a folder: use a JSONL file, or a bank: {', '.join(bank_names())}")
+    if form := _IMPORTED.get(path.suffix.lower()):
+        raise Failure(
+            f"{spec} is not JSONL: convert it with soliloquy problems import {spec} --as {form} "
+            f"--out {path.with_suffix('.jsonl')}"
+        )
     return ProblemFile(problems=read_problems(path))

@@ -13,6 +13,7 @@ from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.runs.plan import Plan, difference
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.foreign import refuse_foreign
 
 WORKING = ".run"
 # A file of unfinished runs in the first format.
@@ -69,22 +70,50 @@ class RunFolder:
                 self.manifest = manifest
                 return
             self.is_extended = True
-        elif not self.working.exists() and (found := [name for kind in KINDS for name in self.place.names(kind)]):
-            raise Failure(f"{self.place} holds {found[0]} and no {MANIFEST}: choose another --out")
+        elif not self.working.exists():
+            self._refuse_others()
         if (self.working / _FIRST_FORMAT).exists():
             raise Failure(f"{self.place} holds an unfinished run of an earlier version: choose another --out")
         self.working.mkdir(parents=True, exist_ok=True)
         self._held.enter_context(write_lock(self.place, self.working))
         identity = self.working / "run.json"
         if identity.exists():
-            self._check(_read_json(identity))
+            recorded = _read_json(identity)
+            if manifest is None and not self._has_conversations() and self._difference(recorded):
+                # A run that has no conversation yet claims nothing: its options may have been wrong.
+                self._forget()
+            else:
+                self._check(recorded)
         with atomic_file(identity) as file:
             file.write(json.dumps(self._plan.identity(), indent=2).encode())
+
+    def _has_conversations(self) -> bool:
+        return self.journal.exists() and self.journal.stat().st_size > 0
+
+    def _forget(self) -> None:
+        for path in self.working.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != "lock":
+                path.unlink()
+
+    def _refuse_others(self) -> None:
+        """Raises Failure if the folder or the working folder holds files that are not of a run."""
+        if self.place.folder:
+            refuse_foreign(self.place.folder)
+        if self.working.parent != self.place.folder:
+            refuse_foreign(self.working.parent, option="--work")
+        if self.place.folder is None and (found := [name for kind in KINDS for name in self.place.names(kind)]):
+            raise Failure(f"{self.place} holds {found[0]} and no {MANIFEST}: choose another --out")
+
+    def _difference(self, identity: dict[str, Any]) -> str:
+        """Returns the first difference from the plan except in conversations; empty if there is none."""
+        return difference(identity, self._plan.identity() | {"conversations": identity.get("conversations", 0)})
 
     def _check(self, identity: dict[str, Any]) -> None:
         """Refuses another run, and one of more conversations: a run can be extended and never shortened."""
         wanted, there = self._plan.conversations, identity.get("conversations", 0)
-        if differs := difference(identity, self._plan.identity() | {"conversations": there}):
+        if differs := self._difference(identity):
             raise Failure(f"{self.place} holds another run ({differs}): choose another --out")
         if there > wanted:
             raise Failure(

@@ -65,7 +65,8 @@ def generate_dataset(
     # These load what only a run needs.
     from services.collector.journal import Journal
 
-    with run_folder as folder:
+    # Opens the traces first: what they lack must not leave a folder claimed.
+    with recorded_traces(traces), run_folder as folder:
         if folder.manifest is not None:
             return _finished(plan, folder.manifest["counts"])
         try:
@@ -78,7 +79,7 @@ def generate_dataset(
             with Journal(folder.journal) as journal:
                 backend = KafkaBackend(kafka, folder) if kafka else LocalBackend(plan, folder.log, traces)
                 driver = Driver(plan, source, journal, backend)
-                with recorded_traces(traces), display(journal.accepted) as show:
+                with display(journal.accepted) as show:
                     uvloop.run(driver.run(show))
                 # It loads Arrow too.
                 from services.collector.dataset import counts_so_far, write_dataset

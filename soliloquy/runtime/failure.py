@@ -1,5 +1,7 @@
 """Why work cannot be done, in one line that a person can act on."""
 
+from collections.abc import Iterable
+
 
 class Failure(Exception):
     """The work cannot be done as asked. A command that it reaches prints the message and ends."""
@@ -22,3 +24,11 @@ def first_error(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Returns a question to put after a message about an unknown word; empty if no known word is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, [*known], n=1)
+    return f": did you mean {near[0]}?" if near else ""

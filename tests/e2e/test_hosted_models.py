@@ -87,7 +87,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
-        ({}, "the environment has no HOSTED_KEY"),
+        ({}, "HOSTED_KEY is not set"),
         ({"HOSTED_KEY": "sk-wrong"}, "model 'large') refuses the key in HOSTED_KEY"),
     ],
     ids=["none", "wrong"],

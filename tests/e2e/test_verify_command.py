@@ -41,4 +41,4 @@ def test_a_place_that_cannot_be_reached_is_one_line() -> None:
     result = said([SOLILOQUY, "verify", "nowhere://x"])
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    assert "nowhere://x cannot be opened" in line
+    assert "nowhere://x is not a folder or URL of a known kind" in line

@@ -59,8 +59,9 @@ class Registry:
         name, _, digest = asked.partition("@")
         found = [one for one in self.versions() if one.name == name and one.digest.startswith(digest)]
         if len(found) != 1:
-            known = ", ".join(one.id for one in (found or self.versions())) or "none"
-            raise Failure(f"{len(found)} versions in {self} match {asked!r}: name one of {known}")
+            known = ", ".join(one.id for one in (found or self.versions()))
+            remedy = f"name one of {known}" if known else "soliloquy adapters push adds one"
+            raise Failure(f"{len(found) or 'no'} versions in {self} match {asked!r}: {remedy}")
         return found[0]
 
     def path(self, version: Version, cache: Path | None) -> Path:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CARD, card_entry, digest_of, named_base
 
@@ -76,6 +74,8 @@ def _check(version: Version, adapter: Path) -> None:
 
 def _check_weights(weights: Path, config: Mapping[str, Any]) -> None:
     """Checks that the matrices are those of the config."""
+    from safetensors import SafetensorError, safe_open
+
     try:
         with safe_open(weights, framework="numpy") as opened:
             shapes = {name: opened.get_slice(name).get_shape() for name in opened.keys()}  # noqa: SIM118 - no mapping

@@ -83,5 +83,7 @@ def _read(folder: Path) -> SavedEvaluation:
         rows = [json.loads(line) for line in (folder / CASES).read_text("utf-8").splitlines()]
         passed = {row["case"]: row["passed"] for row in rows}
         return SavedEvaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
+    except FileNotFoundError as error:
+        raise Failure(f"{folder} holds no evaluation: soliloquy evaluate --out writes one") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{folder} holds no evaluation ({error}): soliloquy evaluate --out writes one") from error

@@ -2,17 +2,16 @@
 
 import math
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
 
 
 def tokenizer_and_model(folder: Path, kind: str, auto: str) -> tuple[Any, Any]:
     """Loads a model with the named class of transformers; raises Failure."""
-    if find_spec("transformers") is None or find_spec("torch") is None:
-        raise Failure("torch and transformers are not installed: pip install 'soliloquy[serve]'")
+    check_installed("serve", "torch", "transformers")
     if not (folder / "config.json").is_file():
         raise Failure(f"{folder} holds no {kind}: it lacks config.json")
     import transformers

@@ -7,14 +7,16 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.evaluate.output import draw_picture
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
+from soliloquy.runtime.foreign import refuse_foreign
 
 COMPARISON = "comparison"
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folders", metavar="DIR..", nargs=-1, required=True, type=EXISTING_FOLDER)
 @click.option("--out", type=NEW_FOLDER, help="Also write the comparison to this folder, as a page and a picture.")
 @AS_JSON
@@ -24,7 +26,10 @@ def compare(*, folders: tuple[Path, ...], out: Path | None, as_json: bool) -> No
     For example, compare a base model with the model tuned from it, or the same model on several engines.
     """
     from training.evaluation.comparison import head, page, read, rows
+    from training.evaluation.report import REPORT
 
+    if out:
+        refuse_foreign(out, f"{COMPARISON}.md", REPORT)
     evaluations = read(folders)
     reports = {name: evaluation.report for name, evaluation in evaluations.items()}
     if out:

@@ -11,8 +11,9 @@ from soliloquy.cli.evaluate.output import Evaluated, deliver
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import TUTOR_OPTIONS, chosen_tutor
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER, QUIET, SEED, count_option
+from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FOLDER, IN_FLIGHT, NEW_FOLDER, QUIET, SEED, count_option
 from soliloquy.cli.service_options import NOISE, with_options
+from soliloquy.runtime.foreign import refuse_foreign
 
 _QUESTIONS = (
     SEED,
@@ -24,7 +25,7 @@ _QUESTIONS = (
         type=EXISTING_FOLDER,
         help="Leave out the questions of this dataset, on which the model was trained; may be repeated.",
     ),
-    count_option("--in-flight", 16, "Cases to run at once."),
+    count_option("--in-flight", 16, "Cases to run at once.", most=IN_FLIGHT),
 )
 _TUTOR = (
     click.option(
@@ -39,9 +40,7 @@ _TUTOR = (
         help="The tutor's adapter: its name at the endpoint, or a folder with --weights.",
     ),
     click.option("--free", is_flag=True, help="Do not constrain the answers of --weights to their schema."),
-    click.option(
-        "--max-tokens", type=click.IntRange(min=1), help="Maximum tokens of an answer, if lower than in the settings."
-    ),
+    click.option("--max-tokens", type=COUNT, help="Maximum tokens of an answer, if lower than in the settings."),
     NOISE,
 )
 _REPORT = (
@@ -77,7 +76,10 @@ def evaluating(
             **options: Any,
         ) -> None:
             context = click.get_current_context()
+            from training.evaluation.report import REPORT
+
             check(context)
+            refuse_foreign(out, REPORT)
             tutor = chosen_tutor(context, **{option: options.pop(option) for option in TUTOR_OPTIONS})
             settings = EvaluationSettings(
                 tutor=tutor, seed=seed, in_flight=in_flight, trained=datasets, name=name, quiet=quiet or as_json

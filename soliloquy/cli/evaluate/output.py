@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from soliloquy.cli.errors import writing_to
+from soliloquy.runtime.extras import NotInstalled
 
 if TYPE_CHECKING:
     from training.evaluation.cases import CaseResult
@@ -57,7 +58,7 @@ def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
 def draw_picture(path: Path, reports: Mapping[str, Mapping[str, Any]], *, quiet: bool) -> None:
     if find_spec("matplotlib") is None:
         if not quiet:
-            click.echo(f"no {path.name}: matplotlib is not installed: pip install 'soliloquy[train]'", err=True)
+            click.echo(f"no {path.name}: {NotInstalled('matplotlib', 'train')}", err=True)
         return
     from training.evaluation.picture import draw
 

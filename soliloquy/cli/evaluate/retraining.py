@@ -9,6 +9,7 @@ import click
 
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
+from soliloquy.cli.parameters import Choice
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.packages import DEFAULT, known_recipes, part
 from soliloquy.runtime.failure import Failure
@@ -21,7 +22,7 @@ RECIPE = click.option(
     "--recipe",
     default=DEFAULT,
     show_default=True,
-    type=click.Choice(list(known_recipes())),
+    type=Choice(list(known_recipes())),
     help="The recipe of the tutor; its evaluation and prompts test an adapter.",
 )
 

@@ -3,11 +3,10 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.model import ModelRefused, StreamListener
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest
@@ -29,9 +28,7 @@ class Weights:
     def check(self) -> None:
         from services.model.engines.weights import check_base, read_adapter
 
-        for library in ("torch", "transformers"):
-            if find_spec(library) is None:
-                raise Failure(f"{library} is not installed: pip install 'soliloquy[serve]'")
+        check_installed("serve", "torch", "transformers")
         check_base(self.folder)
         if self.adapter:
             read_adapter(Adapter(name=_ADAPTER, path=str(self.adapter)))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
 from soliloquy.problems.files.problem_file import check_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
@@ -15,7 +16,7 @@ FAULTY = 1
 _DRAWS = 200
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("source", metavar="BANK|FILE|FOLDER")
 @click.pass_context
 def check(context: click.Context, /, *, source: str) -> None:

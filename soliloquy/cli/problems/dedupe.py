@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
 from soliloquy.problems.sifting import near_duplicates
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @PROBLEM_FILE_OUT
 @AS_JSON

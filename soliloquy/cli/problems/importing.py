@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
+from soliloquy.cli.parameters import Choice
 from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import NAMES, format_names, load_format
@@ -15,9 +17,9 @@ from soliloquy.problems.files.source_format import NAMES, format_names, load_for
 NOTHING = 1
 
 
-@click.command("import")
+@click.command("import", cls=Command)
 @click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
-@click.option("--as", "format_name", required=True, type=click.Choice(format_names()), help="The format of the source.")
+@click.option("--as", "format_name", required=True, type=Choice(format_names()), help="The format of the source.")
 @PROBLEM_FILE_OUT
 @click.option(
     "--columns", multiple=True, metavar="OURS=THEIRS,..", help=f"Map our columns to theirs; ours: {', '.join(NAMES)}."

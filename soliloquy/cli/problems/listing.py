@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.problems.bank.bank import Bank, bank_names, load_bank
 from soliloquy.problems.bank.family import Family
@@ -17,7 +18,7 @@ from soliloquy.runtime.failure import Failure
 NO_WRAP = ("bank", "topic", "family")
 
 
-@click.command("list")
+@click.command("list", cls=Command)
 @click.argument("bank", metavar="[BANK]", required=False)
 @AS_JSON
 def list_(*, bank: str | None, as_json: bool) -> None:

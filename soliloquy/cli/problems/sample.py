@@ -6,17 +6,18 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import NEW_FILE, SEED
+from soliloquy.cli.options import COUNT, NEW_FILE, SEED
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.sampling import sample_lines
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("bank", metavar="BANK")
-@click.option("--count", required=True, type=click.IntRange(min=1), help="Number of problems.")
+@click.option("--count", required=True, type=COUNT, help="Number of problems.")
 @SEED
 @click.option("--topic", "topics", multiple=True, help="Only problems of this topic; may be repeated.")
 @click.option("--out", type=NEW_FILE, help="The problem file to write.  [default: standard output]")

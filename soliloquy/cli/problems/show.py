@@ -10,17 +10,18 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import kind_name, strategy_name
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.seeds import seed
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("problem", metavar="BANK/FAMILY[#NUMBER]|FILE:LINE")
 @AS_JSON
 def show(*, problem: str, as_json: bool) -> None:
@@ -37,7 +38,8 @@ def _bank_problem(name: str) -> Problem:
     family, _, number = rest.partition("#")
     bank = load_bank(bank_name)
     if family not in bank.files:
-        raise Failure(f"{bank_name} has no family {family!r}: see soliloquy problems list {bank_name}")
+        wanted = f"has no family {family!r}{did_you_mean(family, bank.files)}" if family else "is a bank: add a family"
+        raise Failure(f"{bank_name} {wanted}; soliloquy problems list {bank_name} lists them")
     if number and not number.isdecimal():
         raise Failure(f"invalid problem number {number!r}: use {bank_name}/{family}#17")
     return bank.family(family).problem(int(number) if number else seed(name))

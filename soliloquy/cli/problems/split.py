@@ -6,30 +6,31 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import AS_JSON, NEW_FOLDER, SEED
+from soliloquy.cli.options import AS_JSON, COUNT, NEW_FOLDER, SEED
+from soliloquy.cli.parameters import Choice, real
 from soliloquy.problems.sifting import split as sifting
 from soliloquy.problems.sifting.policy import TRAIN_SHARE
 from soliloquy.problems.sifting.split import SplitShares
+from soliloquy.runtime.foreign import refuse_foreign
 
 INCOMPLETE = 1
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=NEW_FOLDER, help="The folder for the parts.")
 @click.option(
     "--unseen",
-    type=click.FloatRange(min=0, max=1),
+    type=real(0, 1),
     help="The share of the test whose problems do not occur in train, if problems have several rows.",
 )
 @SEED
 @click.option(
-    "--stratify", type=click.Choice(["difficulty", "topic"]), help="Keep the shares within each difficulty or topic."
+    "--stratify", type=Choice(["difficulty", "topic"]), help="Keep the shares within each difficulty or topic."
 )
-@click.option(
-    "--sample", type=click.IntRange(min=1), metavar="N", help="Take N problems, spread evenly with --stratify."
-)
+@click.option("--sample", type=COUNT, metavar="N", help="Take N problems, spread evenly with --stratify.")
 @click.option("--by-solve-rate", is_flag=True, help="Sample mostly hard problems, spread evenly over the solve rates.")
 @AS_JSON
 @click.pass_context
@@ -56,6 +57,7 @@ def split(
         raise click.UsageError("--by-solve-rate requires --sample, and cannot be used with --stratify")
     shares = SplitShares(train=TRAIN_SHARE, unseen=1.0 if unseen is None else unseen, seed=seed)
     plan = sifting.SplitPlan(shares=shares, stratify=stratify, sample=sample, by_solve_rate=by_solve_rate)
+    refuse_foreign(out, sifting.DESCRIPTION)
     with writing_to(out):
         made: dict[str, Any] = sifting.split(source, out, plan)
     if as_json:

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.progress import track
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
@@ -27,7 +28,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 _IN_FLIGHT = 8
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @PROBLEM_FILE_OUT
 @AS_JSON

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import ADDRESS, DURATION
 from soliloquy.cli.processes import processes_of_up
@@ -22,7 +23,7 @@ from soliloquy.runtime.failure import Failure
 _SCRAPES = 6
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("addresses", nargs=-1, metavar="[HOST:PORT]...", type=ADDRESS)
 @processes_of_up()
 @click.option("--every", default="2s", show_default=True, type=DURATION, help="Time between two scrapes.")

@@ -44,7 +44,12 @@ def _samples(name: str, address: str) -> Samples | str:
             return read(response.read().decode())
     except (OSError, ValueError) as error:
         source = address if name == address else f"{name} on {address}"
-        return f"{source} does not answer ({getattr(error, 'reason', None) or error})"
+        return f"{source} does not answer ({_reason(error)})"
+
+
+def _reason(error: Exception) -> object:
+    reason = getattr(error, "reason", error)
+    return getattr(reason, "strerror", None) or reason
 
 
 def read(text: str) -> Samples:

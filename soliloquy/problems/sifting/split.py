@@ -13,6 +13,8 @@ from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
 
+# Describes the parts of a split, in its folder.
+DESCRIPTION = "split.json"
 PARTS = TRAIN, SEEN, UNSEEN = "train", "test-seen", "test-unseen"
 _RANGE = 2**64
 
@@ -71,7 +73,7 @@ def split(source: Path, folder: Path, plan: SplitPlan) -> dict[str, object]:
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as files:
         parts = {name: files.enter_context(atomic_file(folder / f"{name}.jsonl")) for name in names}
-        manifest = files.enter_context(atomic_file(folder / "split.json"))
+        manifest = files.enter_context(atomic_file(folder / DESCRIPTION))
         for line in problem_lines(source):
             if line.problem not in chosen:
                 continue

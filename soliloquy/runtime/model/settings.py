@@ -135,17 +135,17 @@ def read_models(file: Path) -> Models:
 def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
     engine = table.get("engine")
     if not isinstance(engine, str) or engine not in _KEYS:
-        raise Failure(f"{where}: there is no engine {engine!r}; there are: {', '.join(_KEYS)}")
+        raise Failure(f"{where}: unknown engine {engine!r}: use {', '.join(_KEYS)}")
     _check_names(table, _KEYS[engine], f"{where} (engine {engine})")
     if (needed := _NEEDED.get(engine)) and not table.get(needed):
-        raise Failure(f"{where}: engine {engine} needs {needed}")
+        raise Failure(f"{where}: engine {engine} requires {needed}")
     endpoint = _validated(Endpoint, table, where)
     if endpoint.base_url:
         _check_url(endpoint.base_url, where)
     if endpoint.address and re.fullmatch(r"\S+:\d{1,5}", endpoint.address) is None:
-        raise Failure(f"{where}: {endpoint.address!r} is no address: write HOST:PORT, such as 127.0.0.1:9000")
+        raise Failure(f"{where}: invalid address {endpoint.address!r}: use HOST:PORT, e.g. 127.0.0.1:9000")
     if endpoint.key_variable and endpoint.key_file:
-        raise Failure(f"{where}: the key is in key_variable or in key_file, not in both")
+        raise Failure(f"{where}: use key_variable or key_file, not both")
     return endpoint
 
 
@@ -167,23 +167,23 @@ def _models(table: Mapping[str, Any], file: Path, known: Mapping[str, Role]) -> 
         kept = asdict(known[name]) if known else {}
         role = _validated(Role, {**kept, "endpoint": usual, **settings}, where)
         if role.endpoint not in endpoints:
-            said = f"there is no endpoint {role.endpoint!r}" if role.endpoint else "which of several endpoints?"
-            raise Failure(f"{where}: {said}; there are: {', '.join(endpoints)}")
+            unknown = f"unknown endpoint {role.endpoint!r}" if role.endpoint else "the role names no endpoint"
+            raise Failure(f"{where}: {unknown}: use {', '.join(endpoints)}")
         if role.adapter and endpoints[role.endpoint].engine == "scripted":
-            raise Failure(f"{where}: the scripted model has no weights, so no adapter {role.adapter!r} either")
+            raise Failure(f"{where}: the scripted model cannot use an adapter ({role.adapter!r}): remove it")
         roles[name] = role
     return Models(endpoints=endpoints, roles=roles)
 
 
 def _table(value: object, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise Failure(f"{where}: {value!r} is no table")
+        raise Failure(f"{where}: {value!r} is not a table: use [brackets]")
     return value
 
 
 def _check_names(given: Collection[str], allowed: Collection[str], where: str) -> None:
     if unknown := [name for name in given if name not in allowed]:
-        raise Failure(f"{where}: {unknown[0]!r} is not known; there are: {', '.join(sorted(allowed))}")
+        raise Failure(f"{where}: unknown name {unknown[0]!r}: use {', '.join(sorted(allowed))}")
 
 
 S = TypeVar("S", Endpoint, Role)
@@ -201,9 +201,9 @@ def _validated(kind: type[S], table: Mapping[str, Any], where: str) -> S:
 def _check_url(url: str, where: str) -> None:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Failure(f"{where}: {url!r} is no address of an API: write https://api.example.com/v1")
+        raise Failure(f"{where}: {url!r} is not a URL: use e.g. https://api.example.com/v1")
     if parts.username or parts.password:
-        raise Failure(f"{where}: base_url holds a user name or a password: a key goes into key_file")
+        raise Failure(f"{where}: base_url must not contain a user name or a password: use key_file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,19 +225,19 @@ def key_of(endpoint: Endpoint, where: str, environment: Mapping[str, str] = os.e
         try:
             secret = endpoint.key_file.read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise Failure(f"{where}: no key can be read from {place} ({error})") from error
+            raise Failure(f"{where}: cannot read a key from {place} ({error})") from error
         if not secret:
-            raise Failure(f"{where}: there is no key in {place}")
+            raise Failure(f"{where}: {place} holds no key")
     else:
         place = endpoint.key_variable or DEFAULT_KEY_VARIABLE
         secret = environment.get(place, "").strip()
         if endpoint.key_variable and not secret:
-            raise Failure(f"{where}: the environment has no {place}, which should hold the key")
+            raise Failure(f"{where}: {place} is not set: set it to the key of the endpoint")
     return checked_key(secret, place, f"{where}: ")
 
 
 def checked_key(secret: str, place: str, where: str = "") -> Key:
     """Raises Failure for a text that no header can carry."""
     if not (secret.isascii() and secret.isprintable()) or " " in secret:
-        raise Failure(f"{where}what is in {place} is no key: it has blanks or line breaks in it")
+        raise Failure(f"{where}{place} holds no key: a key has no blanks or line breaks")
     return Key(secret, place)

@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.extras import NotInstalled
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,5 +20,5 @@ def recorded_traces(settings: TraceSettings) -> AbstractContextManager[None]:
     try:
         from soliloquy.runtime.traces.export import sending
     except ModuleNotFoundError as error:
-        raise Failure(f"{error.name} is not installed: pip install 'soliloquy[otlp]', or leave out --traces") from error
+        raise NotInstalled(str(error.name), "otlp") from error
     return sending(settings.url, settings.share)

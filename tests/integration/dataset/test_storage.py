@@ -79,5 +79,5 @@ def test_a_store_that_is_gone_is_named(bucket: str, working: Path) -> None:
 
 
 def test_a_url_of_no_known_kind_is_named() -> None:
-    with pytest.raises(StorageUnavailable, match="nowhere://x cannot be opened"):
+    with pytest.raises(StorageUnavailable, match="nowhere://x is not a folder or URL of a known kind"):
         Storage("nowhere://x")

@@ -47,7 +47,7 @@ def test_the_questions_of_a_file_come_in_the_order_of_their_seed(tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--problems", "chemistry"], "'chemistry' is neither an existing file nor a bank"),
+        (["--problems", "chemistry"], "'chemistry' is neither a file nor a bank"),
         (["--adapter", "tutor"], "--adapter tutor: the scripted model has no weights"),
         (["--trained", "."], "holds no conversations"),
         (["--model", "ray"], "--model ray requires --model-address"),
@@ -116,7 +116,7 @@ def test_dialogues_of_a_dataset_are_evaluated_as_they_are(tmp_path: Path) -> Non
         (["--bertscore", "."], "--bertscore requires --references"),
         (["--references", "wordy", "--bertscore", "."], "holds no encoder: it lacks config.json"),
         (["--weights", ".", "--student", "model"], "--student model cannot be used with --weights"),
-        (["--problems", "algebra"], "'algebra' is neither an existing file nor a bank"),
+        (["--problems", "algebra"], "'algebra' is neither a file nor a bank"),
     ],
 )
 def test_dialogues_that_cannot_be_evaluated_are_one_line(

@@ -67,7 +67,7 @@ def test_a_file_may_have_the_sampling_and_the_options_the_endpoint(tmp_path: Pat
         (["--base-url", URL], "--base-url requires --model openai"),
         (["--model", "ray", "--model-address", "h:1", "--base-url", URL], "--base-url requires --model openai"),
         (["--model-name", "large"], "--model-name requires --model openai or ray"),
-        (["--model", "openai", "--base-url", "api.example.com"], "'api.example.com' is no address of an API"),
+        (["--model", "openai", "--base-url", "api.example.com"], "'api.example.com' is not a URL"),
         (["--model", "openai", "--base-url", URL, "--noise", "real"], "--noise requires a role"),
         (["--model-cache", "kept"], "--model-cache requires a hosted model"),
         (["--model", "gpt"], "'gpt' is not one of"),
@@ -85,4 +85,4 @@ def test_endpoints_are_in_the_file_or_in_the_options(tmp_path: Path) -> None:
     both = ("--model-settings", str(file), "--model", "openai", "--base-url", URL)
     assert "--model cannot be used with the endpoints" in refusal(*both)
     file.write_text("[roles.tutur]\n", "utf-8")
-    assert "'tutur' is not known; there are: codegen, composer" in refusal("--model-settings", str(file))
+    assert "unknown name 'tutur': use codegen, composer" in refusal("--model-settings", str(file))

@@ -50,4 +50,4 @@ def test_a_port_that_is_taken_is_said_so() -> None:
 def test_without_ray_it_is_told_how_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     line = refusal("--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0")
-    assert line == "Ray Serve is not installed: pip install 'soliloquy[serve]'"
+    assert line == "ray is not installed: pip install -e '.[serve]'"

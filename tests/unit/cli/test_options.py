@@ -1,11 +1,13 @@
 """Sizes and addresses as people write them."""
 
+from typing import Any
+
 import click
 import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
-from soliloquy.cli.parameters import ADDRESS, SIZE
+from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, real, whole
 
 
 @pytest.mark.parametrize(("text", "size"), [("256MiB", 2**28), ("1GiB", 2**30), ("4KiB", 4096)])
@@ -13,10 +15,44 @@ def test_a_size_is_read(text: str, size: int) -> None:
     assert SIZE.convert(text, None, None) == size
 
 
-@pytest.mark.parametrize("text", ["lots", "256", "0MiB", "-1MiB", "256MB", "1.5GiB", "", "9" * 30 + "MiB"])
+@pytest.mark.parametrize("text", ["lots", "0MiB", "-1MiB", "256MB", "1.5GiB", "", "9" * 30 + "MiB"])
 def test_what_is_no_size_is_said_so(text: str) -> None:
     with pytest.raises(click.BadParameter, match=r"e\.g\. 512MiB"):
         SIZE.convert(text, None, None)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("200ms", 0.2), ("1.5s", 1.5), ("2m", 120), ("1h", 3600), ("0s", 0)])
+def test_a_duration_is_read(text: str, seconds: float) -> None:
+    assert DURATION.convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "remedy"),
+    [
+        (DURATION, "200", "use 200ms or 200s"),
+        (DURATION, "0", "use 0ms or 0s"),
+        (DURATION, "169h", "use at most 168h"),
+        (SIZE, "256", "use 256MiB or 256GiB"),
+        (SIZE, "1025GiB", "use at most 1024GiB"),
+    ],
+)
+def test_no_unit_is_guessed_and_no_value_is_too_large_for_a_machine(
+    kind: click.ParamType[Any], text: str, remedy: str
+) -> None:
+    with pytest.raises(click.BadParameter, match=remedy):
+        kind.convert(text, None, None)
+
+
+@pytest.mark.parametrize("text", ["ten", "1.5", "", "0", "11", "-1", "9" * 5_000, "nan"])
+def test_a_number_outside_its_bounds_is_answered_with_them(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not a whole number from 1 to 10"):
+        whole(1, 10).convert(text, None, None)
+
+
+@pytest.mark.parametrize("text", ["half", "1.01", "nan", "-0.1", "inf"])
+def test_a_share_outside_its_bounds_is_answered_with_them(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not a number from 0 to 1"):
+        real(0, 1).convert(text, None, None)
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1:0", "localhost:65535", "[::1]:50051", "sandbox.example-1:1"])
@@ -33,7 +69,7 @@ def test_what_is_no_address_is_said_so(text: str) -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "complaint"),
     [
-        ("SOLILOQUY_TRACE_SHARE", "2", "SOLILOQUY_TRACE_SHARE: 2.0 is not in the range 0<=x<=1"),
+        ("SOLILOQUY_TRACE_SHARE", "2", "SOLILOQUY_TRACE_SHARE: '2' is not a number from 0 to 1"),
         ("SOLILOQUY_LOG_FORMAT", "xml", "SOLILOQUY_LOG_FORMAT: 'xml' is not one of"),
         ("SOLILOQUY_KAFKA_WAIT", "long", "SOLILOQUY_KAFKA_WAIT: invalid duration 'long'"),
     ],

@@ -129,11 +129,11 @@ def test_every_column_is_one_of_the_schema(folder: Path) -> None:
 
 
 def test_what_is_no_dataset_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(NoDataset, match=r"holds no conversations: generate some with soliloquy generate --out"):
+    with pytest.raises(NoDataset, match=r"holds no conversations: generate a dataset with soliloquy generate --out"):
         Dataset(tmp_path)
-    with pytest.raises(NoDataset, match=r"holds no conversations"):
+    with pytest.raises(NoDataset, match=r"does not exist: generate a dataset"):
         Dataset(tmp_path / "nothing")
-    with pytest.raises(NoDataset, match="cannot be opened"):
+    with pytest.raises(NoDataset, match="is not a folder or URL of a known kind"):
         Dataset("nonsense://x")
     for manifest, said in [
         ("{", "manifest.json cannot be read"),

@@ -3,6 +3,7 @@
 import click
 
 from socratic_debugging.rules import check
+from soliloquy.cli.command import Command
 from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
@@ -10,7 +11,7 @@ from soliloquy.cli.options import count_option
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 
 
-@click.command()
+@click.command(cls=Command)
 @count_option("--cases", 4, "Programs to talk about.")
 @evaluating("")
 def debugging(settings: EvaluationSettings, cases: int) -> Evaluated:

@@ -6,10 +6,12 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.options import EXISTING_FOLDER, count_option
+from soliloquy.cli.parameters import Choice
 from soliloquy.recipes.mathdial.evaluate import MODEL, NEXT_STEP
 
 # Options that require a model as the tutor, and options that require dialogues to be held.
@@ -35,7 +37,7 @@ def _check(context: click.Context) -> None:
         raise click.UsageError("--student model cannot be used with --weights, which play the tutor only")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--tutor",
     "tutored_by",
@@ -49,7 +51,7 @@ def _check(context: click.Context) -> None:
     "--student",
     default="scripted",
     show_default=True,
-    type=click.Choice(["scripted", "model"]),
+    type=Choice(["scripted", "model"]),
     help="Who plays the students: rules, or the roles planner and student of the --model.",
 )
 @click.option(

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.parameters import whole
 from soliloquy.cli.service_options import gathered
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
@@ -38,7 +39,7 @@ _OPTIONS = (
         "--topic", "topics", multiple=True, callback=_topics, help="A topic of the problems; may be repeated."
     ),
     click.option("--any-topic", is_flag=True, help="Let the model choose the topic.  [default: topics children like]"),
-    click.option("--grade", type=click.IntRange(1, 8), help="The school year of the problems."),
+    click.option("--grade", type=whole(1, 8), help="The school year of the problems."),
     click.option(
         "--operations",
         metavar="NAME,..",

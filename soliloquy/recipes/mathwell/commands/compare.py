@@ -7,6 +7,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.sifting.near_duplicates import repeats
@@ -21,7 +22,7 @@ from soliloquy.recipes.mathwell.figures.authored import count_authored
 from soliloquy.runtime.failure import Failure
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folders", metavar="DIR|URL..", nargs=-1, required=True)
 @measuring_options
 @AS_JSON
@@ -33,10 +34,12 @@ def compare(*, folders: tuple[str, ...], measuring: MeasuringModels, as_json: bo
     problems, teachers judged the published ones. The second table measures all problems whose program returns a number,
     and counts near-duplicates among the accepted ones.
     """
-    found = {folder: _measures_of(Dataset(folder), measuring) for folder in folders}
-    for folder, told in found.items():
-        if not told["written"]:
+    found = {}
+    for folder in folders:
+        dataset = Dataset(folder)
+        if dataset.recipe != "mathwell" or not (told := _measures_of(dataset, measuring))["written"]:
             raise Failure(f"{folder} holds no written word problems: use a dataset of the recipe mathwell")
+        found[folder] = told
     if as_json:
         click.echo(json.dumps(found))
         return

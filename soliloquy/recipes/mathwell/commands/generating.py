@@ -11,12 +11,24 @@ from typing import Any
 import click
 import pyarrow.compute as pc
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.generate import INCOMPLETE, exit_status
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, NEW_FILE, QUIET, SEED, WAIT, count_option
+from soliloquy.cli.options import (
+    AS_JSON,
+    ATTEMPTS,
+    COUNT,
+    IN_FLIGHT,
+    NEW_FILE,
+    QUIET,
+    SEED,
+    WAIT,
+    WORKERS,
+    count_option,
+)
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, NOISE
 from soliloquy.dataset.columns import value_counts
@@ -39,16 +51,16 @@ from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 
-@click.command()
-@click.option("--n", "count", required=True, type=click.IntRange(min=1), help="Number of problems.")
+@click.command(cls=Command)
+@click.option("--n", "count", required=True, type=COUNT, help="Number of problems.")
 @commission_options
 @SEED
 @click.option("--out", required=True, type=NEW_FILE, help="The problem file to write.")
 @click.option("--sheet", metavar="FILE", type=NEW_FILE, help="Also write a printable sheet: .html or .pdf.")
-@count_option("--workers", 1, "Worker processes.")
-@count_option("--in-flight", 64, "Problems to write at once.")
+@count_option("--workers", 1, "Worker processes.", most=WORKERS)
+@count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT)
 @NOISE
-@count_option("--max-attempts", 10, "Attempts at each problem.")
+@count_option("--max-attempts", 10, "Attempts at each problem.", most=ATTEMPTS)
 @CLASSIFIERS
 @model_options
 @WAIT
@@ -79,6 +91,8 @@ def generate(
     """
     if sheet and sheet.suffix not in (".html", ".pdf"):
         raise click.UsageError(f"invalid --sheet {sheet}: use a file with the suffix .html or .pdf")
+    if not out.suffix:
+        raise click.UsageError(f"invalid --out {out}: use a file with the suffix .jsonl; {out}/ is for the dataset")
     plan = commissions.plan(conversations=count, **settings)
     started = time.monotonic()
     folder = out.with_suffix("")

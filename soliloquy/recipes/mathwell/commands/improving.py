@@ -14,11 +14,12 @@ import click
 from rich.console import Console
 from rich.table import Column
 
-from soliloquy.cli.launching import Launch, check_installed, configuration
+from soliloquy.cli.command import Command
+from soliloquy.cli.launching import Launch, check_libraries, configuration
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, QUIET, SEED, count_option
+from soliloquy.cli.options import AS_JSON, COUNT, IN_FLIGHT, QUIET, SEED, WORKERS, count_option
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, NOISE
 from soliloquy.cli.training_view import train_observed
@@ -58,12 +59,12 @@ _COLUMNS = {
 }
 
 
-@click.command()
-@click.option("--rounds", required=True, type=click.IntRange(min=1), help="Rounds of training and writing.")
+@click.command(cls=Command)
+@click.option("--rounds", required=True, type=COUNT, help="Rounds of training and writing.")
 @click.option(
     "--per-round",
     required=True,
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="Problems to accept in each round; at most twice as many are requested.",
 )
 @commission_options
@@ -82,8 +83,8 @@ _COLUMNS = {
     type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
     help="The folder for all rounds.",
 )
-@count_option("--workers", 1, "Worker processes.")
-@count_option("--in-flight", 64, "Problems to write at once.")
+@count_option("--workers", 1, "Worker processes.", most=WORKERS)
+@count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT)
 @NOISE
 @CLASSIFIERS
 @model_options
@@ -118,7 +119,7 @@ def improve(
     quiet = quiet or as_json
     plan = commissions.plan(conversations=per_round, max_attempts=1, **settings)
     if base:
-        check_installed()
+        check_libraries()
     if not quiet:
         click.echo(f"commissions: {commissions.about}", err=True)
     from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder

@@ -6,14 +6,15 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
+from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE, SEEDS
 from soliloquy.cli.tables import table
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.runtime.failure import Failure
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--labelled",
     "source",
@@ -23,9 +24,7 @@ from soliloquy.runtime.failure import Failure
     help="JSONL, CSV or Parquet: word problems, with true or false for solvable, accurate and appropriate.",
 )
 @click.option("--out", required=True, type=NEW_FILE, help="The file for the classifiers, .npz.")
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the split into training and test."
-)
+@click.option("--seed", default=0, show_default=True, type=SEEDS, help="Seed of the split into training and test.")
 @AS_JSON
 def learn_criteria(*, source: Path, out: Path, seed: int, as_json: bool) -> None:
     """Train classifiers that tell which word problems are solvable, accurate and appropriate.

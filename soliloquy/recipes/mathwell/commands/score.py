@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
@@ -24,7 +25,7 @@ from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
 _TOLD = {True: "yes", False: "no", None: "undecided"}
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=EXISTING_FILE)
 @click.option(
     "--classifiers",

@@ -64,7 +64,7 @@ def load(path: Path) -> Classifiers:
                 if f"{criterion}/weights" in arrays
             }
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise Failure(f"{path} holds no classifiers: {error}") from error
+        raise Failure(f"{path} holds no classifiers: use a file of soliloquy problems learn-criteria") from error
     if not found or any(one.weights.shape != (SIZE,) for one in found.values()):
         raise Failure(f"{path} holds no classifiers of {SIZE} features; learn them again")
     return Classifiers(by_criterion=found)

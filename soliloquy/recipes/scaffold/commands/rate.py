@@ -10,9 +10,10 @@ import click
 from rich.console import Console
 from rich.progress import track
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT, SEED, count_option
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, count_option
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
@@ -25,12 +26,12 @@ from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.conversation_pb2 import Problem
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @PROBLEM_FILE_OUT
-@count_option("--tries", 10, "Attempts at each problem.")
+@count_option("--tries", 10, "Attempts at each problem.", most=ATTEMPTS)
 @SEED
-@count_option("--in-flight", 16, "Problems to solve at once.")
+@count_option("--in-flight", 16, "Problems to solve at once.", most=IN_FLIGHT)
 @AS_JSON
 @model_options
 def rate(

@@ -4,22 +4,22 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.options import EXISTING_FILE, count_option
+from soliloquy.cli.options import ATTEMPTS, EXISTING_FILE, MOST, count_option
+from soliloquy.cli.parameters import Choice, whole
 
 _TUTORS = ("planned", "plain")
 
 
-@click.command()
-@click.option("--tutor", type=click.Choice(_TUTORS), default="planned", show_default=True, help="How the model tutors.")
+@click.command(cls=Command)
+@click.option("--tutor", type=Choice(_TUTORS), default="planned", show_default=True, help="How the model tutors.")
 @count_option("--dialogues", 300, "Dialogues to hold with each of the two students.")
+@click.option("--segments", default=210, show_default=True, type=whole(0, MOST), help="Segments to give one reply to.")
 @click.option(
-    "--segments", default=210, show_default=True, type=click.IntRange(min=0), help="Segments to give one reply to."
-)
-@click.option(
-    "--tries", default=8, show_default=True, type=click.IntRange(min=0), help="Tries of the student at each problem."
+    "--tries", default=8, show_default=True, type=whole(0, ATTEMPTS), help="Tries of the student at each problem."
 )
 @click.option("--judge", type=EXISTING_FILE, metavar="FILE", help="Model settings; their planner judges.")
 @click.option(

@@ -2,13 +2,14 @@
 
 import click
 
+from soliloquy.cli.command import Command
 from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.options import count_option
 
 
-@click.command()
+@click.command(cls=Command)
 @count_option("--questions", 25, "Questions to ask.")
 @evaluating("physics")
 def soliloquy(settings: EvaluationSettings, *, questions: int) -> Evaluated:

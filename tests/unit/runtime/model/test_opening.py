@@ -63,6 +63,6 @@ async def test_a_key_that_is_missing_is_said_before_anything_is_asked(tmp_path: 
     models = read(
         tmp_path, '[endpoints.h]\nengine = "openai"\nbase_url = "http://127.0.0.1:1/v1"\nkey_file = "absent"\n'
     )
-    with pytest.raises(Failure, match="h: no key can be read from absent"):
+    with pytest.raises(Failure, match="h: cannot read a key from absent"):
         async with open_models(models, Echo, None):
             pass

@@ -108,5 +108,5 @@ def test_a_collector_that_is_gone_holds_up_nobody(
 
 def test_without_what_sends_traces_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "soliloquy.runtime.traces.export", None)
-    with pytest.raises(Failure, match=r"pip install 'soliloquy\[otlp\]'"):
+    with pytest.raises(Failure, match=r"pip install -e '\.\[otlp\]'"):
         opening.recorded_traces(TraceSettings(url="http://127.0.0.1:4318"))

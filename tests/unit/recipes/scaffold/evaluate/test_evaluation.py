@@ -294,7 +294,7 @@ def test_a_report_is_written_drawn_beside_the_papers_and_compared(tmp_path: Path
     [
         (["--tutor", "plain"], "--tutor plain cannot be used with the scripted model"),
         (["--tutor", "loud"], "'loud' is not one of"),
-        (["--problems", "chemistry"], "'chemistry' is neither an existing file nor a bank"),
+        (["--problems", "chemistry"], "'chemistry' is neither a file nor a bank"),
         (["--problems", "{one}", "--dialogues", "3"], "only 0 of 3 problems are suitable"),
         (["--judge", "{one}"], "one.jsonl"),
     ],

@@ -1,0 +1,97 @@
+"""The commands' class: its help lists options by topic, and it refuses empty values."""
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from copy import copy
+from pathlib import Path
+
+import click
+
+# The topics of options; whoever adds an option adds it there, or sees it among the first.
+_TOPICS = Path(__file__).with_name("topics.toml")
+_ALL = "soliloquy.cli.help_all"
+_FIRST = "Options"
+
+
+class Command(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            _refuse_empty(args)
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            # The parser leaves it out of some errors.
+            error.ctx = error.ctx or ctx
+            raise
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        parameters = super().get_params(ctx)
+        # Help comes last in the list, and so does more help.
+        return [*parameters, _HELP_ALL] if any(map(_has_more, parameters)) else parameters
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (_FIRST, *_topics())}
+        topic_of = {flag: topic for topic, options in _topics().items() for flag in options}
+        for parameter in self.get_params(ctx):
+            if not (ctx.meta.get(_ALL) or not _is_rare(parameter)):
+                continue
+            if record := _shown(parameter, variables=_ALL in ctx.meta).get_help_record(ctx):
+                topic = next((topic_of[flag] for flag in parameter.opts if flag in topic_of), _FIRST)
+                sections[topic].append(record)
+        for name, records in sections.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+
+class Group(click.Group):
+    command_class = Command
+    group_class = type
+
+
+def _show_all(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        context.meta[_ALL] = True
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
+
+
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Also show rare options, and the environment variables that set options.",
+)
+
+
+@functools.cache
+def _topics() -> Mapping[str, Mapping[str, str]]:
+    """Maps topics to their options, and these to `usual` or `rare`."""
+    topics: Mapping[str, Mapping[str, str]] = tomllib.loads(_TOPICS.read_text("utf-8"))
+    return topics
+
+
+def _is_rare(parameter: click.Parameter) -> bool:
+    return any(options.get(flag) == "rare" for options in _topics().values() for flag in parameter.opts)
+
+
+def _has_more(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Option) and (parameter.show_envvar or _is_rare(parameter))
+
+
+def _shown(parameter: click.Parameter, *, variables: bool) -> click.Parameter:
+    if variables or not isinstance(parameter, click.Option):
+        return parameter
+    option = copy(parameter)
+    option.show_envvar = False
+    return option
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """An empty value is a variable of a script that was never set."""
+    for before, argument in zip(("", *arguments), arguments, strict=False):
+        if argument == "" or (argument.startswith("--") and argument.endswith("=")):
+            name = argument.rstrip("=") or (before if before.startswith("-") else "an argument")
+            raise click.UsageError(f"{name} is empty: give a value, or leave it out")
