@@ -23,10 +23,11 @@ def produce(place: str, kind: str, out: Path) -> None:
     from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, find
     from soliloquy.dataset.reading import Dataset
     from soliloquy.dataset.report.writing import write_report
+    from soliloquy.problems.bank.catalogue import catalogue
 
     dataset = Dataset(place)
     if kind == REPORT:
-        write_report(dataset, out)
+        write_report(dataset, out, catalogue)
         return
     form = find(kind)
     options = ExportOptions(() if form.holds_hidden else ("hidden",))

@@ -10,6 +10,7 @@ from soliloquy.cli.options import EXISTING_FOLDER, NEW_FILE
 from soliloquy.dataset.card import CARD, card
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.report.writing import REPORT, write_report
+from soliloquy.problems.bank.catalogue import catalogue
 
 
 @click.command(cls=Command)
@@ -22,7 +23,7 @@ def report(folder: Path, *, out: Path | None) -> None:
     """
     page = out or folder / REPORT
     with writing_to(page):
-        counted = write_report(Dataset(folder), page)
+        counted = write_report(Dataset(folder), page, catalogue)
         if not (folder / CARD).exists():
             (folder / CARD).write_text(card(counted), "utf-8")
     click.echo(f"The report:  {page.resolve().as_uri()}")

@@ -28,7 +28,7 @@ class Durations:
         self.collected += value_counts(pc.floor(batch["collected_at"]).cast(pa.int64()))
         executions = pc.list_flatten(batch["executions"])
         _add(self.executions, below(executions, "seconds"), by=named(below(executions, "lane"), "LANE_"))
-        self.waits += _binned(below(executions, "waited_seconds"))
+        self.waits += binned(below(executions, "waited_seconds"))
         calls = pc.list_flatten(batch["calls"])
         _add(self.calls, below(calls, "seconds"), by=below(calls, "role"))
 
@@ -51,7 +51,7 @@ def _add(histograms: dict[str, Histogram], seconds: pa.Array, *, by: pa.Array) -
     # Datasets of earlier versions have no lanes.
     by = pc.fill_null(by, "")
     for key in sorted(value_counts(by)):
-        histograms[key] = histograms.get(key, Counter()) + _binned(seconds.filter(pc.equal(by, key)))
+        histograms[key] = histograms.get(key, Counter()) + binned(seconds.filter(pc.equal(by, key)))
 
 
 def quantile(histogram: Histogram, share: float) -> float:
@@ -68,7 +68,7 @@ def bin_start(number: float) -> float:
     return float(10 ** (number / BINS_A_DECADE))
 
 
-def _binned(seconds: pa.Array) -> Histogram:
+def binned(seconds: pa.Array) -> Histogram:
     """Leaves out zeros: those durations were not measured."""
     measured = seconds.filter(pc.greater(seconds, 0))
     bins = np.floor(np.log10(np.asarray(measured)) * BINS_A_DECADE)

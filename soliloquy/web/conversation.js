@@ -20,7 +20,7 @@ export function conversationView(conversation, words) {
         element("span", null, conversation.source)),
       element("h2", null, conversation.question || "No question was written."),
       element("p", { class: "chips" },
-        chip(reasons ? "rejected" : "kept", reasons ? "fault" : "good"),
+        chip(reasons ? "rejected" : "accepted", reasons ? "fault" : "good"),
         chip(conversation.ending || "no ending"), chip(conversation.topic || "no topic"),
         turns.some((turn) => turn.student !== null) ? chip(`student: ${conversation.persona || "anybody"}`) : null,
         chip(counted(turns.length, "turn")), chip(counted(programs, "calculation")),
@@ -57,11 +57,9 @@ function rejectedView(rejected) {
     rejected.map(({ text, because }) => [element("p", { class: "written" }, text), element("p", { class: "aside" }, because)]));
 }
 
-/** A claim in the turn that is not so. @param {{ claim: string, evidence: string }} flag */
+/** A fault in the turn, by the rule that it breaks. @param {{ claim: string, evidence: string }} flag */
 function flagView({ claim, evidence }) {
-  return element("div", { class: "flag", role: "note", "aria-label": "Not so" },
-    element("p", null, element("b", null, "Said: "), claim),
-    evidence ? element("p", null, element("b", null, "But: "), evidence) : null);
+  return element("p", { class: "flag", role: "note", "aria-label": "Fault" }, element("b", null, `${claim}: `), evidence);
 }
 
 /** @param {TurnView} turn @param {Words} words */

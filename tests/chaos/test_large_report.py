@@ -20,7 +20,7 @@ pytestmark = needs_chromium
 COUNT, DIFFERENT, A_SHARD = 50_000, 250, 5_000
 # CPU seconds of one core, whatever else it does; and seconds of the browser.
 WRITTEN_WITHIN = 60.0
-PAINTED_WITHIN, USED_WITHIN = 2_000, 500
+PAINTED_WITHIN, USED_WITHIN = 1_000, 500
 ACTIONS = {
     "ms of a filter": "search.choose('topic', 1)",
     "ms of a page": "turnPage(search, 1)",

@@ -1,13 +1,27 @@
-"""Draws the plots of the overview, each with a one-line summary."""
+"""Draws how conversations go and what generating them took, each with a one-line summary."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 
 from soliloquy.dataset.card import evaluations_in, response_meanings, responses_of, thing
 from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, bin_start, quantile
 from soliloquy.dataset.figures import all_figures
-from soliloquy.dataset.report.plots import Axes, bars, curves, histogram, round_ticks, rows, short
+from soliloquy.dataset.report.counts import combined
+from soliloquy.dataset.report.findings import Findings
+from soliloquy.dataset.report.plots import (
+    Axes,
+    Bar,
+    bars,
+    card,
+    curves,
+    histogram,
+    most,
+    round_ticks,
+    rows,
+    shares,
+    short,
+)
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import share
 from soliloquy.recipes.labels import columns_of
@@ -15,34 +29,40 @@ from soliloquy.recipes.labels import columns_of
 _WORDS_A_BIN, _MOST_WORDS = 4, 100
 _BINS_A_BAR = BINS_A_DECADE // 8
 _POINTS = 40
-_MOST_BARS = 8
+# A shorter run mostly starts and stops: its throughput says nothing.
+_LONG_ENOUGH = 60
 
 
-def figures(kept: Statistics, dropped: Statistics, durations: Durations) -> Iterator[str]:
+def conversations(found: Findings) -> Iterator[str]:
+    kept = found.accepted
     if kept.words:
         yield _lengths(kept)
-    if kept.conversations:
-        yield _outcomes(kept, dropped)
-    for own in all_figures(kept, dropped):
-        for plot in own.plots(kept, dropped):
-            yield _card(plot.title, plot.gist, bars(plot.bars, whole=plot.whole))
-    if durations.collected:
-        yield _throughput(durations, thing(kept))
+    for own in all_figures(kept, found.rejected):
+        for plot in own.plots(kept, found.rejected):
+            yield card(plot.title, plot.gist, bars(shares(plot.bars, plot.whole)))
     if kept.words:
         yield _words(kept)
-    if kept.statuses:
-        yield _programs(kept)
-    if durations.programs:
-        yield _times(durations)
     if kept.responses:
         yield _responses(kept)
     if kept.intents or kept.personas:
         yield _student(kept)
     yield from _labels(kept)
+
+
+def running(found: Findings) -> Iterator[str]:
+    kept, durations = found.accepted, found.durations
+    if kept.statuses:
+        yield _programs(kept)
+    if durations.programs:
+        yield _times(durations)
     if kept.tokens:
         yield _model(kept, durations)
-    if len(kept.topics) > 1:
-        yield _card("Topics", f"of {len(kept.topics)}", bars(_most(kept.topics), whole=kept.conversations))
+    if lengths := {
+        name: bins for name, bins in combined(found.of_accepted.tokens, found.of_rejected.tokens).items() if bins
+    }:
+        yield _tokens(lengths)
+    if durations.seconds >= _LONG_ENOUGH:
+        yield _throughput(durations, thing(kept))
 
 
 def duration_text(seconds: float) -> str:
@@ -66,17 +86,7 @@ def _lengths(kept: Statistics) -> str:
     counted = [(turns - 0.5, kept.lengths[turns]) for turns in range(shortest, longest + 1)]
     ticks = range(shortest, longest + 1, step)
     axes = Axes("conversations", "turns", lambda at: f"{at + 0.5 if at % 1 else at:.0f}", ticks)
-    return _card("Length", gist, histogram(counted, axes, width=1))
-
-
-def _outcomes(kept: Statistics, dropped: Statistics) -> str:
-    grown = kept.conversations + dropped.conversations
-    gist = f"kept: {share(kept.conversations, grown)}"
-    ended = bars(dict(kept.endings.most_common()), whole=kept.conversations)
-    found = dict(kept.resolutions.most_common())
-    resolved = bars(found, whole=kept.resolutions.total(), title="Whether the student reached the answer")
-    why = bars(_most(dropped.reasons), whole=dropped.reasons.total(), faults=True, title="Rejected because of")
-    return _card("Outcome", gist, ended + resolved + why)
+    return card("Length", gist, histogram(counted, axes, width=1))
 
 
 def _throughput(durations: Durations, things: str) -> str:
@@ -91,9 +101,11 @@ def _throughput(durations: Durations, things: str) -> str:
     whole = max(seconds // width, 1)
     points = [(place * width / size, binned[place] / width) for place in range(whole)]
     points.append((whole * width / size, points[-1][1]))
-    axes = Axes(f"{things} a second", unit, lambda at: f"{at:g}", round_ticks(0, points[-1][0], 6))
+    axes = Axes(
+        f"{things} a second", unit, lambda at: f"{at:g}", round_ticks(0, points[-1][0], 6, counted=False), counted=False
+    )
     gist = f"{durations.per_second:.3g} a second over {duration_text(seconds)}"
-    return _card("Throughput", gist, curves([points], axes))
+    return card("Throughput", gist, curves([points], axes))
 
 
 def _words(kept: Statistics) -> str:
@@ -110,30 +122,48 @@ def _words(kept: Statistics) -> str:
         f"tutor {kept.words_per_utterance('tutor'):.1f}, student {kept.words_per_utterance('student'):.1f} on average; "
         f"bigram entropy {kept.bigram_entropy:.2f}, uptake {kept.uptake:.2f}"
     )
-    return _card("Words per utterance", gist, plot + '<p class="legend"><span>tutor</span><span>student</span></p>')
+    return card("Words per utterance", gist, plot + '<p class="legend"><span>tutor</span><span>student</span></p>')
 
 
 def _programs(kept: Statistics) -> str:
-    ended = bars({f"{lane} lane": count for lane, count in kept.lanes.most_common()}, whole=kept.lanes.total())
-    failed = bars(_most(kept.errors), whole=kept.statuses.total(), faults=True, title="Failed with")
-    return _card("Programs", f"ran: {share(kept.statuses['ok'], kept.statuses.total())}", ended + failed)
+    whole = kept.statuses.total()
+    ended = bars(shares({f"{lane} lane": count for lane, count in kept.lanes.most_common()}))
+    failed = bars(shares(most(kept.errors), whole, faults=True), title="Failed with")
+    tries, first = kept.attempts.total(), kept.attempts[1]
+    ran = bars(shares({"ran at the first attempt": first}, tries), title=f"Of {tries:,} calculations") if tries else ""
+    return card("Programs", f"ran: {share(kept.statuses['ok'], whole)}", ended + failed + ran)
 
 
 def _times(durations: Durations) -> str:
-    taken: dict[str, Histogram] = {}
-    for lane, histogram_of in sorted(durations.executions.items(), key=lambda row: -row[1].total()):
-        if histogram_of:
-            half = duration_text(quantile(histogram_of, 0.5))
-            bins = taken[f"{lane or 'any'} lane: {histogram_of.total():,}, half within {half}"] = Counter()
-            for place, count in histogram_of.items():
-                bins[place // _BINS_A_BAR] += count
-    first, last = min(map(min, taken.values())), max(map(max, taken.values()))
-    ticks = [place for place in range(first, last + 2) if place % (BINS_A_DECADE // _BINS_A_BAR) == 0]
-    axes = Axes("programs", "time in the sandbox", lambda at: duration_text(bin_start(at * _BINS_A_BAR)), ticks)
-    plot = rows({name: sorted(bins.items()) for name, bins in taken.items()}, axes, width=1)
-    half, most = (duration_text(quantile(durations.programs, part)) for part in (0.5, 0.99))
+    taken = {f"{lane or 'any'} lane": bins for lane, bins in durations.executions.items() if bins}
+    half, slowest = (duration_text(quantile(durations.programs, part)) for part in (0.5, 0.99))
     waited = duration_text(quantile(durations.waits, 0.5)) if durations.waits else "0 s"
-    return _card("Time per program", f"half within {half}, 99 % within {most}; {waited} of waiting before", plot)
+    gist = f"half within {half}, 99 % within {slowest}; {waited} of waiting before"
+    ordered = dict(sorted(taken.items(), key=lambda row: -row[1].total()))
+    return card("Time per program", gist, _spread(ordered, duration_text, "programs", "time in the sandbox"))
+
+
+def _tokens(lengths: Mapping[str, Histogram]) -> str:
+    gist = (
+        f"99 % of the calls read at most {quantile(lengths['read by a call'], 0.99):,.0f}"
+        if "read by a call" in lengths
+        else ""
+    )
+    return card("Lengths in tokens", gist, _spread(lengths, lambda tokens: short(round(tokens)), "calls", "tokens"))
+
+
+def _spread(binned: Mapping[str, Histogram], told: Callable[[float], str], of: str, unit: str) -> str:
+    """Draws histograms over one logarithmic axis."""
+    drawn: dict[str, Histogram] = {}
+    for name, histogram_of in binned.items():
+        half = told(quantile(histogram_of, 0.5))
+        bins = drawn[f"{name}: {histogram_of.total():,}, half within {half}"] = Counter()
+        for place, count in histogram_of.items():
+            bins[place // _BINS_A_BAR] += count
+    first, last = min(map(min, drawn.values())), max(map(max, drawn.values()))
+    ticks = [place for place in range(first, last + 2) if place % (BINS_A_DECADE // _BINS_A_BAR) == 0]
+    axes = Axes(of, unit, lambda at: told(bin_start(at * _BINS_A_BAR)), ticks)
+    return rows({name: sorted(bins.items()) for name, bins in drawn.items()}, axes, width=1)
 
 
 def _responses(kept: Statistics) -> str:
@@ -153,7 +183,7 @@ def _responses(kept: Statistics) -> str:
         f"<table{named}><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     gist = "Columns: the evaluation of a message. Rows: the tutor's response."
-    return _card("The tutor's response to a message", gist, body, wide=True)
+    return card("The tutor's response to a message", gist, body, wide=True)
 
 
 def _code(scope: str, code: str, meaning: str) -> str:
@@ -172,41 +202,26 @@ def _cell(count: int, most: int) -> str:
 def _student(kept: Statistics) -> str:
     whole, back = kept.utterances("student"), kept.sent_back.total()
     judges = {f"sent back by {judge}": count for judge, count in kept.sent_back.most_common()}
-    body = bars(_most(kept.personas), whole=kept.personas.total(), title="Who it is")
-    body += bars(judges, whole=whole + back, faults=True, title="Messages that showed something else than they should")
-    return _card("The student", f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies", body)
+    body = bars(shares(most(kept.personas)), title="Who it is")
+    title = "Messages that showed something else than they should"
+    body += bars(shares(judges, whole + back, faults=True), title=title)
+    return card("The student", f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies", body)
 
 
 def _labels(kept: Statistics) -> Iterator[str]:
     """The labels that the recipe gives a heading, most frequent values first."""
     for name, column in columns_of(kept.recipe_name).items():
         if column.heading and (counted := kept.labels[name]):
-            whole = counted.total()
-            yield _card(column.heading, f"{whole:,} in all", bars(_most(counted), whole=whole))
+            yield card(column.heading, f"{counted.total():,} in all", bars(shares(most(counted))))
 
 
 def _model(kept: Statistics, durations: Durations) -> str:
-    used: dict[str, int | tuple[int, int]] = {}
+    total, used = kept.tokens.total(), []
     for role in sorted({role for role, _ in kept.tokens}, key=lambda role: -kept.tokens[role, "prompt"]):
         taken = durations.calls.get(role)
         within = f", half within {duration_text(quantile(taken, 0.5))}" if taken else ""
-        used[f"{role}{within}"] = kept.tokens[role, "prompt"], kept.tokens[role, "completion"]
-    total = kept.tokens.total()
+        used.append(Bar(f"{role}{within}", (kept.tokens[role, "prompt"], kept.tokens[role, "completion"]), total))
     gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} on average for each of the {thing(kept)}"
     legend = '<p class="legend light"><span>read</span><span>written</span></p>'
     answers = {f"{name} answers": count for name, count in kept.parse.most_common()}
-    return _card("The model", gist, bars(used, whole=total) + legend + bars(answers, whole=kept.parse.total()))
-
-
-def _most(counted: Counter[str]) -> dict[str, int]:
-    """Returns the most frequent values, and the rest as one."""
-    rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
-    shown = dict(rows[:_MOST_BARS] if len(rows) > _MOST_BARS + 1 else rows)
-    if len(shown) < len(rows):
-        shown[f"{len(rows) - len(shown)} others"] = sum(count for _, count in rows[len(shown) :])
-    return shown
-
-
-def _card(title: str, gist: str, body: str, *, wide: bool = False) -> str:
-    kind = "plot wide" if wide else "plot"
-    return f'<section class="{kind}"><h2>{escape(title)}</h2><p class="gist">{escape(gist)}</p>{body}</section>\n'
+    return card("The model", gist, bars(used) + legend + bars(shares(answers)))

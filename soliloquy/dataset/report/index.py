@@ -16,7 +16,7 @@ from soliloquy.recipes.labels import columns_of
 
 # A facet with several values for one conversation stores them as bits, and JavaScript shifts 32 bits.
 _MOST_BITS = 30
-KEPT, REJECTED = "kept", "rejected"
+ACCEPTED, REJECTED = "accepted", "rejected"
 
 ValueRows = Iterator[tuple[str, pa.Array]]
 
@@ -40,12 +40,16 @@ class ReportIndex:
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {"id": [], "question": [], "turns": []}
         self._blocks: list[int] = []
+        # The first accepted row of each problem and of each place in the run, and its row for a rejected one.
+        self._accepted: dict[tuple[str, int | None], int] = {}
+        self._pairs: dict[int, int] = {}
         self._facets = {name: Facet(several=True) for name in ("outcome", "drawn", "program")}
         self._facets |= {name: Facet() for name in ("topic", "student", "ending", "resolution")}
 
     def add(self, batch: pa.RecordBatch, blocks: Sequence[int]) -> None:
         """Adds rows; `blocks` is the number of rows in each of their blocks."""
         problem = batch["problem"]
+        self._add_pairs(batch)
         self._blocks += blocks
         self._columns["id"] += batch["id"].to_pylist()
         self._columns["question"] += below(problem, "question").to_pylist()
@@ -67,6 +71,18 @@ class ReportIndex:
                     bits[np.asarray(rows)] |= 1 << number
             facet.codes += bits.tolist()
 
+    def _add_pairs(self, batch: pa.RecordBatch) -> None:
+        """Pairs rejected rows with accepted ones, which come first: another attempt, or else the same problem."""
+        rejected = "reasons" in batch.schema.names
+        for row, (problem, ordinal) in enumerate(
+            zip(problems(batch), batch["ordinal"].to_pylist(), strict=True), self.rows
+        ):
+            if not rejected:
+                self._accepted.setdefault((problem, ordinal), row)
+                self._accepted.setdefault((problem, None), row)
+            elif (other := self._accepted.get((problem, ordinal), self._accepted.get((problem, None)))) is not None:
+                self._pairs[row] = other
+
     @property
     def rows(self) -> int:
         return len(self._columns["id"])
@@ -77,14 +93,21 @@ class ReportIndex:
 
     def as_json(self) -> dict[str, Any]:
         facets = {name: vars(facet) for name, facet in self._facets.items()}
-        return {**self._columns, "blocks": self._blocks, "filters": facets}
+        return {**self._columns, "blocks": self._blocks, "filters": facets, "pairs": self._pairs}
+
+
+def problems(batch: pa.RecordBatch) -> list[str]:
+    """Returns the problem's id, or the question of one without an id, for each row."""
+    ids, questions = (below(batch["problem"], name) for name in ("id", "question"))
+    found: list[str] = pc.if_else(pc.equal(ids, ""), questions, ids).to_pylist()
+    return found
 
 
 def _outcomes(batch: pa.RecordBatch) -> ValueRows:
     """Yields each value with the rows that have it."""
     all_rows = np.arange(len(batch))
     if "reasons" not in batch.schema.names:
-        yield KEPT, all_rows
+        yield ACCEPTED, all_rows
         return
     yield REJECTED, all_rows
     yield from _rows_by_value(

@@ -1,7 +1,7 @@
 """Draws plots as SVG and lists of bars, in the page's colours, with round numbers on the axes."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from soliloquy.dataset.tables import percent
 _WIDE, _HIGH = 326, 186
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 22, 40
 _TICKS = 4
+_MOST_BARS = 8
 # The least height of a row of several, and the part of it that its name takes.
 _ROW, _NAME = 54, 22
 
@@ -17,20 +18,77 @@ Points = Sequence[tuple[float, float]]
 
 
 class Axes(NamedTuple):
-    # The name of what is counted, upwards.
+    # The name of the quantity that goes up, and whether it is a count, which has no halves.
     of: str
     # Across.
     unit: str
     label: Callable[[float], str]
     ticks: Sequence[float]
+    counted: bool = True
 
 
-def histogram(bars: Points, axes: Axes, *, width: float) -> str:
+class Bar(NamedTuple):
+    """A part of a whole; the track of the bar is the whole."""
+
+    name: str
+    # Two pieces are drawn one after the other.
+    pieces: tuple[int, ...]
+    whole: int
+    fault: bool = False
+    # Leads to the conversations that were counted.
+    link: str = ""
+
+
+def shares(counted: Mapping[str, int], whole: int = 0, *, faults: bool = False) -> list[Bar]:
+    """Returns a bar for each count, as a part of `whole` or else of their sum."""
+    return [Bar(name, (count,), whole or sum(counted.values()), faults) for name, count in counted.items()]
+
+
+def most(counted: Mapping[str, int]) -> dict[str, int]:
+    """Returns the most frequent values, and the rest as one."""
+    rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
+    shown = dict(rows[:_MOST_BARS] if len(rows) > _MOST_BARS + 1 else rows)
+    if len(shown) < len(rows):
+        shown[f"{len(rows) - len(shown)} others"] = sum(count for _, count in rows[len(shown) :])
+    return shown
+
+
+def card(title: str, gist: str, body: str, *, wide: bool = False) -> str:
+    kind = "plot wide" if wide else "plot"
+    return f'<section class="{kind}"><h3>{escape(title)}</h3><p class="gist">{escape(gist)}</p>{body}</section>\n'
+
+
+def bars(listed: Iterable[Bar], *, title: str = "") -> str:
+    """Draws each bar on a track that stands for its whole. Empty for no bars."""
+    rows = list(listed)
+    alike = len({bar.whole for bar in rows}) == 1
+    items = "".join(_bar(bar, alike=alike) for bar in rows)
+    above = f"<h4>{escape(title)}</h4>" if title else ""
+    return f'{above}<ul class="shares">{items}</ul>' if rows else ""
+
+
+def _bar(bar: Bar, *, alike: bool) -> str:
+    rects, reached = "", 0.0
+    for piece in bar.pieces:
+        width = piece / bar.whole * 100
+        rects += f'<rect x="{reached:.2f}" width="{width:.2f}" height="6"/>'
+        reached += width
+    count = sum(bar.pieces)
+    told = percent(count, bar.whole) if alike else f"of {short(bar.whole)}"
+    name = f'<a href="#{escape(bar.link)}">{escape(bar.name)}</a>' if bar.link else escape(bar.name)
+    kind = ' class="fault"' if bar.fault else ""
+    return (
+        f"<li{kind}><span>{name}</span><b>{short(count)}<span>{told}</span></b>"
+        f'<svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">{rects}</svg></li>'
+    )
+
+
+def histogram(points: Points, axes: Axes, *, width: float) -> str:
     """Draws bars of equal width, each with its count as a tooltip."""
-    frame = _Frame([start for start, _ in bars] + [bars[-1][0] + width], [count for _, count in bars])
-    gap = 1.5 if len(bars) < 60 else 0.4
+    frame = _Frame([start for start, _ in points] + [points[-1][0] + width], [count for _, count in points], axes)
+    gap = 1.5 if len(points) < 60 else 0.4
     drawn = []
-    for start, count in bars:
+    for start, count in points:
         left, right = frame.x(start) + gap / 2, frame.x(start + width) - gap / 2
         top = frame.y(count)
         title = f"<title>{escape(axes.label(start))}: {count:,.0f}</title>"
@@ -38,7 +96,7 @@ def histogram(bars: Points, axes: Axes, *, width: float) -> str:
             f'<rect class="mass" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0.5):.1f}" '
             f'height="{max(frame.bottom - top, 0):.1f}" rx="1.5">{title}</rect>'
         )
-    return frame.render("".join(drawn), axes)
+    return frame.render("".join(drawn))
 
 
 def rows(counted: Mapping[str, Points], axes: Axes, *, width: float) -> str:
@@ -69,7 +127,7 @@ def rows(counted: Mapping[str, Points], axes: Axes, *, width: float) -> str:
 def curves(lines: Sequence[Points], axes: Axes) -> str:
     """Draws the first line as a filled area and the others over it."""
     points = [point for line in lines for point in line]
-    frame = _Frame([x for x, _ in points], [y for _, y in points])
+    frame = _Frame([x for x, _ in points], [y for _, y in points], axes)
     drawn = []
     for number, line in enumerate(lines):
         path = "L".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in line)
@@ -77,37 +135,15 @@ def curves(lines: Sequence[Points], axes: Axes) -> str:
             ends = f"L{frame.x(line[-1][0]):.1f},{frame.bottom}L{frame.x(line[0][0]):.1f},{frame.bottom}Z"
             drawn.append(f'<path class="area" d="M{path}{ends}"/>')
         drawn.append(f'<path class="{"second" if number else "curve"}" d="M{path}"/>')
-    return frame.render("".join(drawn), axes)
+    return frame.render("".join(drawn))
 
 
-def bars(counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bool = False, title: str = "") -> str:
-    """Draws a bar for each value, scaled to the longest; a pair becomes two pieces. Empty for no values."""
-    totals = {name: sum(count) if isinstance(count, tuple) else count for name, count in counted.items()}
-    longest = max(totals.values(), default=0) or 1
-    listed = []
-    for name, count in counted.items():
-        pieces = count if isinstance(count, tuple) else (count,)
-        rects, reached = "", 0.0
-        for piece in pieces:
-            width = piece / longest * 100
-            rects += f'<rect x="{reached:.2f}" width="{width:.2f}" height="6"/>'
-            reached += width
-        part = f"<span>{percent(totals[name], whole)}</span>" if whole else ""
-        kind = ' class="fault"' if faults else ""
-        listed.append(
-            f"<li{kind}><span>{escape(name)}</span><b>{short(totals[name])}{part}</b>"
-            f'<svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">{rects}</svg></li>'
-        )
-    above = f"<h3>{escape(title)}</h3>" if title else ""
-    return f'{above}<ul class="shares">{"".join(listed)}</ul>' if listed else ""
-
-
-def round_ticks(low: float, high: float, most: int) -> list[float]:
-    """Returns round numbers from low to high, about `most` of them."""
+def round_ticks(low: float, high: float, most: int, *, counted: bool = True) -> list[float]:
+    """Returns round numbers from low to high, about `most` of them; whole numbers where something is counted."""
     span = high - low
     if span <= 0:
         return [low]
-    raw = span / most
+    raw = max(span / most, 1 if counted else 0)
     power = 10 ** math.floor(math.log10(raw))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * 0.999)
     first = math.ceil(low / step - 1e-9)
@@ -126,10 +162,11 @@ def short(number: float) -> str:
 class _Frame:
     """Maps values to coordinates and draws the axes."""
 
-    def __init__(self, across: Sequence[float], up: Sequence[float]) -> None:
+    def __init__(self, across: Sequence[float], up: Sequence[float], axes: Axes) -> None:
+        self._axes = axes
         self._low, self._high = min(across), max(across)
-        self._ticks = round_ticks(0, max(up) or 1, _TICKS)
-        step = self._ticks[1] if len(self._ticks) > 1 else 1
+        ticks = round_ticks(0, max(up) or 1, _TICKS, counted=axes.counted)
+        step = ticks[1] if len(ticks) > 1 else 1
         # The top grid line lies above the highest value.
         self._top = math.ceil((max(up) or 1) / step - 1e-9) * step
         self._ticks = [number * step for number in range(round(self._top / step) + 1)]
@@ -141,15 +178,16 @@ class _Frame:
     def y(self, value: float) -> float:
         return self.bottom - value / self._top * (self.bottom - _TOP)
 
-    def render(self, content: str, axes: Axes) -> str:
+    def render(self, content: str) -> str:
         lines = "".join(
             f'<line class="grid" x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{self.y(tick):.1f}" y2="{self.y(tick):.1f}"/>'
             f'<text x="{_LEFT - 8}" y="{self.y(tick) + 4:.1f}" text-anchor="end">{short(tick)}</text>'
             for tick in self._ticks
         )
         across = f'<path class="axis" d="M{_LEFT},{self.bottom}H{_WIDE - _RIGHT}"/>'
-        counted = f'<text class="unit" x="0" y="10">{escape(axes.of)}</text>'
-        return _chart(f"{lines}{content}{across}{_axis(self.x, self.bottom, axes)}{counted}", _HIGH, axes)
+        counted = f'<text class="unit" x="0" y="10">{escape(self._axes.of)}</text>'
+        axis = _axis(self.x, self.bottom, self._axes)
+        return _chart(f"{lines}{content}{across}{axis}{counted}", _HIGH, self._axes)
 
 
 def _axis(x: Callable[[float], float], bottom: float, axes: Axes) -> str:

@@ -15,11 +15,11 @@ import pyarrow as pa
 from pydantic_core import to_json
 
 from soliloquy.dataset.card import DatasetSummary, title
-from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.report.findings import Families, Findings
 from soliloquy.dataset.report.index import ReportIndex
 from soliloquy.dataset.report.overview import overview
-from soliloquy.dataset.statistics import Statistics
+from soliloquy.dataset.report.sample import CheckedSample
 from soliloquy.dataset.view import columns, words_of
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.web import FOLDER as SHARED
@@ -32,39 +32,35 @@ ROWS_A_BLOCK = 100
 # Level 6 makes the file a tenth smaller and takes twice as long.
 _LEVEL = 4
 # Half of a dataset's bytes; neither the figures nor the page show them.
-_UNREAD = (
-    *(f"{calls}.{name}" for calls in ("turns.calls", "problem.enrichment.calls") for name in ("raw", "prompt")),
-    "problem.steps",
-)
+_UNREAD = [f"{calls}.{name}" for calls in ("turns.calls", "problem.enrichment.calls") for name in ("raw", "prompt")]
 _PAGE = Path(__file__).parent / "page"
 _STYLES = (SHARED / "colours.css", SHARED / "conversation.css", _PAGE / "page.css")
 # In the order of their imports.
 _SCRIPTS = (
     *(SHARED / f"{name}.js" for name in ("element", "interaction", "python", "conversation")),
-    *(_PAGE / f"{name}.js" for name in ("columns", "blocks", "search", "page")),
+    *(_PAGE / f"{name}.js" for name in ("columns", "blocks", "search", "compare", "page")),
 )
 # The scripts are inlined as one, which has nothing to import.
 _MODULE_SYNTAX = re.compile(r"^import [^;]*;\n|^export ", re.MULTILINE)
 
 
-def write_report(dataset: Dataset, out: Path) -> DatasetSummary:
+def write_report(dataset: Dataset, out: Path, families: Families) -> DatasetSummary:
     """Reads the dataset once and leaves `out` whole; what was counted is what a card is made from."""
     if "run" not in dataset.manifest:
         raise NoDataset(f"{dataset.folder} is not finished: the command that grows it goes on with it")
-    accepted, rejected = Statistics(), Statistics()
-    durations, index = Durations(), ReportIndex()
+    found, index = Findings(sample=CheckedSample(dataset.count()), families=families), ReportIndex()
     every = max(1, -(-(dataset.count() + dataset.count(rejected=True)) // MOST_BROWSED))
     with tempfile.TemporaryFile() as body:
-        for counts in (accepted, rejected):
-            for batch in dataset.batches(without=_UNREAD, rejected=counts is rejected):
-                counts.add(batch)
+        for rejected in (False, True):
+            for batch in dataset.batches(without=_UNREAD, rejected=rejected):
+                found.add(batch, rejected=rejected)
                 _add_blocks(batch.take(pa.array(range(0, len(batch), every))) if every > 1 else batch, index, body)
         for batch in dataset.timings():
-            durations.add(batch)
-        counted = DatasetSummary(manifest=dataset.manifest, accepted=accepted, rejected=rejected)
+            found.durations.add(batch)
+        counted = DatasetSummary(manifest=dataset.manifest, accepted=found.accepted, rejected=found.rejected)
         body.seek(0)
         with atomic_file(out) as file:
-            file.write(_page(counted, durations, index).encode())
+            file.write(_page(counted, found, index).encode())
             shutil.copyfileobj(body, file)
             file.write(b"</body>\n</html>\n")
     return counted
@@ -83,7 +79,7 @@ def _add_blocks(batch: pa.RecordBatch, index: ReportIndex, body: IO[bytes]) -> N
     index.add(batch, list(map(len, blocks)))
 
 
-def _page(counted: DatasetSummary, durations: Durations, index: ReportIndex) -> str:
+def _page(counted: DatasetSummary, found: Findings, index: ReportIndex) -> str:
     style = "".join(path.read_text("utf-8") for path in _STYLES)
     script = '"use strict";\n' + "\n".join(_MODULE_SYNTAX.sub("", path.read_text("utf-8")) for path in _SCRIPTS)
     return Template((_PAGE / "page.html").read_text("utf-8")).substitute(
@@ -92,7 +88,7 @@ def _page(counted: DatasetSummary, durations: Durations, index: ReportIndex) -> 
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
-        overview=overview(counted, durations, browsed=index.rows),
+        overview=overview(counted, found, browsed=index.rows),
         index=packed(index.as_json() | {"words": words_of(counted.accepted.recipe_name, counted.accepted.recipe)}),
     )
 

@@ -13,7 +13,9 @@ import pytest
 from soliloquy.cli.report import report
 from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.report import writing
-from soliloquy.dataset.report.figures import duration_text, figures
+from soliloquy.dataset.report.figures import duration_text
+from soliloquy.dataset.report.findings import Findings
+from soliloquy.dataset.report.overview import sections
 from soliloquy.dataset.report.plots import round_ticks, short
 from soliloquy.dataset.report.writing import packed
 from soliloquy.dataset.statistics import Statistics
@@ -141,9 +143,9 @@ def test_a_report_draws_a_card_for_each_label_with_a_heading(recipe: str, headin
     counted, of_none = Statistics(), Statistics()
     counted.add(accepted_rows([labelled(conversation(), recipe)]))
     of_none.add(accepted_rows([labelled(conversation(), "mathwell")]))
-    drawn, otherwise = ("".join(figures(one, Statistics(), Durations())) for one in (counted, of_none))
+    drawn, otherwise = ("".join(sections(Findings(accepted=one))) for one in (counted, of_none))
     for heading in headings:
-        assert f"<h2>{heading}</h2>" in drawn
+        assert f"<h3>{heading}</h3>" in drawn
         assert heading not in otherwise
 
 
@@ -151,7 +153,7 @@ def test_each_lane_has_its_own_times() -> None:
     durations = Durations(
         executions={"fork": Counter({-80: 2}), "fast": Counter({-120: 7, -118: 1}), "single use": Counter()}
     )
-    [plot] = figures(Statistics(), Statistics(), durations)
+    [plot] = sections(Findings(durations=durations))
     names = re.findall(r'<text class="unit" x="0"[^>]*>([^<]*)', plot)
     assert names == ["fast lane: 8, half within 1.03 ms", "fork lane: 2, half within 10.3 ms"]
 
@@ -191,7 +193,7 @@ def test_of_too_many_conversations_some_are_there_to_read_and_all_are_counted(
 ) -> None:
     monkeypatch.setattr(writing, "MOST_BROWSED", 10)
     page = page_of(tmp_path, [("accepted/00000.parquet", accepted_rows([conversation()] * 25))])
-    assert "<dd>25</dd>" in page
+    assert "25 of 25 generated conversations accepted" in page
     assert "The figures count all conversations; the page holds 9 of them, evenly spaced." in page
 
 
@@ -199,7 +201,12 @@ def test_of_too_many_conversations_some_are_there_to_read_and_all_are_counted(
     ("low", "high", "ticks"), [(0, 10, [0, 5, 10]), (0, 97, [0, 50]), (3, 13, [5, 10]), (0, 0.7, [0, 0.2, 0.4, 0.6])]
 )
 def test_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
-    assert round_ticks(low, high, 4) == pytest.approx(ticks)
+    assert round_ticks(low, high, 4, counted=False) == pytest.approx(ticks)
+
+
+@pytest.mark.parametrize(("high", "ticks"), [(1, [0, 1]), (2, [0, 1, 2]), (3, [0, 1, 2, 3]), (5, [0, 2, 4])])
+def test_ticks_of_a_count_are_whole_numbers(high: int, ticks: list[int]) -> None:
+    assert round_ticks(0, high, 4) == ticks
 
 
 @pytest.mark.parametrize(

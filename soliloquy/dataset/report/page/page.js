@@ -4,6 +4,7 @@ import { element } from "../../../web/element.js";
 import { at, colourSchemeSwitch, debounced, isTyping, toggleSoliloquies } from "../../../web/interaction.js";
 import { conversationView, counted } from "../../../web/conversation.js";
 import { conversationsOf, textOf } from "./blocks.js";
+import { comparison, flagged } from "./compare.js";
 import { Search } from "./search.js";
 
 /** @import { Words } from "../../../web/types.d.ts" */
@@ -40,7 +41,7 @@ async function start() {
   performance.mark("ready");
 }
 
-/** #overview, #conversations, or a conversation's id. */
+/** #overview, #conversations, #outcome=REASON, #compare=ID, or a conversation's id. */
 async function route() {
   const wanted = decodeURIComponent(location.hash.slice(1)) || "overview";
   const browsing = wanted !== "overview";
@@ -51,7 +52,14 @@ async function route() {
     else link.removeAttribute("aria-current");
   }
   if (!browsing) scrollTo(0, 0);
+  document.body.classList.remove("comparing");
   if (!search || !browsing) return;
+  const [, action, value] = /^(outcome|compare)=([^]*)$/.exec(wanted) || [];
+  if (action === "outcome") {
+    chooseOutcome(search, value);
+    return go("conversations");
+  }
+  if (action === "compare") return compare(search, search.index.id.indexOf(value));
   if (wanted === "conversations") {
     if (!WIDE.matches || open === null) closeReader(search);
     if (WIDE.matches && open === null && search.rows.length) await openConversation(search, search.rows[0]);
@@ -72,13 +80,35 @@ async function openConversation(searching, row) {
   const place = searching.rows.indexOf(row);
   if (place >= 0 && Math.floor(place / PAGE) !== page) page = Math.floor(place / PAGE);
   showList(searching);
-  const [block, within] = searching.blockOf(row);
   try {
-    const conversations = await conversationsOf(block);
-    if (open === row) fillReader(...conversationView(conversations[within], words));
+    const conversation = await read(searching, row);
+    if (open === row) fillReader(...otherAttempt(searching, row), ...conversationView(conversation, words));
   } catch (error) {
     fillReader(element("p", { class: "nothing" }, error instanceof Error ? error.message : String(error)));
   }
+}
+
+/** @param {Search} searching @param {number} row */
+async function read(searching, row) {
+  const [block, within] = searching.blockOf(row);
+  return flagged((await conversationsOf(block))[within]);
+}
+
+/** A link to the comparison, if the problem has a rejected and an accepted conversation. @param {Search} searching @param {number} row */
+function otherAttempt({ index }, row) {
+  const rejected = row in index.pairs ? row : Number(Object.keys(index.pairs).find((one) => index.pairs[Number(one)] === row) ?? -1);
+  if (rejected < 0) return [];
+  const other = rejected === row ? "an accepted" : "a rejected";
+  return [element("p", { class: "other" }, element("a", { href: `#compare=${index.id[rejected]}` }, `Compare with ${other} conversation about this problem`))];
+}
+
+/** @param {Search} searching @param {number} row */
+async function compare(searching, row) {
+  if (!(row in searching.index.pairs)) return fillReader(element("p", { class: "nothing" }, "No accepted conversation is about the same problem."));
+  const sides = await Promise.all([row, searching.index.pairs[row]].map((one) => read(searching, one)));
+  open = row;
+  document.body.classList.add("comparing", "reading");
+  fillReader(...comparison(sides[0], sides[1], words));
 }
 
 /** @param {...HTMLElement} content */
@@ -102,10 +132,19 @@ function back() {
   go("conversations", () => focusOn(row));
 }
 
-/** Goes to a view, and runs `then` once it is shown. @param {string} view @param {() => void} then */
-function go(view, then) {
+/** Goes to a view, and runs `then` once it is shown. @param {string} view @param {() => void} [then] */
+function go(view, then = () => {}) {
   addEventListener("hashchange", then, { once: true });
   location.hash = view;
+}
+
+/** @param {Search} searching @param {string} value */
+function chooseOutcome(searching, value) {
+  const select = /** @type {HTMLSelectElement | null} */ (document.querySelector("[data-filter=outcome]"));
+  const place = searching.index.filters.outcome.values.indexOf(value);
+  if (!select || place < 0) return;
+  select.value = String(place);
+  select.dispatchEvent(new Event("change"));
 }
 
 /** @param {Search} searching */
@@ -115,7 +154,7 @@ function showFilters(searching) {
   // A filter with one value leaves nothing to choose.
   at("filters").replaceChildren(...ORDER.filter((name) => all[name].values.length > 1).map((name) => {
     const counts = countedValues(all[name]);
-    const label = (/** @type {string} */ value) => (name !== "outcome" || value === "kept" || value === "rejected" ? value : `rejected: ${value}`);
+    const label = (/** @type {string} */ value) => (name !== "outcome" || value === "accepted" || value === "rejected" ? value : `rejected: ${value}`);
     const options = all[name].values.map((value, place) => element("option", { value: place }, `${label(value)} (${counts[place].toLocaleString("en")})`));
     const select = element("select", { "data-filter": name }, element("option", { value: "" }, "any"), options);
     select.addEventListener("change", () => {
@@ -221,6 +260,8 @@ function pressed(event) {
     else go("conversations", () => searchBox.focus());
   } else if (!browsing) {
     return;
+  } else if (document.body.classList.contains("comparing")) {
+    if (key === "Escape" && open !== null) location.hash = search.index.id[open];
   } else if (key === "Escape") {
     back();
   } else if (key === "j" || key === "k" || ((key === "ArrowDown" || key === "ArrowUp") && !at("reader").contains(target))) {

@@ -5,9 +5,9 @@ import { conversationsIn, textsOf } from "./columns.js";
 
 /**
  * What is known of every conversation without unpacking it. A filter has one value for each conversation, or a bit
- * for each of several.
+ * for each of several. `pairs` has the accepted row about the same problem for a rejected row.
  * @typedef {{ values: string[], codes: number[], several: boolean }} Filter
- * @typedef {{ id: string[], question: string[], turns: number[], blocks: number[], filters: Record<string, Filter> }} Index
+ * @typedef {{ id: string[], question: string[], turns: number[], blocks: number[], filters: Record<string, Filter>, pairs: Record<number, number> }} Index
  */
 
 export class Search {

@@ -1,0 +1,67 @@
+"""Holds all that the overview shows of a dataset."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from soliloquy.dataset.card import thing
+from soliloquy.dataset.durations import Durations
+from soliloquy.dataset.report.counts import ReportCounts
+from soliloquy.dataset.report.sample import CheckedSample
+from soliloquy.dataset.statistics import LETTERS, Statistics
+
+
+class BankFamily(Protocol):
+    @property
+    def topic(self) -> str: ...
+
+    @property
+    def difficulty(self) -> int: ...
+
+
+# Returns the families of a bank by name; none for a name that is no bank's.
+Families = Callable[[str], Mapping[str, BankFamily]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    accepted: Statistics = field(default_factory=Statistics)
+    rejected: Statistics = field(default_factory=Statistics)
+    # Counts beside those of the statistics.
+    of_accepted: ReportCounts = field(default_factory=ReportCounts)
+    of_rejected: ReportCounts = field(default_factory=ReportCounts)
+    sample: CheckedSample = field(default_factory=CheckedSample)
+    durations: Durations = field(default_factory=Durations)
+    families: Families = lambda bank: {}
+
+    def add(self, batch: pa.RecordBatch, *, rejected: bool) -> None:
+        (self.rejected if rejected else self.accepted).add(batch)
+        (self.of_rejected if rejected else self.of_accepted).add(batch)
+        if not rejected:
+            self.sample.add(batch)
+
+    @property
+    def generated(self) -> int:
+        return self.accepted.conversations + self.rejected.conversations
+
+    @property
+    def things(self) -> str:
+        return thing(self.accepted)
+
+    @property
+    def verdicts(self) -> int:
+        """The accepted conversations' verdicts on an answer, which have a basis or lack one."""
+        return self.accepted.verification.total()
+
+    @property
+    def unverified(self) -> int:
+        return self.accepted.verification["none"]
+
+    @property
+    def verdicts_without_record(self) -> int:
+        """The number of verdicts in a dataset that does not say what supports them."""
+        judging = set().union(*self.accepted.recipe.agreeing.values())
+        judged = self.of_accepted.evaluations
+        return 0 if self.verdicts else sum(n for word, n in judged.items() if LETTERS.get(word) in judging)
