@@ -100,11 +100,11 @@ class Gateway:
         return self._list_feed.watch(request.SerializeToString())
 
     async def watch_run(self, request: api.WatchRunRequest) -> AsyncGenerator[api.RunStatus, None]:
-        """Yields the status at once, then whenever it changes; ends with the run."""
+        """Yields the status at once, then whenever it changes; ends when the run is over and its dataset written."""
         async with aclosing(self._run_feed.watch(self._known(request.run).id)) as statuses:
             async for status in statuses:
                 yield status
-                if status.state in OVER:
+                if status.state in OVER and status.dataset != api.DatasetState.DATASET_STATE_WRITING:
                     return
 
     async def cancel_run(self, request: api.CancelRunRequest) -> api.RunStatus:
