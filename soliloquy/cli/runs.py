@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, Group
-from soliloquy.cli.options import AS_JSON, COUNT, IN_FLIGHT, SEED, TURNS, count_option
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, IN_FLIGHT, SEED, TURNS, count_option
 from soliloquy.cli.parameters import Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.runs_options import gateway_options
@@ -47,7 +47,7 @@ def runs() -> None:
 @SEED
 @click.option("--in-flight", default=0, type=whole(0, IN_FLIGHT), help="Conversations at once; 0 for the default.")
 @click.option("--max-turns", default=0, type=whole(0, TURNS), help="Turns in a conversation; 0 for the default.")
-@click.option("--max-attempts", default=0, type=click.IntRange(min=0), help="Tries at a problem; 0 for the default.")
+@click.option("--max-attempts", default=0, type=whole(0, ATTEMPTS), help="Tries at a problem; 0 for the default.")
 @click.option("--name", default="", help="The name of the run in lists.  [default: made of problems and number]")
 @click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
 @click.option("--watch", "watch_run", is_flag=True, help="Then watch it, like `soliloquy runs watch`.")
