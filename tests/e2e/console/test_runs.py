@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from tests.e2e.chromium import Page, needs_chromium
-from tests.e2e.consoles import STATE, TITLE, Site, start_pressed
+from tests.e2e.consoles import STATE, TITLE, Site, chosen, start_pressed
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
@@ -85,6 +85,7 @@ async def test_filters_and_search_narrow_the_list(page: Page, grown: str) -> Non
 async def test_a_run_that_nobody_names_is_named_by_the_gateway_as_the_form_shows(page: Page, served: Site) -> None:
     await page.click("a", "Start a run")
     await page.until("document.querySelector('dialog[open] #name')")
+    await chosen(page, "problems", "physics")
     await page.fill("#conversations", "1")
     shown = await page.evaluate("document.getElementById('name').placeholder")
     await page.press("Enter")
