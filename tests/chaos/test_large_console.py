@@ -1,12 +1,11 @@
 """Shows a hundred thousand conversations in the console: the list, its pages and its search stay quick."""
 
-import os
 import time
 from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import cpu_seconds, family, stats
+from benchmarks.processes import cpu_seconds, stats
 from soliloquy.runs.installation import LOG
 from soliloquy.runtime.events import Event, first_event, run_key
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
@@ -50,18 +49,15 @@ async def filled(log: Path) -> None:
             await transport.publish([collected(ordinal) for ordinal in range(start, start + AT_ONCE)])
 
 
-def cpu_seconds_of(served: Site) -> float:
-    """Returns the CPU time of the gateway and of the browser, which does not grow when other work slows them down."""
-    known = stats()
-    browser = family([os.getpid()], known) - family([served.process.pid], known)
-    return sum(cpu_seconds(known[pid]) for pid in browser | {served.gateway})
-
-
 async def within(page: Page, served: Site, told: str, do: str, condition: str) -> None:
-    began, spent = time.monotonic(), cpu_seconds_of(served)
+
+    def spent() -> float:
+        return page.cpu_seconds() + cpu_seconds(stats()[served.gateway])
+
+    began, before = time.monotonic(), spent()
     await page.evaluate(do)
     await page.until(condition)
-    seconds, cpu = time.monotonic() - began, cpu_seconds_of(served) - spent
+    seconds, cpu = time.monotonic() - began, spent() - before
     print(f"{told}: {seconds * 1_000:.0f} ms, {cpu * 1_000:.0f} ms of CPU")
     assert cpu < SOON, told
 

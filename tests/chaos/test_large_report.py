@@ -18,14 +18,14 @@ from tests.unit.scripted.growing import grown
 pytestmark = needs_chromium
 
 COUNT, DIFFERENT, A_SHARD = 50_000, 250, 5_000
-# CPU seconds of one core, whatever else it does; and seconds of the browser.
-WRITTEN_WITHIN = 60.0
-PAINTED_WITHIN, USED_WITHIN = 1_000, 500
+# CPU seconds, which other work on the machine does not change: of the command, and of the browser until the report
+# can be used and for each action.
+WRITTEN_WITHIN, OPENED_WITHIN, USED_WITHIN = 60.0, 5.0, 1.0
 ACTIONS = {
-    "ms of a filter": "search.choose('topic', 1)",
-    "ms of a page": "turnPage(search, 1)",
-    "ms of a step in the list": "move(search, 1)",
-    "ms of the last conversation": "openConversation(search, search.index.id.length - 1)",
+    "of a filter": "search.choose('topic', 1)",
+    "of a page": "turnPage(search, 1)",
+    "of a step in the list": "move(search, 1)",
+    "of the last conversation": "openConversation(search, search.index.id.length - 1)",
 }
 RARE = "one conversation says this"
 
@@ -62,16 +62,20 @@ async def test_fifty_thousand_conversations_are_written_and_read_in_time(tmp_pat
     }
     async with chromium(tmp_path / "profile") as page:
         await page.sized(1280, 800)
+        began = page.cpu_seconds()
         await page.open(report.as_uri())
         await page.until("performance.getEntriesByName('ready').length", seconds=60)
         paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
         told["ms until the first paint"] = await page.evaluate(paint)
         told["ms until it can be used"] = await page.evaluate("performance.getEntriesByName('ready')[0].startTime")
+        told["CPU seconds until it can be used"] = page.cpu_seconds() - began
         await page.evaluate("location.hash = 'conversations'")
         await page.until("document.querySelector('.turns > li')")
         for name, action in ACTIONS.items():
+            began = page.cpu_seconds()
             acted = f"const begun = performance.now(); await {action}; return performance.now() - begun;"
-            told[name] = await page.evaluate(f"(async () => {{ {acted} }})()")
+            told[f"ms {name}"] = await page.evaluate(f"(async () => {{ {acted} }})()")
+            told[f"CPU seconds {name}"] = page.cpu_seconds() - began
         await page.evaluate("search.choose('topic', null)")
         searching = f"performance.mark('search'), search.search({json.dumps(RARE)})"
         told["ms of a search through every text"] = await page.evaluate(
@@ -79,7 +83,9 @@ async def test_fifty_thousand_conversations_are_written_and_read_in_time(tmp_pat
         )
         assert await page.evaluate("search.rows") == [COUNT - 1]
         assert page.complaints == []
-    print(json.dumps({name: round(figure, 1) for name, figure in told.items()}, indent=1))
+    print(json.dumps({name: round(figure, 2) for name, figure in told.items()}, indent=1))
     assert told["seconds of a processor"] < WRITTEN_WITHIN
-    assert told["ms until the first paint"] < PAINTED_WITHIN
-    assert all(told[name] < USED_WITHIN for name in ACTIONS)
+    # The first paint does not wait for the conversations.
+    assert told["ms until the first paint"] < told["ms until it can be used"]
+    assert told["CPU seconds until it can be used"] < OPENED_WITHIN
+    assert all(told[f"CPU seconds {name}"] < USED_WITHIN for name in ACTIONS)

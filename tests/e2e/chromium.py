@@ -13,6 +13,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from benchmarks.processes import cpu_seconds, family, stats
+
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 needs_chromium = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (apt-get install chromium)")
 _KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "ArrowDown": (40, ""), "ArrowUp": (38, ""), "Tab": (9, "")}
@@ -21,8 +23,9 @@ _KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "ArrowDown": (40, ""), "ArrowU
 class Page:
     """One tab; what it complains of is kept."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, pid: int) -> None:
         self._socket = socket
+        self._pid = pid
         self._numbers = count(1)
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._loaded = asyncio.Event()
@@ -49,6 +52,11 @@ class Page:
         look = f"const look = () => {{ ({condition}) ? done() : setTimeout(look, 10); }}; look();"
         async with asyncio.timeout(seconds):
             await self.evaluate(f"new Promise((done) => {{ {look} }})")
+
+    def cpu_seconds(self) -> float:
+        """Returns the CPU time of the browser so far, which does not grow when other work slows it down."""
+        known = stats()
+        return sum(cpu_seconds(known[pid]) for pid in family([self._pid], known))
 
     async def press(self, key: str) -> None:
         code, text = _KEYS.get(key) or (ord(key.upper()), key)
@@ -136,7 +144,7 @@ async def chromium(profile: Path, *, offline: bool = True) -> AsyncIterator[Page
             async with session.get(f"http://127.0.0.1:{port}/json/list") as answer:
                 [target] = [target for target in await answer.json() if target["type"] == "page"]
             async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as socket:
-                page = Page(socket)
+                page = Page(socket, process.pid)
                 listening = asyncio.create_task(page.listen())
                 for domain in ("Page", "Runtime", "Log", "Network"):
                     await page.call(f"{domain}.enable")
