@@ -28,7 +28,7 @@ help: ## Show this help
 
 demo: .venv/installed .venv/runsc ## Generate 50 conversations on this machine, set-up included
 	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 17 --out demo-dataset
-	@echo "Read one:    $(BIN)/soliloquy show demo-dataset"
+	@echo "Read one:   $(BIN)/soliloquy show demo-dataset"
 	@$(BIN)/soliloquy report demo-dataset
 
 check: lint ## Check what breaks most often in a minute: style, types, contract, fast tests

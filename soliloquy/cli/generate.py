@@ -52,7 +52,7 @@ INCOMPLETE = 1
     default=DEFAULT,
     show_default=True,
     type=Choice(list(known_recipes())),
-    help="The paper whose conversations it grows.",
+    help="The paper whose conversations it generates.",
 )
 @click.option("--conversations", required=True, type=COUNT, help="Accepted conversations wanted.")
 @SEED
@@ -99,7 +99,7 @@ def generate(
     traces: TraceSettings,
     **settings: Any,
 ) -> None:
-    """Grow a dataset of tutoring conversations.
+    """Generate a dataset of tutoring conversations.
 
     It runs on this machine, or with --kafka by the services that `soliloquy up` or a cluster keeps running. Those
     choose their own models: --noise, --model and the options of --model then only describe them.

@@ -46,7 +46,7 @@ _MODULES = {
 )
 @click.version_option(package_name="soliloquy", message="%(version)s")
 def commands() -> None:
-    """Grow tutoring conversations whose numbers are right."""
+    """Generate tutoring conversations whose numbers are right."""
 
 
 def main() -> None:

@@ -76,7 +76,7 @@ def fake(
 ) -> None:
     """Fake an OpenAI-compatible API, with the faults of real ones.
 
-    The scripted model answers requests of `soliloquy generate --model openai`, so that a whole dataset can be grown.
+    The scripted model answers requests of `soliloquy generate --model openai`, so that it can write a whole dataset.
     Other programs get a value that their JSON schema allows.
     """
     from services.model.fake.server import FakeServer, FakeSettings

@@ -26,4 +26,4 @@ def report(folder: Path, *, out: Path | None) -> None:
         counted = write_report(Dataset(folder), page, catalogue)
         if not (folder / CARD).exists():
             (folder / CARD).write_text(card(counted), "utf-8")
-    click.echo(f"The report:  {page.resolve().as_uri()}")
+    click.echo(f"The report: {page.resolve().as_uri()}")

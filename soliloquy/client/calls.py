@@ -100,7 +100,9 @@ class RetryBudget:
         pause = max(seconds, self._pause * random.uniform(0.5, 1.0))
         is_transient = code in _TRANSIENT or error.details() == _CUT_OFF
         if not is_transient or pause >= self.seconds_left:
-            raise self.unavailable(f"{_CONNECTING.sub('', error.details() or '')} ({code.name})") from error
+            reason = _CONNECTING.sub("", error.details() or "")
+            advice = ": start it, or name the address where it runs" if "refused" in reason else ""
+            raise self.unavailable(f"{reason} ({code.name}){advice}") from error
         await asyncio.sleep(pause)
         self._pause = min(_PAUSE_CAP_SECONDS, 2 * self._pause)
 

@@ -14,6 +14,7 @@ from soliloquy.runs.chat import routes, tutoring
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan, problems_of
 from soliloquy.runtime.ask import BrokenPrompt
+from soliloquy.runtime.failure import did_you_mean
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.runs_pb2 import Run, RunRequest
@@ -61,7 +62,11 @@ class Plans:
 
         kinds = {one.name: one.kind for one in self.offered()}
         if request.problems not in kinds:
-            raise BadRequest(f"problems cannot be {request.problems[:80]!r}: there are {', '.join(kinds)}")
+            name = request.problems[:80]
+            advice = did_you_mean(name, kinds) or (
+                "" if self.files else "; a gateway with --problem-files DIR also takes the files of that folder"
+            )
+            raise BadRequest(f"problems cannot be {name!r}: there are {', '.join(kinds)}{advice}")
         is_file = kinds[request.problems] == "file"
         try:
             return problems_of(f"{self.files}/{request.problems}" if is_file else request.problems, request.recipe)

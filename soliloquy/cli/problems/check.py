@@ -7,8 +7,7 @@ import click
 
 from soliloquy.cli.command import Command
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
-from soliloquy.problems.files.problem_file import check_problems
-from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.problems.files.problem_file import problem_faults
 from soliloquy.runtime.failure import Failure
 
 FAULTY = 1
@@ -33,7 +32,7 @@ def check(context: click.Context, /, *, source: str) -> None:
     families = _families(path)
     if not families and path.is_dir():
         raise Failure(f"{source} holds no families: they are TOML files, in a folder for each topic")
-    found = [*_family_faults(families, path)] if families else [*_file_faults(path)]
+    found = [*_family_faults(families, path)] if families else [*problem_faults(path)]
     for fault in found:
         click.echo(fault)
     if found:
@@ -54,10 +53,3 @@ def _family_faults(families: Sequence[Path], path: Path) -> Iterator[str]:
     for family in families:
         name = family.relative_to(path) if path.is_dir() else family
         yield from (f"{name}: {fault}" for fault in faults(family, draws=_DRAWS))
-
-
-def _file_faults(path: Path) -> Iterator[str]:
-    try:
-        check_problems(path)
-    except UnreadableSource as bad:
-        yield str(bad)

@@ -47,7 +47,7 @@ _MODULE_SYNTAX = re.compile(r"^import [^;]*;\n|^export ", re.MULTILINE)
 def write_report(dataset: Dataset, out: Path, families: Families) -> DatasetSummary:
     """Reads the dataset once and leaves `out` whole; what was counted is what a card is made from."""
     if "run" not in dataset.manifest:
-        raise NoDataset(f"{dataset.folder} is not finished: the command that grows it goes on with it")
+        raise NoDataset(f"{dataset.folder} is not finished: run its command again to finish it")
     found, index = Findings(sample=CheckedSample(dataset.count()), families=families), ReportIndex()
     every = max(1, -(-(dataset.count() + dataset.count(rejected=True)) // MOST_BROWSED))
     with tempfile.TemporaryFile() as body:

@@ -54,27 +54,38 @@ def read_problems(path: Path) -> list[Problem]:
     return list(_each(path, problem_from_row))
 
 
-def check_problems(path: Path) -> None:
-    """Raises the errors of `read_problems` without building the problems."""
-    for _ in _each(path, lambda row, source: check_row(row)):
-        pass
+def problem_faults(path: Path) -> Iterator[str]:
+    """Yields the first fault of each line, without building the problems."""
+    line_of: dict[str, int] = {}
+    try:
+        for line in text_lines(path):
+            try:
+                _made(path, line, lambda row, source: check_row(row), line_of)
+            except UnreadableSource as bad:
+                yield str(bad)
+    except UnreadableSource as bad:
+        yield str(bad)
 
 
 def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
     """Yields `use(row, place)` for each row."""
     line_of: dict[str, int] = {}
     for line in text_lines(path):
-        number = line.number
-        try:
-            row = ProblemRow.model_validate_json(line.text)
-            made = use(row, f"{path.name}:{number}")
-        except (ValidationError, BadField) as error:
-            raise UnreadableSource(str(refusal(f"{path}:{number}", error))) from error
-        for field, value in (("id", problem_id(row)), ("question", as_one_line(row.question))):
-            first = line_of.setdefault(f"{field} {value}", number)
-            if first != number:
-                raise UnreadableSource(f"{path}:{number}: {field}: the same as on line {first}")
-        yield made
+        yield _made(path, line, use, line_of)
+
+
+def _made(path: Path, line: TextLine, use: Callable[[ProblemRow, str], Made], line_of: dict[str, int]) -> Made:
+    number = line.number
+    try:
+        row = ProblemRow.model_validate_json(line.text)
+        made = use(row, f"{path.name}:{number}")
+    except (ValidationError, BadField) as error:
+        raise UnreadableSource(str(refusal(f"{path}:{number}", error))) from error
+    for field, value in (("id", problem_id(row)), ("question", as_one_line(row.question))):
+        first = line_of.setdefault(f"{field} {value}", number)
+        if first != number:
+            raise UnreadableSource(f"{path}:{number}: {field}: the same as on line {first}")
+    return made
 
 
 def text_lines(path: Path) -> Iterator[TextLine]:

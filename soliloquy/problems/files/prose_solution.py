@@ -24,6 +24,10 @@ UNIT = rf"{UNIT_POWER}(?:[*/](?:\({UNIT_POWER}(?:[*/]{UNIT_POWER})*\)|{UNIT_POWE
 STATED = re.compile(rf"\s*\$?\s*(?P<value>-?{NUMBER})\s?(?P<unit>{UNIT})?(?P<rest>.*)", re.DOTALL)
 # A number outside names, ordinals and step numbers.
 LOOSE_NUMBER = re.compile(rf"(?<![\w.])(?<!step )(?<!Step )-?{NUMBER}(?!\.?\d)(?!st\b|nd\b|rd\b|th\b)")
+# A number behind one of these belongs to a formula and numbers no step: "E = m v^2 / 2. Step 2) ..".
+OPERATOR = re.compile(r"[=+*/^(]\s*$")
+# Continues a formula behind its first number: "2 * pi * r", "0.5 m v^2".
+FORMULA_GOES_ON = re.compile(r"\s*[*/^+]|\s+[^\W\d_][\^²³]")
 # The name that a calculation begins with: after a word or a stop, not after a sign or a number.
 SYMBOL = re.compile(r"(?:^|[^\W\d_]\s|[,:;(.])\s*(?P<symbol>[^\W\d]\w*)\s*=")
 
@@ -68,14 +72,14 @@ def _symbol_before(text: str, end: int) -> str:
 def _last_stated(parts: list[str]) -> Stated | None:
     """Returns the number behind the last equals sign, else the last number of the text."""
     found = next(filter(None, map(_stated_number, reversed(parts[1:]))), None)
-    numbers = list(LOOSE_NUMBER.finditer(parts[-1]))
+    numbers = [one for one in LOOSE_NUMBER.finditer(parts[-1]) if not OPERATOR.search(parts[-1], 0, one.start())]
     return found or (_stated_number(parts[-1], numbers[-1].start()) if numbers else None)
 
 
 def _stated_number(text: str, position: int = 0) -> Stated | None:
     """Parses the number at a position and its unit, if it is within the range of calculations."""
     match = STATED.match(text, position)
-    if match is None or not is_workable(value := number(match["value"])):
+    if match is None or FORMULA_GOES_ON.match(match["rest"]) or not is_workable(value := number(match["value"])):
         return None
     return Stated(value, _unit(match))
 
@@ -102,7 +106,9 @@ def number(digits: str) -> float:
     return float(digits.replace(",", ""))
 
 
-STEP_NUMBER = re.compile(r"(?:^|(?<=\s))(?:[Ss]tep\s+(\d+)\s*[).:-]|(\d+)[).](?=\s))\s*")
+STEP_NUMBER = re.compile(
+    r"(?:^|(?<=\s))(?:(?P<word>[Ss]tep)\s+(?P<named>\d+)\s*[).:-]|(?P<bare>\d+)(?P<mark>[).])(?=\s))\s*"
+)
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[^\s\d])")
 
 
@@ -127,13 +133,20 @@ def _pieces(solution: str) -> list[str]:
 
 
 def _numbered(solution: str) -> list[str]:
-    """Returns the texts behind the numbers 1, 2, 3, ..; any other number belongs to a text."""
-    cuts: list[tuple[int, int]] = []
-    for match in STEP_NUMBER.finditer(solution):
-        if int(match[1] or match[2]) == len(cuts) + 1:
-            cuts.append(match.span())
-    ends = [start for start, _ in cuts[1:]] + [len(solution)]
-    return [solution[start:end] for (_, start), end in zip(cuts, ends, strict=False)]
+    """Returns the texts behind the numbers 1, 2, 3, .. in the form of the first; any other number belongs to a text."""
+    plain = solution.translate(SAME_SIGN)
+    cuts: list[re.Match[str]] = []
+    for match in STEP_NUMBER.finditer(plain):
+        follows = int(match["named"] or match["bare"]) == len(cuts) + 1
+        alike = not cuts or _form(match) == _form(cuts[0])
+        if follows and alike and not (match["bare"] and OPERATOR.search(plain, 0, match.start())):
+            cuts.append(match)
+    ends = [match.start() for match in cuts[1:]] + [len(solution)]
+    return [solution[match.end() : end] for match, end in zip(cuts, ends, strict=False)]
+
+
+def _form(match: re.Match[str]) -> str:
+    return "step" if match["word"] else str(match["mark"])
 
 
 def _step(number: int, text: str, start: int, links: Sequence[Calculation]) -> pb.Step:

@@ -111,6 +111,8 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
     facts = _facts(conversation.problem.SerializeToString(deterministic=True))
     # The tutor may mention every result that has been stated so far.
     said = set(facts.told)
+    # The results whose calculations the student has written out; the tutor may repeat these, without the result.
+    worked: set[int] = set()
     solved: set[int] = set()
     for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
         written = quantities_in(turn.student.text)
@@ -118,16 +120,18 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
         found = facts.among(written)
         said |= found
         solved |= {facts.results[place][0] for place in found}
-        told = [*quantities_in(turn.tutor.text), *calculations_in(turn.tutor.text)]
+        worked |= facts.among(list(calculations_in(turn.student.text)))
+        told = quantities_in(turn.tutor.text)
+        calculated = [one for one in calculations_in(turn.tutor.text) if not (facts.among([one]) & worked)]
         yield TurnTruth(
             turn=turn,
             progress=progress,
             claim=claim,
             solved=frozenset(solved),
-            early=list(_early(turn.tutor.text, told, said, facts, progress.step)),
+            early=list(_early(turn.tutor.text, [*told, *calculated], said, facts, progress.step)),
         )
         if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
-            said |= facts.among(told)
+            said |= facts.among([*told, *calculated])
 
 
 def has_unsettled_number(conversation: Conversation) -> bool:

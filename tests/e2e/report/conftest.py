@@ -59,7 +59,7 @@ def folder(
     out = written(tmp_path_factory.mktemp("dataset"), shards)
     result = run([SOLILOQUY, "report", str(out)])
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == f"The report:  {(out / 'report.html').as_uri()}\n"
+    assert result.stdout == f"The report: {(out / 'report.html').as_uri()}\n"
     return out
 
 

@@ -168,7 +168,10 @@ async def test_what_is_unknown_refused_or_away_is_said_in_a_sentence(address: st
         with pytest.raises(InvalidRequest, match="with other settings"):
             await runs.start(**ARITHMETIC, seed=2, request_id="taken")
     async with AsyncRuns(NOBODY, deadline_seconds=0.1) as runs:
-        with pytest.raises(ServiceUnavailable, match=f"^no answer from the gateway at {NOBODY}: "):
+        with pytest.raises(
+            ServiceUnavailable,
+            match=f"^no answer from the gateway at {NOBODY}: .*: start it, or name the address where it runs$",
+        ):
             await runs.get("any")
         with pytest.raises(ServiceUnavailable):
             await anext(runs.watch("any"))
@@ -360,7 +363,10 @@ async def test_who_stops_watching_leaves_the_run_alone(address: str, collecting:
     [
         (("show", "no-such"), "soliloquy: there is no run 'no-such': list the runs"),
         (("watch", "no-such"), "soliloquy: there is no run 'no-such'"),
-        (("start", "--problems", "poetry", "--conversations", "2"), "soliloquy: problems cannot be 'poetry'"),
+        (
+            ("start", "--problems", "poetry", "--conversations", "2"),
+            "soliloquy: problems cannot be 'poetry': there are arithmetic, physics; a gateway with --problem-files DIR",
+        ),
     ],
 )
 async def test_what_a_gateway_refuses_is_one_line(address: str, words: tuple[str, ...], told: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.problems.files.problem_file import ProblemFile, read_problems
+from soliloquy.problems.files.problem_file import ProblemFile, problem_faults, read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.failure import Failure
@@ -44,6 +44,33 @@ def test_steps_are_derived_from_a_numbered_solution(tmp_path: Path) -> None:
     assert (force.expression, force.result.symbol, force.result.value, force.result.unit) == ("50 * 10", "F", 500, "N")
     assert "500" not in force.ask
     assert [slip.strategy for slip in force.slips] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "solution",
+    [
+        "Step 1) Use E = m v^2 / 2. Step 2) E = 70 * 6^2 / 2 = 1260 J",
+        "1. Use E = m v^2 / 2. 2. E = 70 * 6^2 / 2 = 1260 J",
+    ],
+)
+def test_a_number_of_a_formula_begins_no_step(tmp_path: Path, solution: str) -> None:
+    law, energy = read_one(tmp_path, solution=solution).steps
+    assert (law.explanation, law.HasField("result")) == ("Use E = m v^2 / 2.", False)
+    assert (energy.result.symbol, energy.result.value, energy.result.unit) == ("E", 1260, "J")
+
+
+@pytest.mark.parametrize("law", ["E = m v^2 / 2", "E = 0.5 m v^2", "E = 1/2 m v^2", "C = 2 * pi * r", "s = v t + 5"])
+def test_a_number_of_a_formula_is_no_result(tmp_path: Path, law: str) -> None:
+    assert not read_one(tmp_path, solution=f"Step 1) Use {law}. Step 2) 5 * 2 = 10 N").steps[0].HasField("result")
+
+
+def test_a_check_finds_the_faults_of_all_lines(tmp_path: Path) -> None:
+    false = {"question": "How much is it?", "solution": "It is 2 * 3 = 7."}
+    path = file_of(tmp_path, false, FORCE, {"question": "And this?"})
+    assert list(problem_faults(path)) == [
+        f"{path}:1: solution: '2 * 3 = 7' is false: it is 6",
+        f"{path}:3: solution: Field required",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,12 @@ QUARTER = Problem(
     steps=[Step(number=1, ask="How long is a quarter of that wave?", formula="l = w / 4", result=ANTENNA)],
     answer=ANTENNA,
 )
+ENERGY = Quantity(symbol="E", name="energy", value=360_000, unit="J")
+KETTLE = Problem(
+    question="A kettle of 2000 W runs for 180 s. How much energy does it use?",
+    steps=[Step(number=1, ask="How much energy does it use?", expression="2000 * 180", result=ENERGY)],
+    answer=ENERGY,
+)
 
 
 def given_away(problem: Problem, student: str, tutor: str) -> list[str]:
@@ -33,6 +39,13 @@ def given_away(problem: Problem, student: str, tutor: str) -> list[str]:
 
 def test_a_result_that_the_student_has_written_as_a_quotient_may_be_said() -> None:
     assert given_away(MILLIMETRES, "I put in 343 / 109600.", "Right, that makes 0.00313 m.") == []
+
+
+def test_a_calculation_that_the_student_has_written_out_may_be_repeated_without_its_result() -> None:
+    started = "I begin with E = 2000 × 180."
+    assert given_away(KETTLE, started, "Good start, E = 2000 × 180 is right.") == []
+    assert given_away(KETTLE, started, "Yes, 2000 × 180 = 360000 J.") == ["360000 J"]
+    assert given_away(KETTLE, "Where do I begin?", "With E = 2000 × 180.") == ["2000 × 180"]
 
 
 def test_but_not_in_the_unit_of_a_later_step() -> None:

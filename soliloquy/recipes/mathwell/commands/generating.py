@@ -87,7 +87,7 @@ def generate(
 
     The programs run in the sandbox. Problems that are solvable, accurate and appropriate go to OUT. The folder OUT
     without its suffix is a dataset of all problems, with the reasons why some were rejected. Use `soliloquy generate
-    --problems OUT` to grow conversations about them. Run the same command again to resume an interrupted run.
+    --problems OUT` to generate conversations about them. Run the same command again to resume an interrupted run.
     """
     if sheet and sheet.suffix not in (".html", ".pdf"):
         raise click.UsageError(f"invalid --sheet {sheet}: use a file with the suffix .html or .pdf")
