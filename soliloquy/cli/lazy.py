@@ -29,7 +29,9 @@ class LazyGroup(Group):
             failure = missing_extra(first) if isinstance(first, ModuleNotFoundError) else first
             if not isinstance(failure, Failure):
                 raise
-            click.echo(f"soliloquy: {failure}", err=True)
+            from soliloquy.cli.visible import visible
+
+            click.echo(f"soliloquy: {visible(str(failure))}", err=True)
             ctx.exit(failure.exit_code)
 
     def resolve_command(

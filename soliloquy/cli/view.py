@@ -9,6 +9,7 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.text import Text
 
+from soliloquy.cli.visible import visible
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.statistics import LETTERS
 from soliloquy.dataset.view import conversation_view
@@ -18,12 +19,12 @@ from soliloquy.v1.conversation_pb2 import Conversation
 
 def show_conversation(conversation: Conversation, console: Console, reasons: Sequence[str] = ()) -> None:
     """`reasons` say why the conversation was rejected."""
-    recipe, view = conversation.run.recipe, conversation_view(conversation)
+    recipe, view = conversation.run.recipe, visible(conversation_view(conversation))
     model = next((call.model for turn in conversation.turns for call in turn.calls), "unknown")
     student = f"  student: {view['persona']}" if view["persona"] else ""
-    console.print(Text(f"{view['id']}  {view['source']}  model: {model}{student}", style="dim"))
+    console.print(Text(f"{view['id']}  {view['source']}  model: {visible(model)}{student}", style="dim"))
     if installed(recipe) is None:
-        console.print(Text(f"recipe {recipe}: not installed, so its labels are not shown", style="yellow"))
+        console.print(Text(f"recipe {visible(recipe)}: not installed, so its labels are not shown", style="yellow"))
     console.print(_panel(view["question"], "problem"))
     if view["outline"]:
         console.print(_panel(view["outline"], "outline", style="dim"))
@@ -36,13 +37,13 @@ def show_conversation(conversation: Conversation, console: Console, reasons: Seq
         if turn["tutor"]:
             console.print(Text.assemble(("Tutor    ", "bold magenta"), turn["tutor"]))
     console.print(Text(f"\nended: {view['ending']} after {len(view['turns'])} turns", style="dim"))
-    for reason in reasons:
+    for reason in visible(reasons):
         console.print(Text(f"rejected: {reason}", style="red"))
 
 
 def show_rejections(rejections: Mapping[str, Sequence[str]], console: Console) -> None:
     for rejected, reasons in rejections.items():
-        console.print(Text(f"{rejected[:8]}  {'; '.join(reasons)}", style="dim"), soft_wrap=True)
+        console.print(Text(visible(f"{rejected[:8]}  {'; '.join(reasons)}"), style="dim"), soft_wrap=True)
 
 
 def show_prompts(prompts: list[tuple[int, Any]], console: Console) -> None:
@@ -50,7 +51,7 @@ def show_prompts(prompts: list[tuple[int, Any]], console: Console) -> None:
         console.rule(Text(f"turn {turn}: {prompt.name}"), align="left")
         for role, text in prompt.said:
             console.print(Text(f"[{role}]", style="bold"))
-            console.print(Text(text))
+            console.print(Text(visible(text)))
 
 
 def _panel(text: str, title: str, style: str = "") -> RenderableType:

@@ -20,7 +20,8 @@ def _in_order(tokens: list[Written]) -> list[Written]:
         if tokens[at].kind == "word":
             for verb, between, order in _ORDERS:
                 if verb.fullmatch(tokens[at].text):
-                    tokens[at + 1 :] = _calculation(tokens[at], tokens[at + 1 :], between, order)
+                    behind = slice(at + 1, at + 1 + LIMITS.tokens)
+                    tokens[behind] = _calculation(tokens[at], tokens[behind], between, order)
     return tokens
 
 
@@ -61,7 +62,11 @@ def _without_fillers(tokens: Sequence[Written]) -> list[Written]:
     for at, token in enumerate(tokens):
         before = kept[-1].kind if kept else ""
         words = {"operator": WORDS.fillers, "equals": WORDS.about}.get(before, ())
-        if token.kind == "word" and token.text.lower() in words and _number_follows(tokens[at + 1 :], words):
+        if (
+            token.kind == "word"
+            and token.text.lower() in words
+            and _number_follows(tokens[at + 1 : at + LIMITS.tokens], words)
+        ):
             if before == "equals":
                 kept[-1] = kept[-1]._replace(text="≈")
             continue
@@ -79,12 +84,13 @@ def _without_nouns(tokens: Sequence[Written]) -> list[Written]:
     kept: list[Written] = []
     at = 0
     while at < len(tokens):
-        end = at
-        while end < len(tokens) and tokens[end].kind == "word" and tokens[end].text.lower() not in WORDS.no_nouns:
-            end += 1
-        if kept and kept[-1].kind in ("number", "close") and end > at and _are_nouns(tokens[at : end + 1]):
-            at = end
-            continue
+        if kept and kept[-1].kind in ("number", "close"):
+            end = at
+            while end < len(tokens) and _is_noun(tokens[end]):
+                end += 1
+            if end > at and _are_nouns(tokens[at : end + 1]):
+                at = end
+                continue
         kept.append(tokens[at])
         at += 1
     return kept

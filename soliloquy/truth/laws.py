@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, from_tree
+from soliloquy.truth.expressions import MAX_LENGTH, BadExpression, Expression, Unworkable, from_tree
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.units import unit_after
 
@@ -55,6 +55,8 @@ def law(formula: str) -> Law:
 @functools.lru_cache(8192)
 def expression(text: str, symbols: tuple[str, ...] | None = None) -> Expression | None:
     """Parses a calculation such as "3/4 × 100" or "2π"; None for any other text, or one with other symbols."""
+    if len(text) > MAX_LENGTH:
+        return None
     plain = re.sub(r"\bmath\.log\b", "ln", text)
     for sign, python in _PYTHON.items():
         plain = plain.replace(sign, python)
@@ -73,7 +75,7 @@ def expression(text: str, symbols: tuple[str, ...] | None = None) -> Expression 
     plain = re.sub(r"\bpi\b", "math.pi", plain)
     try:
         found = from_tree(ast.parse(plain.strip(" *"), mode="eval").body)
-    except (SyntaxError, BadExpression, ValueError, RecursionError):
+    except (SyntaxError, BadExpression, ValueError, RecursionError, MemoryError, OverflowError):
         return None
     return found if symbols is None or set(symbols).issuperset(found.symbols) else None
 

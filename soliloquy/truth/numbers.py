@@ -11,6 +11,10 @@ from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, has_any, val
 # The significant digits of numbers that are not rounded, such as fractions and words.
 EXACT = 15
 
+# A float reaches 308.
+LARGEST_EXPONENT = 300
+
+_EXPONENT = re.compile(r"[-+]?\d{1,6}")
 _SEPARATOR = re.compile("[,\u202f\u00a0 ]")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 # Excludes the digits of names (v2), exponents and longer numbers, and the minus of a difference.
@@ -74,10 +78,10 @@ def _number(found: re.Match[str]) -> Number | None:
         value, half = value_of(found["word"])
         digits = EXACT
     elif found["power"]:
-        value, half, digits = 10.0 ** _int(found["lone"]), 0.0, EXACT
+        value, half, digits = power_of_ten(found["lone"]), 0.0, EXACT
     else:
         value, half, digits = _fraction(found), 0.0, EXACT
-    if not math.isfinite(value):
+    if not math.isfinite(value * scale):
         return None
     return Number(sign * value * scale, half * scale, digits, start, found.end(), bool(found["word"]))
 
@@ -85,15 +89,16 @@ def _number(found: re.Match[str]) -> Number | None:
 def _decimal(found: re.Match[str]) -> tuple[float, float, int]:
     mantissa = _SEPARATOR.sub("", found["mantissa"])
     power = found["e"] or found["ten"] or (found["raised"] or "0").translate(_SUPERSCRIPTS)
-    exponent = _int(power)
-    if abs(exponent) > 300:
+    exponent = exponent_of(power)
+    value = float(f"{mantissa}e{exponent}") if exponent is not None else math.inf
+    if exponent is None or math.isinf(value):
         return math.inf, 0.0, 0
     whole, _, decimals = mantissa.partition(".")
     plain = (whole + decimals).lstrip("0")
     # Trailing zeros of a whole number may be placeholders.
     digits = len(plain if decimals else plain.rstrip("0"))
     place = -len(decimals) if decimals else len(plain) - len(plain.rstrip("0"))
-    return float(f"{mantissa}e{exponent}"), 0.5 * 10.0 ** (place + exponent), max(digits, 1)
+    return value, 0.5 * 10.0 ** (place + exponent), max(digits, 1)
 
 
 def _fraction(found: re.Match[str]) -> float:
@@ -107,5 +112,12 @@ def _fraction(found: re.Match[str]) -> float:
     return whole + top / bottom if bottom else math.inf
 
 
-def _int(text: str) -> int:
-    return int(text.replace("−", "-").replace(" ", ""))
+def power_of_ten(exponent: str) -> float:
+    power = exponent_of(exponent)
+    return math.inf if power is None else 10.0**power
+
+
+def exponent_of(text: str) -> int | None:
+    """Returns a written exponent; None if it is no whole number, or larger than measured things need."""
+    plain = text.replace("−", "-").replace(" ", "")
+    return int(plain) if _EXPONENT.fullmatch(plain) and abs(int(plain)) <= LARGEST_EXPONENT else None

@@ -22,7 +22,8 @@ _WORD = re.compile(r"[\s-]*([^\W\d_]+)")
 _GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√²³]|[-−]\s?[\w(])")
 _SUBTRACTS = re.compile(r"\s+[-−]\s")
 _FORMULA = re.compile(r"\$([^$]*[\\=^_][^$]*)\$")
-_OPERAND = r"\(*\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
+# More brackets than anyone nests would each be tried as the start.
+_OPERAND = r"\({0,9}\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
 _CALCULATION = re.compile(rf"(?<![\w.^]){_OPERAND}(?:\s?[-+−*×·⋅/]\s?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
 _IN_PYTHON = str.maketrans({"^": "**", "−": "-", "²": "**2", "³": "**3", "×": "*", "·": "*", "⋅": "*"})
 _CURRENCIES = tuple("$€£")

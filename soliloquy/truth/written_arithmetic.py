@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from soliloquy.truth.arithmetic_policy import WORDS
+from soliloquy.truth.numbers import exponent_of
 from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
 from soliloquy.truth.units import Unit, unit, unit_after
 
@@ -42,6 +43,7 @@ _IN_WORDS = re.compile(rf"\b{SPELLED}\b", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
 _MAGNITUDE = re.compile(rf"\s(?P<word>{'|'.join(MAGNITUDES)})\b", re.IGNORECASE)
 _EXPONENT = re.compile(rf"(?P<number>{_DIGITS})")
+_WHOLE = re.compile(r"-?\d{1,6}")
 _WIDEST_GAP = 20
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _CURRENCY = re.compile(r"[$£€]\s?(?=[\d.])")
@@ -132,18 +134,18 @@ def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool)
     if before and before[-1].text == "^" and (plain := _EXPONENT.match(text, at)):
         return Written("number", plain[0], at, plain.end(), float(_plain(plain["number"])))
     currency = _CURRENCY.match(text, at)
-    if text[at].isdigit() and _is_bare_part(before):
+    if text[at].isdecimal() and _is_bare_part(before):
         return Written("number", text[at], at, at + 1, float(text[at]))
     match = _NUMBER.match(text, currency.end() if currency else at)
     if match is None and in_words and (words := _IN_WORDS.match(text, at)) and words[0].lower() != "one":
         return Written("number", words[0], at, words.end(), value_of(words[0])[0])
-    if match is None or _ORDINAL.match(text, match.end()):
+    if match is None:
         return None
-    if _LABEL.search(text, max(0, at - _LONGEST_LABEL), at):
-        return Written("break", match[0], at, match.end())
     value, place = _value(match)
-    if not math.isfinite(value):
-        return None
+    # The last digits of a number that is too large are no number either.
+    is_name = _ORDINAL.match(text, match.end()) or _LABEL.search(text, max(0, at - _LONGEST_LABEL), at)
+    if is_name or not math.isfinite(value):
+        return Written("break", match[0], at, match.end())
     magnitude = _MAGNITUDE.match(text, match.end())
     scale = MAGNITUDES[magnitude["word"].lower()] if magnitude else 1.0
     digits = match["mantissa"] or match["number"] or ""
@@ -197,8 +199,8 @@ def _value(match: re.Match[str]) -> tuple[float, float]:
         return float(match["hours"]) * 60 + float(match["minutes"]), 1.0
     digits = _plain(match["mantissa"] or match["number"] or "1")
     power = match["within"] or match["behind"] or match["power"] or (match["superscript"] or "0").translate(_EXPONENTS)
-    exponent = int(power.replace(" ", "") if power.strip("-") else "0")
-    if abs(exponent) > 300 or len(digits) > 100:
+    exponent = exponent_of(power)
+    if exponent is None or len(digits) > 100:
         return math.inf, 0.0
     value = float(f"{digits}e{exponent}")
     if match["vulgar"]:
@@ -222,7 +224,7 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
             return Written("word" if goes_on else "break", "", start, end)
         case "raised":
             exponent = said.translate(_EXPONENTS)
-            return Written("raised", said, start, end, float(exponent)) if exponent.strip("-") else _word(match)
+            return Written("raised", said, start, end, float(exponent)) if _WHOLE.fullmatch(exponent) else _word(match)
         case "of":
             return Written("operator", "of", start, end) if _is_share(before) else _word(match)
         case "open" | "fraction" | "equals":

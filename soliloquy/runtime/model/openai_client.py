@@ -135,7 +135,7 @@ class OpenAIClient:
         try:
             async with asyncio.timeout(LIST_SECONDS), self._session.get(self._list_url) as response:
                 listed = [str(one["id"]) for one in (await response.json(content_type=None))["data"]]
-        except (TimeoutError, aiohttp.ClientError, ValueError, KeyError, TypeError):
+        except (TimeoutError, aiohttp.ClientError, ValueError, KeyError, TypeError, RecursionError):
             return ""
         more = f" and {len(listed) - MOST_LISTED} more" if len(listed) > MOST_LISTED else ""
         return f"; it offers {', '.join(sorted(listed)[:MOST_LISTED])}{more}" if listed else ""

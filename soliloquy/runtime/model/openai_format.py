@@ -40,7 +40,7 @@ async def joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
                 if piece := choice["delta"].get("content") or choice["delta"].get("refusal"):
                     text += piece
                     receive(piece)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidAnswer(f"the chunks are not a chat completion ({type(error).__name__})") from error
     if finish is None:
         raise InvalidAnswer("the answer stops before its end")
@@ -83,7 +83,7 @@ def completion_of(content: bytes, *, asked: str) -> Completion:
             engine="openai",
             finish=_FINISHES.get(choice.get("finish_reason"), Finish.FINISH_UNSPECIFIED),
         )
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidAnswer(f"the answer is not a chat completion: {error_words(content)!r}") from error
 
 
@@ -110,7 +110,7 @@ def error_words(content: bytes) -> str:
     text = content.decode("utf-8", "replace")
     try:
         answer = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if isinstance(answer, dict) and "error" in answer:
         error = answer["error"]

@@ -26,3 +26,14 @@ def test_why_a_problem_is_not_enriched_is_said() -> None:
     plain.problem.enrichment.CopyFrom(Enrichment(plain_because="soliloquy/enriching: unusable after 3 asks"))
     assert "soliloquy/enriching: unusable after 3 asks" in shown(plain)
     assert "Not enriched" not in shown(sound_conversation())
+
+
+def test_no_text_of_a_conversation_commands_the_terminal() -> None:
+    commands = "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202etxet\u2066"
+    hostile = sound_conversation()
+    hostile.problem.question += commands
+    hostile.problem.source = hostile.turns[0].student.text = hostile.turns[0].tutor.text = commands
+    text = shown(hostile)
+    assert not set(commands) & set(text) - set("[2J]0;owned 31mtxet")
+    assert "\\x1b[2J" in text
+    assert "\\u202etxet" in text

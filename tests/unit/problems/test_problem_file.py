@@ -1,6 +1,7 @@
 """Promises of problem files: what is read from them, and how each mistake in them is reported."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,15 @@ def test_a_problem_given_twice_is_reported(tmp_path: Path, field: str) -> None:
     other = {**FORCE, "id": "a", "question": "Another?"} if field == "id" else {**FORCE, "id": "b"}
     with pytest.raises(UnreadableSource, match=f":2: {field}: the same as on line 1"):
         read_problems(file_of(tmp_path, {**FORCE, "id": "a"}, other))
+
+
+def test_a_pipe_or_a_device_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    pipe, endless = tmp_path / "pipe.jsonl", tmp_path / "endless.jsonl"
+    os.mkfifo(pipe)
+    endless.symlink_to("/dev/zero")
+    for path in (pipe, endless):
+        with pytest.raises(UnreadableSource, match="is a pipe or a device: save what it sends as a file"):
+            read_problems(path)
 
 
 def test_files_that_hold_no_readable_text_are_reported(tmp_path: Path) -> None:

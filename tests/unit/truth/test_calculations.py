@@ -130,7 +130,29 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["(" * 20_000, "1+" * 10_000 + "1 = 2", "\\frac" * 4_000, "-" * 20_000 + "1 = 1", "a 1 " * 5_000 + "= 1"]
+    "text",
+    ["5 + 10^" + "9" * 5000 + " = 3", "1e" + "9" * 5000 + " + 1 = 3", "10^400 + 1 = 2", "10⁻⁻5 = 1", "\\frac²3 = 1"],
 )
+def test_a_number_that_no_float_holds_makes_nothing_false(text: str) -> None:
+    assert not calculations_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 20_000,
+        "1+" * 10_000 + "1 = 2",
+        "\\frac" * 4_000,
+        "-" * 20_000 + "1 = 1",
+        "a 1 " * 5_000 + "= 1",
+        "9" * 50_000 + " = 1",
+        "9" * 50_000 + "th = 1",
+        "1" + ",000" * 12_000 + " = 1",
+        "word " * 20_000 + "= 1",
+        "1 + " + "a " * 25_000 + "2 = 3",
+        "add " * 12_000 + "= 1",
+    ],
+)
+@pytest.mark.timeout(20)
 def test_hostile_texts_are_read_in_a_moment(text: str) -> None:
     assert len(calculations_of(text)) <= 1

@@ -26,7 +26,7 @@ def test_numbers_are_read_as_a_person_reads_them(text: str, values: list[float])
     assert [number.value for number in numbers_in(text)] == pytest.approx(values)
 
 
-@pytest.mark.parametrize("text", ["v2 and x_1", "m/s^2", "s⁻¹", "t² + r³", "no digits at all", "1e999", ""])
+@pytest.mark.parametrize("text", ["v2 and x_1", "m/s^2", "s⁻¹", "t² + r³", "no digits at all", "1e999", "10^400", ""])
 def test_names_and_exponents_are_no_numbers(text: str) -> None:
     assert list(numbers_in(text)) == []
 
@@ -43,3 +43,11 @@ def test_what_rounding_hides_is_half_a_unit_of_the_last_digit(text: str, digits:
 
 def test_words_are_left_alone_where_digits_are_asked_for() -> None:
     assert [number.value for number in numbers_in_digits("One thing: it takes 3 s, not 4.5 s.")] == [3, 4.5]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["10^" + "9" * 5000, "1e" + "9" * 5000, "5 x 10⁻⁻", "10⁵⁻ J", "1,000" + ",000" * 400, f"9{'0' * 307} million"],
+)
+def test_a_number_that_no_float_holds_is_no_number(text: str) -> None:
+    assert all(abs(number.value) < 1e300 for number in numbers_in(text))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from soliloquy.truth.quantities import is_same, quantities_in
+from soliloquy.truth.quantities import calculations_in, is_same, quantities_in
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,10 @@ def test_what_a_text_states_is_told_from_what_it_works_with() -> None:
     written = quantities_in("I did 2 × 57.6 m / 9.81 and got 11.74 in step 3")
     assert [one.value for one in written if one.stated] == [11.74]
     assert [one.value for one in written if one.term] == [2, 57.6, 9.81]
+
+
+@pytest.mark.timeout(20)
+def test_brackets_without_end_are_read_in_a_moment() -> None:
+    assert not list(calculations_in("(" * 100_000 + "1 = 1"))
+    [found] = calculations_in("((((2 + 1)) * 3))")
+    assert found.value == 9

@@ -51,6 +51,9 @@ def lines(path: Path) -> Iterator[TextLine]:
 def open_text(path: Path) -> TextIO:
     """Opens a text as UTF-16 if its byte order mark says so, else as UTF-8; invalid bytes become surrogates."""
     try:
+        if not path.is_file() and path.exists() and not path.is_dir():
+            # A pipe may never send, a device may never end, and a problem file is read more than once.
+            raise UnreadableSource(f"{path}: is a pipe or a device: save what it sends as a file")
         with path.open("rb") as file:
             start = file.read(4)
         encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8-sig")

@@ -137,6 +137,13 @@ async def test_an_adapter_is_asked_for_as_a_model_of_its_own() -> None:
         (error(529, "overloaded"), Overloaded, "529"),
         (lambda: web.Response(text="<html>\n oops </html>", status=500), InvalidAnswer, "500: <html> oops </html>"),
         (lambda: web.Response(text="no JSON"), InvalidAnswer, "not a chat completion: 'no JSON'"),
+        (lambda: web.Response(text="[" * 100_000), InvalidAnswer, "not a chat completion"),
+        (lambda: web.Response(text="[" * 100_000, status=500), InvalidAnswer, "500"),
+        (
+            lambda: web.Response(text="data: " + "[" * 100_000 + "\n\n", content_type="text/event-stream"),
+            InvalidAnswer,
+            "not a chat completion",
+        ),
         (said(200, {"choices": []}), InvalidAnswer, "not a chat completion"),
         (said(200, []), InvalidAnswer, "not a chat completion"),
         (said(200, {"choices": [{"message": {"content": 3}}]}), InvalidAnswer, "not a chat completion"),
