@@ -25,9 +25,11 @@ def _lists(table: object, path: str = "") -> list[tuple[str, list[str]]]:
     return [(path, table)] if isinstance(table, list) and all(isinstance(item, str) for item in table) else []
 
 
-@pytest.mark.parametrize(
-    ("path", "options"), _lists({key: table for key, table in book().tables.items() if key != "cues"})
-)
+# Cues are read, and a person in a chat reads a line once: neither repeats itself through a dataset.
+_SPOKEN = {key: table for key, table in book().tables.items() if key not in ("cues", "person")}
+
+
+@pytest.mark.parametrize(("path", "options"), _lists(_SPOKEN))
 def test_every_situation_has_five_wordings(path: str, options: list[str]) -> None:
     said = {phrase.text for phrase in book().phrases(*path.strip(".").split("."))} - {""}
     # A persona may have nothing to say where others do.
