@@ -124,7 +124,7 @@ async def test_an_empty_training_page_says_what_to_do(page: Page) -> None:
         words = command.split()
         options = [word for word in words if word.startswith("--")]
         names = words[1 : next(place for place, word in enumerate(words) if word.startswith(("--", "trained/")))]
-        shown = said([SOLILOQUY, *names, "--help"])
+        shown = said([SOLILOQUY, *names, "--help-all"])
         assert shown.returncode == 0, command
         assert all(option in shown.stdout for option in options), command
 
