@@ -49,7 +49,8 @@ class Command:
 
 @asynccontextmanager
 async def running(*arguments: str | Path, kafka: KafkaSettings, wait: str = "0s") -> AsyncIterator[Command]:
-    reach = ("--kafka", kafka.bootstrap, "--kafka-prefix", kafka.prefix)
+    prefix = ("--kafka-prefix", kafka.prefix) if kafka.prefix else ()
+    reach = ("--kafka", kafka.bootstrap, *prefix)
     environment = {**os.environ, "SOLILOQUY_KAFKA_WAIT": wait}
     process = await asyncio.create_subprocess_exec(
         SOLILOQUY, *map(str, arguments), *reach, stderr=PIPE, env=environment

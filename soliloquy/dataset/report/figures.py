@@ -224,4 +224,5 @@ def _model(kept: Statistics, durations: Durations) -> str:
     gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} on average for each of the {thing(kept)}"
     legend = '<p class="legend light"><span>read</span><span>written</span></p>'
     answers = {f"{name} answers": count for name, count in kept.parse.most_common()}
-    return card("The model", gist, bars(used) + legend + bars(shares(answers)))
+    lengths = bars(used) + legend if total else ""
+    return card("The model", gist, lengths + bars(shares(answers)))

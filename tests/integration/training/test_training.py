@@ -226,7 +226,7 @@ def test_data_without_the_columns_of_a_conversation_is_refused(job: Make, tmp_pa
 
     from training.train import check
 
-    folder = dataset(tmp_path / "narrow", conversations(1))
+    folder = dataset(tmp_path / "without-turns", conversations(1))
     shard = folder / "accepted" / "00000.parquet"
     pq.write_table(pq.read_table(shard).drop_columns(["turns"]), shard)
     with pytest.raises(Failure, match=r"has no rows of conversations \(.*turns"):
