@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -50,7 +52,12 @@ print("ready", flush=True)
 for line in sys.stdin:
     print(line.strip(), file=open(sys.argv[1] + ".heard", "a"), flush=True)
 """
-FAULTY = SERVES.replace("sys.stdin", "print('waits for the model', flush=True); sys.stdin")
+# It serves until it is told to have a fault.
+FAULTY = f"""
+import signal
+signal.signal(signal.SIGUSR1, lambda *_: print("waits for the model", flush=True))
+{SERVES}
+"""
 FICKLE = SERVES.replace("sys.stdin", "print('the broker is silent\\nready', flush=True); sys.stdin")
 
 
@@ -194,7 +201,8 @@ async def test_a_fault_is_passed_on_and_so_is_its_end(tmp_path: Path) -> None:
 
 
 async def test_a_process_hears_of_the_faults_of_the_others(tmp_path: Path) -> None:
-    async with supervising(tmp_path, hearing=HEARS, one=FAULTY):
+    async with supervising(tmp_path, hearing=HEARS, one=FAULTY) as theatre:
+        os.kill(theatre.pids()[0], signal.SIGUSR1)
         await until(lambda: '["waits for the model"]' in heard(tmp_path / "hearing.heard"))
 
 
