@@ -23,7 +23,7 @@ def record_tutor_reply(conversation: Conversation, text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Guide:
-    """What a person is told beforehand of the scripted tutor."""
+    """Tells a person beforehand what the scripted tutor understands."""
 
     # The kinds of messages that it understands.
     understands: Sequence[str] = ()

@@ -86,7 +86,7 @@ class _Program:
         self.depth = 0
         self.called = False
         self.functions: dict[str, ast.FunctionDef] = {}
-        # What the program prints last, and what its last line at the top calculates.
+        # The last printed value, and the value of the last line at the top level.
         self.printed: Value = None
         self.last: Value = None
 

@@ -139,7 +139,7 @@ class Chats:
         self._open: ExpiringCache[_Chat] = ExpiringCache(settings.idle_seconds, self._forget)
 
     def offer(self) -> ChatOffer:
-        """What a chat can be started with. The stand-in tutors only where a recipe has it read a person's words."""
+        """Lists the choices for a chat. The stand-in tutors only where a recipe has it read a person's words."""
         by = self._tutor.by
         names = [name for name in tutoring_recipes() if person_in(name).guide or not by.scripted]
         return ChatOffer(

@@ -72,7 +72,7 @@ class ChatRecipe(_Body):
 
 
 class ChatOffer(_Body):
-    """What a person who starts a chat may choose from; the first recipe is the usual one."""
+    """Lists the choices for a chat; the first recipe is the default."""
 
     recipes: Sequence[ChatRecipe]
     # The model that tutors if none is chosen.

@@ -31,7 +31,7 @@ class RecipeChoice:
     tutoring: bool
     # Labels in words: evaluations, actions, states.
     words: Mapping[str, Any]
-    # What breaks each rule for which conversations are rejected.
+    # Explains each rule that rejects conversations.
     rules: Mapping[str, str]
 
 

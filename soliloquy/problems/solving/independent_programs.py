@@ -24,7 +24,7 @@ Run = Callable[[Job], Awaitable[Execution]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
-    """What independent programs say about an answer."""
+    """Says whether independent programs support an answer."""
 
     # The number that most programs come to; None without a majority.
     value: float | None

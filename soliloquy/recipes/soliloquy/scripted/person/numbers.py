@@ -35,7 +35,7 @@ def number_in(text: str, problem: Problem, step: Step, *, asks: bool) -> PersonM
     if _is_unconverted(last, step):
         return PersonMessage(act=Act.UNREADABLE, text=text, step=step, lacks="other_unit")
     if not last.stated and sum(not facts.is_given(one) for one in found) > 1:
-        # Of several numbers, any may be the answer.
+        # Any of several numbers may be the answer.
         return None
     if last.unit is not None and last.unit.kind != unit(step.result.unit).kind:
         return None

@@ -29,7 +29,7 @@ _QUESTION = re.compile(
 )
 
 
-# What a message lacks that is no answer to a step without a number, by the form of the answer.
+# The part that a message lacks if it is no answer to a step without a number, by the form of the answer.
 _LACKING = {"idea": "words", "formula": "formula", "knowns": "more"}
 _REQUESTS = {"solution": Act.SOLUTION, "back": Act.BACK, "concept": Act.CONCEPT, "hint": Act.HINT}
 _MANNERS = {"aside": Act.OFF_TOPIC, "thanks": Act.THANKS, "greeting": Act.GREETING}
