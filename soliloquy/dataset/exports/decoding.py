@@ -97,7 +97,7 @@ def _attempts(attempts: pa.Array) -> Iterator[Attempt]:
         _lists(attempts, "execution", "values", decode=_values),
         _texts(attempts, "execution", "stdout"),
         _texts(attempts, "execution", "error"),
-        (line or 0 for line in _plain(attempts, "execution", "error_line")),
+        _numbers(attempts, "execution", "error_line"),
     )
     return map(Attempt, _texts(attempts, "code"), _plain(attempts, "result_variables"), outputs)
 
@@ -123,6 +123,13 @@ def _texts(rows: pa.Array, *path: str) -> list[str]:
     """Returns the column's texts; an unset message has empty texts."""
     column = _below(rows, path)
     return [""] * len(rows) if column is None else _objects(pc.fill_null(column, ""))
+
+
+def _numbers(rows: pa.Array, *path: str) -> list[int]:
+    """Returns the column's numbers; an unset message has zeros."""
+    column = _below(rows, path)
+    numbers: list[int] = [0] * len(rows) if column is None else np.asarray(pc.fill_null(column, 0)).tolist()
+    return numbers
 
 
 def _coded(rows: pa.Array, *path: str, word: Callable[[str], Any]) -> list[Any]:

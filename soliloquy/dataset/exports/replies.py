@@ -18,48 +18,62 @@ _FENCE, _END = "```python\n", "\n```"
 _LETTERS = "abcdefg"
 
 
-class _Key(NamedTuple):
-    """The place of a reply's field in exported JSON."""
+class _Label(NamedTuple):
+    """The place of a label in exported JSON."""
 
     key: str
     number: bool = False
     codes: Mapping[str, str] = {}
 
 
+class _Keys(NamedTuple):
+    """The keys of a reply in exported JSON, in their order."""
+
+    thoughts: str
+    evaluation: str
+    labels: Mapping[str, _Label]
+    text: str
+
+    def all(self) -> set[str]:
+        return {self.thoughts, self.evaluation, self.text, *(label.key for label in self.labels.values())}
+
+
 @cache
-def _keys(recipe: str) -> Mapping[str, _Key]:
-    """Returns the keys of the tutor's thoughts, evaluation, labels and text, in this order."""
-    labels = {name: field for name, field in labels_of(recipe).values() if name.startswith("tutor.")}
+def _keys(recipe: str) -> _Keys:
     columns = columns_of(recipe)
-    keys = {}
-    for name in ("tutor.thoughts", "tutor.evaluation", *labels, "tutor.text"):
+
+    def key(name: str) -> str:
         column = columns.get(name) or Column(title=name.partition(".")[2].replace("_", " "))
-        number = name in labels and labels[name].cpp_type == FieldDescriptor.CPPTYPE_INT32
-        keys[name] = _Key(column.key or column.title, number, column.codes)
-    return keys
+        return column.key or column.title
+
+    labels = {
+        name: _Label(
+            key(name), field.cpp_type == FieldDescriptor.CPPTYPE_INT32, columns[name].codes if name in columns else {}
+        )
+        for name, field in labels_of(recipe).values()
+        if name.startswith("tutor.")
+    }
+    return _Keys(key("tutor.thoughts"), key("tutor.evaluation"), labels, key("tutor.text"))
 
 
 def reply_key(recipe: str) -> str:
     """Returns the key of the text that the student sees."""
-    return _keys(recipe)["tutor.text"].key
+    return _keys(recipe).text
 
 
 def reply_fields(turn: Exchange, recipe: str) -> dict[str, str]:
     """Returns the fields of a reply; unknown ones are empty."""
-    keys = _keys(recipe)
-    return {
-        keys["tutor.thoughts"].key: turn.thoughts,
-        keys["tutor.evaluation"].key: turn.evaluation,
-        **_label_fields(recipe, *turn.labels.items()),
-        keys["tutor.text"].key: turn.reply or "",
-    }
+    keys, labels = _with_labels(recipe, *turn.labels.items())
+    return {keys.thoughts: turn.thoughts, keys.evaluation: turn.evaluation, **labels, keys.text: turn.reply or ""}
 
 
 @lru_cache(maxsize=1024)
-def _label_fields(recipe: str, *labels: tuple[str, Any]) -> Mapping[str, str]:
-    """Cached because few combinations of labels occur."""
-    values, [_, _, *keys, _] = dict(labels), _keys(recipe).items()
-    return {key.key: str(key.codes.get(value := values.get(name, ""), value)) for name, key in keys}
+def _with_labels(recipe: str, *labels: tuple[str, Any]) -> tuple[_Keys, Mapping[str, str]]:
+    """Returns the recipe's keys, and these labels by key; cached because few combinations occur."""
+    values, keys = dict(labels), _keys(recipe)
+    return keys, {
+        label.key: str(label.codes.get(value := values.get(name, ""), value)) for name, label in keys.labels.items()
+    }
 
 
 def reply_text(turn: Exchange, choice: ExportOptions, recipe: str) -> str:
@@ -70,34 +84,33 @@ def reply_text(turn: Exchange, choice: ExportOptions, recipe: str) -> str:
 def read_reply(text: str) -> tuple[dict[str, Any], str]:
     """Returns the fields of an Exchange that a reply holds, and its recipe unless that is the default one."""
     fields = json_object(text)
-    if fields and fields.keys() >= {key.key for key in _keys(DEFAULT).values()}:
+    if fields and fields.keys() >= _keys(DEFAULT).all():
         return read_fields(fields, DEFAULT), ""
     for recipe in known_recipes() if fields else ():
-        if fields.keys() == {key.key for key in _keys(recipe).values()}:
+        if fields.keys() == _keys(recipe).all():
             return read_fields(fields, recipe), recipe
     return {"reply": text}, ""
 
 
 def read_fields(fields: Mapping[str, Any], recipe: str) -> dict[str, Any]:
     """Accepts codes as real data has them: "g) N/A", "Step 2", "4b"."""
-    keys = dict(_keys(recipe))
-    thoughts, evaluation, reply = (keys.pop(f"tutor.{name}").key for name in ("thoughts", "evaluation", "text"))
-    labels = {name: _value(fields, key) for name, key in keys.items()}
+    keys = _keys(recipe)
+    labels = {name: _value(fields, label) for name, label in keys.labels.items()}
     return {
-        "thoughts": text_of(fields, thoughts),
-        "evaluation": _letter(fields, evaluation, _LETTERS),
-        "reply": text_of(fields, reply),
+        "thoughts": text_of(fields, keys.thoughts),
+        "evaluation": _letter(fields, keys.evaluation, _LETTERS),
+        "reply": text_of(fields, keys.text),
         "labels": {name: value for name, value in labels.items() if value},
     }
 
 
-def _value(fields: Mapping[str, Any], key: _Key) -> str | int:
-    if key.number:
-        return _number(fields, key.key)
-    if not key.codes:
-        return text_of(fields, key.key)
-    words = {code: word for word, code in key.codes.items()}
-    return words.get(_letter(fields, key.key, "".join(words)), "")
+def _value(fields: Mapping[str, Any], label: _Label) -> str | int:
+    if label.number:
+        return _number(fields, label.key)
+    if not label.codes:
+        return text_of(fields, label.key)
+    words = {code: word for word, code in label.codes.items()}
+    return words.get(_letter(fields, label.key, "".join(words)), "")
 
 
 def program(attempt: Attempt) -> dict[str, str]:
