@@ -69,7 +69,7 @@ def folder(tmp_path: Path, conversations: list[Conversation], monkeypatch: pytes
 def _forget() -> None:
     """Looks recipes up again, as another process does."""
     cached = (find, labels_of, columns_of, labelling.installed, rows._rows, recipe_counts.recipe_counts, replies._keys)
-    for remembered in (*cached, replies._label_fields):
+    for remembered in (*cached, replies._with_labels):
         remembered.cache_clear()
 
 
