@@ -18,9 +18,12 @@ REFUSED = "refuses connections"
 class Run:
     """Runs inside the `with` block and not outside it."""
 
-    def __init__(self, installation: Installation, out: Path, *, conversations: int, in_flight: int) -> None:
+    def __init__(
+        self, installation: Installation, out: Path, *, conversations: int, in_flight: int, **options: bool
+    ) -> None:
         self._installation = installation
-        self._command = command(out, conversations=conversations, in_flight=in_flight, **installation.reach)
+        reach = installation.reach
+        self._command = command(out, conversations=conversations, in_flight=in_flight, **reach, **options)
         self._log = out.with_suffix(".log")
         self._process: subprocess.Popen[bytes] | None = None
         self.out = out

@@ -24,7 +24,8 @@ def test_what_was_killed_consumes_again_within_a_session_and_five_seconds(tmp_pa
     with (
         started(KafkaCluster(tmp_path)) as cluster,
         Installation(tmp_path, cluster.bootstrap, "--latency", LATENCY) as installation,
-        Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
+        # Without enrichment the planner has nothing to consume.
+        Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT, enrich=True) as run,
     ):
         allowed = installation.settings.session_seconds + MARGIN_SECONDS
         run.reach(IN_FLIGHT)
