@@ -19,11 +19,12 @@ class Run:
     """Runs inside the `with` block and not outside it."""
 
     def __init__(
-        self, installation: Installation, out: Path, *, conversations: int, in_flight: int, **options: bool
+        self, installation: Installation, out: Path, *, conversations: int, in_flight: int, enrich: bool = False
     ) -> None:
         self._installation = installation
-        reach = installation.reach
-        self._command = command(out, conversations=conversations, in_flight=in_flight, **reach, **options)
+        self._command = command(out, conversations=conversations, in_flight=in_flight, **installation.reach)
+        if enrich:
+            self._command.append("--enrich")
         self._log = out.with_suffix(".log")
         self._process: subprocess.Popen[bytes] | None = None
         self.out = out
