@@ -1,11 +1,12 @@
 """The problems of a run: a bank by its name, or a file by its path."""
 
+import shlex
 from pathlib import Path
 from typing import Protocol
 
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.book import ProblemBook
-from soliloquy.problems.files.problem_file import ProblemFile, read_problems
+from soliloquy.problems.files.problem_file import FaultyLine, ProblemFile, read_problems
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.v1.conversation_pb2 import Problem
 
@@ -40,7 +41,10 @@ def problem_source(spec: str) -> ProblemSource:
         raise Failure(f"{spec} is a folder: use a JSONL file, or a bank: {', '.join(bank_names())}")
     if form := _IMPORTED.get(path.suffix.lower()):
         raise Failure(
-            f"{spec} is not JSONL: convert it with soliloquy problems import {spec} --as {form} "
-            f"--out {path.with_suffix('.jsonl')}"
+            f"{spec} is not JSONL: convert it with soliloquy problems import {shlex.quote(spec)} --as {form} "
+            f"--out {shlex.quote(str(path.with_suffix('.jsonl')))}"
         )
-    return ProblemFile(problems=read_problems(path))
+    try:
+        return ProblemFile(problems=read_problems(path))
+    except FaultyLine as bad:
+        raise FaultyLine(f"{bad}; soliloquy problems check {shlex.quote(spec)} lists all faults") from bad

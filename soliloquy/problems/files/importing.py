@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.imported_row import import_row
-from soliloquy.problems.files.problem_file import refusal
 from soliloquy.problems.files.problem_from_row import BadField, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
+from soliloquy.problems.files.row_faults import refusal
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure

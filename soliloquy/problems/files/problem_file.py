@@ -12,11 +12,17 @@ from pydantic import ValidationError
 from soliloquy.problems.book import ProblemBook, as_one_line
 from soliloquy.problems.files.problem_from_row import BadField, check_row, problem_from_row, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.problems.files.reading.json_text import NotJson, parse_json
 from soliloquy.problems.files.reading.lines import TextLine, lines
-from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
+from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.problems.files.row_faults import refusal
 from soliloquy.v1.conversation_pb2 import Problem
 
 Made = TypeVar("Made")
+
+
+class FaultyLine(UnreadableSource):
+    """A line is no problem; further ones may be none either."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +83,16 @@ def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
 def _made(path: Path, line: TextLine, use: Callable[[ProblemRow, str], Made], line_of: dict[str, int]) -> Made:
     number = line.number
     try:
-        row = ProblemRow.model_validate_json(line.text)
+        row = ProblemRow.model_validate(parse_json(line.text))
         made = use(row, f"{path.name}:{number}")
+    except NotJson as error:
+        raise FaultyLine(f"{path}:{number}: text: {error}") from error
     except (ValidationError, BadField) as error:
-        raise UnreadableSource(str(refusal(f"{path}:{number}", error))) from error
+        raise FaultyLine(str(refusal(f"{path}:{number}", error))) from error
     for field, value in (("id", problem_id(row)), ("question", as_one_line(row.question))):
         first = line_of.setdefault(f"{field} {value}", number)
         if first != number:
-            raise UnreadableSource(f"{path}:{number}: {field}: the same as on line {first}")
+            raise FaultyLine(f"{path}:{number}: {field}: the same as on line {first}")
     return made
 
 
@@ -93,21 +101,9 @@ def text_lines(path: Path) -> Iterator[TextLine]:
     empty = True
     for line in lines(path):
         if line.flaw:
-            raise UnreadableSource(f"{path}:{line.number}: text: {line.flaw}")
+            raise FaultyLine(f"{path}:{line.number}: text: {line.flaw}")
         if line.text.strip():
             empty = False
             yield line
     if empty:
         raise UnreadableSource(f"{path}:1: question: the file contains no problem")
-
-
-def refusal(place: str, error: ValidationError | BadField) -> RefusedRow:
-    """Returns the field and the reason of the first error of a row, in one line."""
-    if isinstance(error, BadField):
-        field, reason = error.field, error.reason
-    else:
-        first = error.errors(include_url=False, include_context=False)[0]
-        field, reason = ".".join(map(str, first["loc"])) or "text", first["msg"].removeprefix("Value error, ")
-        if first["type"] == "json_invalid":
-            reason = f"not JSON: {reason.removeprefix('Invalid JSON: ')}"
-    return RefusedRow(place=place, field=" ".join(field.split()), reason=" ".join(reason.split()))

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic_core import from_json
-
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.problem_file import text_lines
+from soliloquy.problems.files.reading.json_text import NotJson, parse_json
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.runtime.seeds import digest
 
@@ -54,9 +53,9 @@ def problem_lines(path: Path) -> Iterator[ProblemLine]:
 
 def _row(place: str, text: str) -> dict[str, Any]:
     try:
-        row = from_json(text)
-    except ValueError as error:
-        raise UnreadableSource(f"{place}: text: not JSON: {error}") from error
+        row = parse_json(text)
+    except NotJson as error:
+        raise UnreadableSource(f"{place}: text: {error}") from error
     if not isinstance(row, dict):
         raise UnreadableSource(f"{place}: text: expected a JSON object")
     question = row.get("question")

@@ -70,7 +70,7 @@ def test_a_check_finds_the_faults_of_all_lines(tmp_path: Path) -> None:
     path = file_of(tmp_path, false, FORCE, {"question": "And this?"})
     assert list(problem_faults(path)) == [
         f"{path}:1: solution: '2 * 3 = 7' is false: it is 6",
-        f"{path}:3: solution: Field required",
+        f"{path}:3: solution: is missing",
     ]
 
 
@@ -180,18 +180,23 @@ def changed(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [
-        ("{", ":1: text: not JSON"),
-        ("[]", ":1: text:"),
-        ({"solution": "x"}, ":1: question: Field required"),
+        ("{", ':1: text: not JSON: a name in "double quotes" is missing (character 2)'),
+        ('{"question": "Why?" "solution": "So."}', "not JSON: a comma or a closing bracket is missing (character 21)"),
+        ('{"question": "Why?", "solution": So.}', "not JSON: a value is missing or not in quotes (character 34)"),
+        ('{"question": "Why?", "question": "How?"}', ":1: text: 'question' is there twice: remove one"),
+        ("[]", ':1: text: [] is not an object, such as {"name": value}'),
+        ({"solution": "x"}, ":1: question: is missing"),
         ({**FORCE, "question": "  "}, ":1: question:"),
-        ({**FORCE, "solution": 5}, ":1: solution:"),
-        ({**FORCE, "answers": 5}, ":1: answers:"),
-        ({**FORCE, "tolerance": 0.5}, ":1: tolerance:"),
-        ({**FORCE, "answer": {"value": "5"}}, ":1: answer.value:"),
+        ({**FORCE, "solution": 5}, ':1: solution: 5 is not a text: write it in "double quotes"'),
+        ({**FORCE, "answers": 5}, ":1: answers: is not a field of a problem file: did you mean answer?"),
+        ({**FORCE, "vqzx": 5}, ":1: vqzx: is not a field of a problem file; put it under extra, or remove it"),
+        ({**FORCE, "tolerance": 0.5}, ":1: tolerance: 0.5 is too large: use at most 0.03"),
+        ({**FORCE, "answer": 5}, ':1: answer: 5 is not an object, such as {"name": value}'),
+        ({**FORCE, "answer": {"value": "5"}}, ':1: answer.value: "5" is not a number: remove the quotes'),
         ({**FORCE, "answer": {"value": float("nan")}}, ":1: answer.value:"),
         ({**FORCE, "answer": {"value": float("inf")}}, ":1: answer.value:"),
         ({**FORCE, "answer": {"value": 10**400}}, ":1: answer.value:"),
-        ({**FORCE, "steps": []}, ":1: steps:"),
+        ({**FORCE, "steps": []}, ":1: steps: is an empty list: leave the field out"),
         (changed(expression="m *"), ":1: steps.0.expression: 'm *' is not a Python expression"),
         (changed(expression="open(m)"), ":1: steps.0.expression:"),
         (changed(expression="m / 0"), ":1: steps.0.expression:"),

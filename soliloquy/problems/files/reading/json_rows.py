@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic_core import from_json
-
+from soliloquy.problems.files.reading.json_text import NotJson, parse_json
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, lines, open_text
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
 
@@ -27,9 +26,9 @@ def jsonl_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
             yield RefusedRow(place=place, field="text", reason=line.flaw)
         elif line.text.strip():
             try:
-                value = from_json(line.text)
-            except ValueError as error:
-                yield RefusedRow(place=place, field="text", reason=f"not JSON: {error}")
+                value = parse_json(line.text)
+            except NotJson as error:
+                yield RefusedRow(place=place, field="text", reason=str(error))
             else:
                 yield _row(place, value)
 
