@@ -5,11 +5,13 @@ import json
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.tables import facts
 from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
@@ -38,34 +40,46 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     if as_json:
         click.echo(json.dumps(report.as_json()))
     else:
-        _print(report)
+        _print(report, conversation.run.recipe)
     context.exit(FAULTY if report.faults else 0)
 
 
-def _print(report: TruthReport) -> None:
+def _print(report: TruthReport, recipe: str) -> None:
     for conversation, fault in report.faults:
         click.echo(f"{conversation}  {fault}")
     for pair in report.likeness.alike:
         click.echo(f"{pair.one}  similar wording: {pair.likeness:.0%} of it is also in {pair.other}")
     console = Console()
-    console.print(_codes(report))
-    figures = report.figures().items()
-    console.print(facts({name: f"{each:,.4g}" if isinstance(each, float) else each for name, each in figures}))
-    if closest := report.likeness.closest:
-        click.echo(f"most similar in wording: {closest.one} and {closest.other}")
+    console.print(_labels(report, recipe))
+    console.print(facts(_figures(report)))
 
 
-def _codes(report: TruthReport) -> Table:
-    """Counts the combinations of codes, with a column for each value of the last code."""
-    *rows, column = report.labels or ("",)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for label in rows:
-        table.add_column(label)
-    heads = sorted(report.occurring(column)) if report.labels else []
-    for head in heads:
-        table.add_column(f"{column} {head}", justify="right")
-    for codes in sorted(
-        {codes[:-1] for codes in report.codes}, key=lambda codes: [(len(code), code) for code in codes]
-    ):
-        table.add_row(*codes, *(str(report.codes[*codes, head] or "") for head in heads))
+def _labels(report: TruthReport, recipe: str) -> Table:
+    """Counts the turns with each value of a label, in words."""
+    meanings = {column.title: column.meanings for column in columns_of(recipe).values()}
+    meanings["evaluation"] = find(recipe).evaluations
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column(justify="right")
+    table.add_column()
+    for label in report.labels:
+        shown = label
+        for value, turns in sorted(report.occurring(label).items(), key=lambda each: (-each[1], each[0])):
+            meaning = meanings.get(label, {}).get(value, "")
+            table.add_row(shown, f"{turns:,}", Text(f"{meaning} ({value})" if meaning else value or "none"))
+            shown = ""
     return table
+
+
+def _figures(report: TruthReport) -> dict[str, str]:
+    figures, closest = report.figures(), report.likeness.closest
+    alike = f"; most alike, {closest.likeness:.0%}: {closest.one} and {closest.other}" if closest else ""
+    return {
+        "conversations": f"{report.conversations:,} with {report.turns:,} turns",
+        "unverified": f"{report.unverified:,} of {report.verdicts:,} verdicts",
+        "student's errors": f"in {figures['realised_error_rate']:.0%} of {report.replies:,} replies; "
+        f"meant in {figures['intended_error_rate']:.0%}; {report.unlike_meant:,} other than meant",
+        "variety of words": f"{figures['bigram_entropy']:.2f} bits (bigram entropy of the tutor's replies)",
+        "similar wording": f"{len(report.likeness.alike):,} pairs among {report.likeness.compared:,}{alike}",
+        "faults": f"{len(report.faults):,}",
+    }

@@ -32,6 +32,7 @@ from soliloquy.cli.options import (
 from soliloquy.cli.parameters import PLACE, Choice, whole
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
+from soliloquy.cli.summary import next_commands, summary
 from soliloquy.cli.tables import facts
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import DEFAULT, known_recipes
@@ -121,7 +122,9 @@ def generate(
     if as_json:
         click.echo(json.dumps(report))
     elif not quiet and report["accepted"] + report["rejected"]:
-        Console().print(facts(report | {"dataset": out}))
+        Console().print(facts(summary(report, out)))
+        if not result.shortfall:
+            click.echo(next_commands(out))
     if result.shortfall:
         click.echo(f"soliloquy: {result.shortfall}", err=True)
     context.exit(exit_status(result))

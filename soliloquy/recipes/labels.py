@@ -106,6 +106,11 @@ class Column:
     # Whether it is the student's name.
     names_student: bool = False
 
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """Returns the words of each value, or of each code."""
+        return self.words or {code: value for value, code in self.codes.items()}
+
 
 @functools.cache
 def labels_of(recipe: str) -> Labels:

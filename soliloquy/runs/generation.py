@@ -1,5 +1,6 @@
 """Generates the dataset of a plan: resumes the run in its folder, and writes the dataset once the run is settled."""
 
+import shlex
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def generate_dataset(
     # Opens the traces first: what they lack must not leave a folder claimed.
     with recorded_traces(traces), run_folder as folder:
         if folder.manifest is not None:
-            return _finished(plan, folder.manifest["counts"])
+            return _finished(plan, folder.place, folder.manifest["counts"])
         try:
             if folder.is_extended and not folder.journal.exists():
                 # They load Arrow, which the run itself does without.
@@ -100,7 +101,7 @@ def generate_dataset(
         if driver.settled:
             if not driver.dead_letters:
                 folder.remove_working_files()
-            return _finished(plan, counts)
+            return _finished(plan, folder.place, counts)
     missing = plan.conversations - counts["accepted"]
     if driver.is_stopped:
         dropped = f", {driver.dropped} under way were dropped" if driver.dropped is not None else ""
@@ -124,7 +125,7 @@ def listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {key}" for key, count in counts.items())
 
 
-def _finished(plan: Plan, counts: dict[str, Any]) -> GenerationResult:
+def _finished(plan: Plan, place: Storage, counts: dict[str, Any]) -> GenerationResult:
     # The manifest of an earlier version has no count of unfit problems.
     counts = {"unfit": {}, **counts}
     missing = plan.conversations - counts["accepted"]
@@ -137,7 +138,8 @@ def _finished(plan: Plan, counts: dict[str, Any]) -> GenerationResult:
         unfit=sum(counts["unfit"].values()),
     )
     why = shortfall(quota, plan.recipe, plan.max_attempts, listed(counts["unfit"]))
-    why += "; rejected/ says why. A higher --max-attempts tries the others more often"
+    show = f"soliloquy show {shlex.quote(str(place))} --rejected"
+    why += f"; {show} says why. A higher --max-attempts tries the others more often"
     return GenerationResult(plan=plan, counts=counts, failed=missing, shortfall=why)
 
 

@@ -1,0 +1,48 @@
+"""What a run made, in words, and the commands that read it."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# How many of a model's answers could be read, by the names of `answers.py`.
+_ANSWERS = {"repaired": "repaired", "reasked": "asked for again", "failed": "given up"}
+_SUPPORTS = {"program": "by a program", "step": "by a step worked through before", "none": "unverified"}
+
+
+def summary(report: Mapping[str, Any], dataset: object) -> dict[str, str]:
+    """Returns a line for each thing that occurs in a run."""
+    conversations = f"{report['accepted']:,} accepted of {report['requested']:,}, {report['rejected']:,} rejected"
+    rows = {
+        "conversations": conversations,
+        "problems given up": _number(report["failed"]),
+        "explanations": _listed(report["enrichment"]),
+        "not usable": _listed(report["unfit"]),
+        "turns": f"{report['turns']:,}, {report['python_turns']:,} with a calculation",
+        "programs": _listed({"ran" if name == "ok" else name: count for name, count in report["executions"].items()}),
+        "verdicts": _listed({words: report["verification"].get(name, 0) for name, words in _SUPPORTS.items()}),
+        "tutor and program": _listed(report["verdicts"]),
+        "model's answers": ", ".join(_answers(report["parse"])),
+        "tokens": f"{report['tokens']['prompt']:,} read, {report['tokens']['completion']:,} written",
+        "cost": _number(report["cost"]),
+        "duration": f"{report['seconds']:g} s",
+        "dataset": str(dataset),
+    }
+    return {name: value for name, value in rows.items() if value}
+
+
+def next_commands(dataset: object) -> str:
+    place = shlex.quote(str(dataset))
+    return f"Read it: soliloquy show {place}\nSee its figures: soliloquy report {place}"
+
+
+def _answers(parse: Mapping[str, int]) -> Iterator[str]:
+    yield f"{sum(parse.values()):,}"
+    yield from (f"{parse[name]:,} {words}" for name, words in _ANSWERS.items() if parse.get(name))
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+
+
+def _number(value: float) -> str:
+    return f"{value:,g}" if value else ""
