@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from services.collector.handler import BLOCKED
 from services.collector.settings import LiveSettings
+from soliloquy.dataset.layout import WORKING
 from soliloquy.dataset.lock import write_lock
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
@@ -19,7 +20,6 @@ from soliloquy.v1.runs_pb2 import Run, RunState
 if TYPE_CHECKING:
     from services.collector.live import LiveDataset
 
-WORKING = ".run"
 # The most datasets kept open; the least recently used is closed first.
 OPEN_DATASETS = 64
 LOOK_SECONDS = 1.0

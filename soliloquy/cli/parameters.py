@@ -106,6 +106,15 @@ def _size(value: str | int) -> int:
     return size
 
 
+def duration_text(seconds: float) -> str:
+    return f"{seconds * 1000:g}ms" if seconds < 1 else f"{seconds:g}s"
+
+
+def size_text(size: float) -> str:
+    unit = max((unit for unit, count in _BYTES.items() if size >= count), key=_BYTES.__getitem__, default="KiB")
+    return f"{size / _BYTES[unit]:g}{unit}"
+
+
 def _place(value: str) -> "Storage":
     # Commands without datasets never load fsspec.
     from soliloquy.dataset.storage import Storage

@@ -179,4 +179,6 @@ def _counts(status: RunStatus) -> RunCounts:
 def _pause_reason(status: RunStatus) -> str:
     if status.state == RunState.RUN_STATE_PAUSED:
         return f"paused  {status.progress.under_way} under way"
+    if is_over(status):
+        return "its dataset is being written"
     return status.because

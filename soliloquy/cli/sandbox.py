@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -12,7 +13,7 @@ import uvloop
 from soliloquy.cli.command import Group
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE
+from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, duration_text, size_text
 from soliloquy.cli.service_options import GRACE, sandbox_options
 from soliloquy.cli.signals import stop_signals
 from soliloquy.client import Sandbox
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 JOB_FAILED = 1
 # Time to reach a service and to wait for a free sandbox.
 _ANSWER_SECONDS = 10.0
+_OPTION = {"wall_seconds": "--wall", "memory_bytes": "--memory"}
 
 
 @click.group(cls=Group)
@@ -74,7 +76,10 @@ def run(
         result_variables=variables,
         limits=Limits(wall_seconds=wall, memory_bytes=memory),
     )
-    done = uvloop.run(_submit(job, address) if address else _run_here(job))
+    try:
+        done = uvloop.run(_submit(job, address) if address else _run_here(job))
+    except Failure as error:
+        raise Failure(_in_options(str(error))) from error
     click.echo(json.dumps(outcome_json(done)) if as_json else "\n".join(outcome_lines(done)))
     context.exit(0 if done.status == STATUS_OK else JOB_FAILED)
 
@@ -112,6 +117,16 @@ def serve(*, listen: str, sandbox: "SandboxSettings", grace: float, traces: Trac
 
     with recorded_traces(traces):
         uvloop.run(_serve(listen, sandbox, grace))
+
+
+def _in_options(message: str) -> str:
+    """Names the option in place of the field of a job that a limit is about, with numbers as the option takes them."""
+    match = re.match(r"(wall_seconds|memory_bytes) is ([^:]+): use a value from (\S+) to ([^,]+)", message)
+    if match is None:
+        return message
+    shown = size_text if match[1] == "memory_bytes" else duration_text
+    given, least, most = (shown(float(number)) for number in match.group(2, 3, 4))
+    return f"{_OPTION[match[1]]} {given} is out of range: use {least} to {most}"
 
 
 def _code(file: BinaryIO) -> str:

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 
 from soliloquy.client.calls import GatewayClient, RetryBudget, open_channel, raise_refusal
 from soliloquy.v1 import gateway_pb2
-from soliloquy.v1.gateway_pb2 import FinishedConversation, RunStatus
+from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, RunStatus
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy.v1.runs_pb2 import RunRequest, RunState
 
@@ -87,7 +87,10 @@ class AsyncRuns(GatewayClient):
                 yield status
 
     async def watch(self, run: str) -> AsyncGenerator[RunStatus, None]:
-        """Yields the status at once and after each change, until the run is over; reconnects to a restarted gateway."""
+        """Yields the status at once and after each change, until the run is over and its dataset written.
+
+        Reconnects to a restarted gateway.
+        """
         latest = None
         request = gateway_pb2.WatchRunRequest(run=run)
         async with aclosing(self._follow(run, self._stub.WatchRun, request)) as statuses:
@@ -95,7 +98,7 @@ class AsyncRuns(GatewayClient):
                 if status is not None and status != latest:
                     yield status
                     latest = status
-                if latest is not None and is_over(latest):
+                if latest is not None and is_over(latest) and latest.dataset != DatasetState.DATASET_STATE_WRITING:
                     return
 
     async def cancel(self, run: str) -> RunStatus:

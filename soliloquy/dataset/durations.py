@@ -2,6 +2,8 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,9 @@ from soliloquy.dataset.columns import below, named, value_counts
 
 # Durations are counted in bins 6 % wide, so that memory does not grow with the conversations.
 BINS_A_DECADE = 40
+# A run without a conversation for this long, and for so many times its usual gap, stood still.
+_PAUSE_SECONDS = 60
+_PAUSE_GAPS = 20
 
 Histogram = Counter[int]
 
@@ -38,13 +43,36 @@ class Durations:
         return sum(self.executions.values(), Counter())
 
     @property
+    def running(self) -> Counter[int]:
+        """How many conversations were collected in each second of the run, which begins with 0 and has no pauses."""
+        return _without_pauses(self.collected)
+
+    @property
+    def paused(self) -> int:
+        """Returns the seconds for which the run stood still, because it was resumed or extended later."""
+        return max(self.collected) - min(self.collected) + 1 - self.seconds if self.collected else 0
+
+    @property
     def seconds(self) -> int:
-        return max(self.collected) - min(self.collected) + 1 if self.collected else 0
+        return max(self.running) + 1 if self.running else 0
 
     @property
     def per_second(self) -> float:
         """Conversations collected per second, including rejected ones."""
         return self.collected.total() / self.seconds if self.collected else 0.0
+
+
+def _without_pauses(collected: Counter[int]) -> Counter[int]:
+    seconds = sorted(collected)
+    gaps = [later - earlier for earlier, later in pairwise(seconds)]
+    # Most conversations of a fast run share a second with another.
+    is_fast = collected.total() - len(collected) >= len(gaps)
+    longest = _PAUSE_SECONDS if is_fast else max(_PAUSE_SECONDS, _PAUSE_GAPS * median(gaps))
+    at, found = 0, Counter({0: collected[seconds[0]]}) if seconds else Counter()
+    for second, gap in zip(seconds[1:], gaps, strict=True):
+        at += gap if gap <= longest else 1
+        found[at] = collected[second]
+    return found
 
 
 def _add(histograms: dict[str, Histogram], seconds: pa.Array, *, by: pa.Array) -> None:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 ACCEPTED, REJECTED, TIMED = KINDS = ("accepted", "rejected", "timings")
+# The folder of what an unfinished run needs, inside its dataset's.
+WORKING = ".run"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

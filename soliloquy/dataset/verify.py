@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.labelling import installed
-from soliloquy.dataset.layout import ACCEPTED, KINDS, TIMED
+from soliloquy.dataset.layout import ACCEPTED, KINDS, TIMED, WORKING
 from soliloquy.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
 from soliloquy.dataset.rows import REASONS, TIMINGS, completed, recipe_named, recipe_of, schema
 from soliloquy.dataset.shards import GROUP_ROWS
@@ -30,7 +30,10 @@ def findings(storage: Storage) -> Iterator[str]:
     if manifest is None:
         if storage.folder and not storage.folder.exists():
             raise Failure(f"{storage} does not exist: use the folder or URL of a dataset")
-        yield f"no {MANIFEST}: the dataset is unfinished, or this is not a dataset"
+        if storage.folder and (storage.folder / WORKING).exists():
+            yield f"{storage} is unfinished: the command that began it goes on from where it stopped"
+        else:
+            yield f"{storage} holds no {MANIFEST}: use the folder or URL of a dataset"
         return
     shards = shards_of(manifest, *KINDS)
     listed = {shard.name for shard in shards}

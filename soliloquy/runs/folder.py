@@ -1,12 +1,14 @@
 """The folder of a dataset: it holds one run, and one process at a time writes it."""
 
+import contextlib
 import json
+import logging
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from soliloquy.dataset.layout import KINDS
+from soliloquy.dataset.layout import KINDS, WORKING
 from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
 from soliloquy.dataset.storage import Storage, StorageUnavailable
@@ -15,9 +17,11 @@ from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.foreign import refuse_foreign
 
-WORKING = ".run"
 # A file of unfinished runs in the first format.
 _FIRST_FORMAT = "journal.jsonl"
+_IDENTITY = "run.json"
+
+_log = logging.getLogger(__name__)
 
 
 class RunFolder:
@@ -36,6 +40,8 @@ class RunFolder:
         self.manifest: dict[str, Any] | None = None
         # Whether it holds a finished run of fewer conversations.
         self.is_extended = False
+        # The folders that did not exist, the innermost first.
+        self._made: list[Path] = []
 
     @property
     def log(self) -> Path:
@@ -56,7 +62,13 @@ class RunFolder:
             raise Failure(f"{self.place} cannot be written ({error.strerror}): choose another --out") from error
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error and self._has_nothing():
+            shutil.rmtree(self.working)
+            for folder in self._made[1:]:
+                # Another process may have put something there.
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
         self._held.close()
 
     def remove_working_files(self) -> None:
@@ -74,18 +86,27 @@ class RunFolder:
             self._refuse_others()
         if (self.working / _FIRST_FORMAT).exists():
             raise Failure(f"{self.place} holds an unfinished run of an earlier version: choose another --out")
+        self._made = [each for each in (self.working, *self.working.parents) if not each.exists()]
         self.working.mkdir(parents=True, exist_ok=True)
         self._held.enter_context(write_lock(self.place, self.working))
-        identity = self.working / "run.json"
+        identity = self.working / _IDENTITY
         if identity.exists():
             recorded = _read_json(identity)
-            if manifest is None and not self._has_conversations() and self._difference(recorded):
+            differs = self._difference(recorded)
+            if manifest is None and not self._has_conversations() and differs:
                 # A run that has no conversation yet claims nothing: its options may have been wrong.
+                _log.warning("%s held another run without a conversation (%s): it is replaced", self.place, differs)
                 self._forget()
             else:
                 self._check(recorded)
         with atomic_file(identity) as file:
             file.write(json.dumps(self._plan.identity(), indent=2).encode())
+
+    def _has_nothing(self) -> bool:
+        """Whether the run stopped before it did anything that it could resume."""
+        if not self.working.exists() or self._has_conversations():
+            return False
+        return {path.name for path in self.working.iterdir()} <= {"lock", "owner", self.journal.name, _IDENTITY}
 
     def _has_conversations(self) -> bool:
         return self.journal.exists() and self.journal.stat().st_size > 0

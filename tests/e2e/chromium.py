@@ -38,6 +38,15 @@ class Page:
         await self.call("Page.navigate", url=address)
         await self._loaded.wait()
 
+    async def open_anew(self, address: str) -> None:
+        """On a wide screen, with nothing left of the page before."""
+        self.complaints.clear()
+        self.requests.clear()
+        await self.sized(1280, 800)
+        await self.coloured("light")
+        await self.open("about:blank")
+        await self.open(address)
+
     async def reload(self) -> None:
         self._loaded.clear()
         await self.call("Page.reload")

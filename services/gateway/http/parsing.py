@@ -134,8 +134,11 @@ def _correction(field: FieldDescriptor, value: Any) -> str:
             least, most = _RANGES[kind]
             # Protobuf writes 64-bit integers as strings.
             text = "" if isinstance(value, bool) else str(value)
-            fits = bool(_WHOLE.fullmatch(text)) and least <= int(text) <= most
-            wanted = f"send a whole number from {least} to {most}"
+            if not _WHOLE.fullmatch(text):
+                return "send a whole number"
+            # The field's own limits are checked later, and mean more than those of its type.
+            fits = least <= int(text) <= most
+            wanted = "send a smaller number" if int(text) > most else f"send a whole number from {least}"
     return "" if fits else wanted
 
 

@@ -90,11 +90,11 @@ def _lengths(kept: Statistics) -> str:
 
 
 def _throughput(durations: Durations, things: str) -> str:
-    begun, seconds = min(durations.collected), durations.seconds
+    seconds = durations.seconds
     width = -(-seconds // _POINTS)
     binned: Counter[int] = Counter()
-    for second, count in durations.collected.items():
-        binned[(second - begun) // width] += count
+    for second, count in durations.running.items():
+        binned[second // width] += count
     units = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
     size, unit = next((size, unit) for size, unit in units if seconds >= 2 * size or size == 1)
     # Leaves out the last bin, which is incomplete unless it is the only one.

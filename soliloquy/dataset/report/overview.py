@@ -57,7 +57,8 @@ def _grown(summary: DatasetSummary, found: Findings) -> str:
     digests = _pairs(hashes(summary))
     folded = f"<details><summary>Prompts and contract</summary><dl>{digests}</dl></details>" if digests else ""
     seconds = found.durations.seconds
-    took = [("duration", duration_text(seconds))] if seconds else []
+    pauses = f", and {duration_text(found.durations.paused)} of pauses" if found.durations.paused else ""
+    took = [("duration", duration_text(seconds) + pauses)] if seconds else []
     items = "".join(f"<li>{escape(limit)}</li>" for limit in limits(summary))
     return (
         f"<section><h2>Generate it again</h2>{shown}<p>{escape(note)}</p>{folded}</section>"

@@ -8,6 +8,11 @@ from soliloquy.dataset.report.plots import Bar, bars, card, most, shares
 
 _SUPPORTS = {"program": "a program that ran", "step": "a step worked through before", "none": "nothing: unverified"}
 
+_ADVICE = (
+    "For fewer unverified verdicts, give the steps of your problems an expression and a result with its number, "
+    "add a check of your own, or generate with --verified, which rejects these conversations."
+)
+
 
 def headline(found: Findings) -> Iterator[str]:
     accepted, sample = found.accepted, found.sample
@@ -64,6 +69,8 @@ def _verdicts(found: Findings) -> str:
         against = {"contradicts it": judged - accepted.agreeing} if judged > accepted.agreeing else {}
         agreeing = shares({"agrees with it": accepted.agreeing}, judged)
         body += bars([*agreeing, *shares(against, judged, faults=True)], title=title)
+    if found.unverified:
+        body += f'<p class="gist">{_ADVICE}</p>'
     return card("What supports the tutor's verdicts", gist, body)
 
 

@@ -60,13 +60,8 @@ async def browser(tmp_path_factory: pytest.TempPathFactory, served: Site) -> Asy
 
 @pytest_asyncio.fixture(loop_scope="package")
 async def page(browser: Page, served: Site) -> AsyncIterator[Page]:
-    """Opened anew on a wide screen; no test may leave a complaint or have asked anybody else."""
-    browser.complaints.clear()
-    browser.requests.clear()
-    await browser.sized(1280, 800)
-    await browser.coloured("light")
-    await browser.open("about:blank")
-    await browser.open(served.address)
+    """Opened anew; no test may leave a complaint or have asked anybody else."""
+    await browser.open_anew(served.address)
     await browser.until(f"{TITLE} === 'Runs'")
     yield browser
     assert browser.complaints == []

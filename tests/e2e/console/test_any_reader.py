@@ -1,18 +1,13 @@
 """The console on a phone, with keys alone, and at first sight."""
 
-from pathlib import Path
-
 import pytest
 
+from tests.e2e.accessibility import PHONE, needs_axe, on_phones_and_screens, seen, violations
 from tests.e2e.chromium import Page, needs_chromium
 from tests.e2e.consoles import TITLE, Site, opened
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
-PHONE = 360
-AXE = Path(__file__).parents[3] / "node_modules" / "axe-core" / "axe.min.js"
-VIOLATIONS = "axe.run(document).then((found) => found.violations.map(({ id, nodes }) => [id, nodes[0].html]))"
-STILL = {"name": "prefers-reduced-motion", "value": "reduce"}
 FOCUSED = "document.activeElement.textContent"
 # Each page, and what it shows once it is loaded.
 PAGES = (
@@ -69,22 +64,16 @@ async def test_the_keyboard_is_enough(page: Page, grown: str) -> None:
     await page.until(f"document.activeElement.hash === '#/runs/{grown}'")
 
 
-@pytest.mark.skipif(not AXE.exists(), reason="needs axe-core (npm ci)")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [PHONE, 1280])
+@needs_axe
+@on_phones_and_screens
 async def test_no_page_breaks_a_rule_of_axe(page: Page, grown: str, width: int, scheme: str) -> None:
-    await page.sized(width, 800, mobile=width == PHONE)
-    await page.coloured(scheme)
+    await seen(page, width, scheme)
     await opened(page, grown)
-    # Colours are compared as they end up.
-    await page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}, STILL])
-    script = AXE.read_text("utf-8")
     for place, sign in (("", ".turns > li"), *((each.format(run=grown), sign) for each, sign in PAGES)):
         if place:
             await page.evaluate(f"location.hash = '#/{place}'")
             await page.until(f"document.querySelector({sign!r})")
-        await page.evaluate(script)
-        assert await page.evaluate(VIOLATIONS) == [], place
+        assert await violations(page) == [], place
 
 
 async def test_it_paints_within_a_second(page: Page, served: Site) -> None:

@@ -71,13 +71,8 @@ async def browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Pag
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def page(browser: Page, folder: Path) -> AsyncIterator[Page]:
-    """Opened anew on a wide screen; no test may leave a complaint or have asked for anything but the file."""
-    browser.complaints.clear()
-    browser.requests.clear()
-    await browser.sized(1280, 800)
-    await browser.coloured("light")
-    await browser.open("about:blank")
-    await browser.open((folder / "report.html").as_uri())
+    """Opened anew; no test may leave a complaint or have asked for anything but the file."""
+    await browser.open_anew((folder / "report.html").as_uri())
     await browser.until(READY)
     yield browser
     assert browser.complaints == []

@@ -8,7 +8,6 @@ from tests.unit.dataset.labelled import labelled
 # In every text of one conversation: nothing of it may be taken for markup.
 HOSTILE = "</script><img src=x onerror=\"window.harmed='yes'\"><b>&amp;</b>"
 HIDDEN = "only_a_soliloquy_says_this"
-PHONE = 360
 READY = "performance.getEntriesByName('ready').length"
 COUNT = "Number(document.getElementById('found').textContent.split(' ')[0].replaceAll(',', ''))"
 # A rejected conversation of each other recipe.

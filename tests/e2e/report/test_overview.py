@@ -3,8 +3,9 @@
 import pytest
 
 from soliloquy.v1.conversation_pb2 import Conversation
+from tests.e2e.accessibility import PHONE, needs_axe, on_phones_and_screens, seen, violations
 from tests.e2e.chromium import Page, needs_chromium
-from tests.e2e.report.contents import ID_OF, PHONE
+from tests.e2e.report.contents import ID_OF
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
 
@@ -90,3 +91,22 @@ async def test_nothing_is_wider_than_a_phone(page: Page, calculated: Conversatio
     assert await page.evaluate("document.querySelector('.finder').checkVisibility()") is False
     await page.evaluate("document.querySelector('.back').click()")
     await page.until("document.querySelector('.finder').checkVisibility()")
+
+
+@needs_axe
+@on_phones_and_screens
+async def test_no_part_of_the_report_breaks_a_rule_of_axe(
+    page: Page, calculated: Conversation, width: int, scheme: str
+) -> None:
+    await seen(page, width, scheme)
+    places = {
+        "overview": "document.querySelector('.strip').checkVisibility()",
+        "conversations": "document.querySelectorAll('#list a').length",
+        calculated.id: f"document.querySelector('.id')?.textContent === {calculated.id!r}",
+        f"compare={ID_OF['mathdial']}": "document.querySelectorAll('.sides section .turns').length === 2",
+    }
+    for place, shown in places.items():
+        await page.evaluate(f"location.hash = {place!r}")
+        await page.until(shown)
+        await page.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true; })")
+        assert await violations(page) == [], place

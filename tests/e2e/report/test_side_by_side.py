@@ -3,8 +3,9 @@
 import pytest
 
 from soliloquy.v1.conversation_pb2 import Conversation
+from tests.e2e.accessibility import PHONE
 from tests.e2e.chromium import Page, needs_chromium
-from tests.e2e.report.contents import ID_OF, PHONE
+from tests.e2e.report.contents import ID_OF
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
 

@@ -1,1 +1,27 @@
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.integration.gateway.served import served
+from tests.integration.gateway.support import Collecting, growing
+from tests.integration.transport.embedded import connect as open_log
+from tests.integration.transport.support import Connect
 from tests.kafka.fixtures import kafka as kafka
+
+
+@pytest.fixture
+def connect(tmp_path: Path) -> Connect:
+    return partial(open_log, str(tmp_path / "events.db"))
+
+
+@pytest.fixture
+def collecting() -> Collecting:
+    return Collecting()
+
+
+@pytest.fixture
+async def address(connect: Connect, collecting: Collecting) -> AsyncIterator[str]:
+    async with connect() as transport, growing(transport, collecting), served(transport) as address:
+        yield address

@@ -2,15 +2,20 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import grpc
+from click.testing import CliRunner, Result
 
 from services.gateway.access.access import Access
 from services.gateway.grpc_server import server
+from services.gateway.settings import GatewaySettings
+from soliloquy.cli.main import commands
 from soliloquy.runtime.transports.port import Transport
 from tests.integration.gateway.support import opened
 
 ANYBODY = Access(None)
+ARITHMETIC: dict[str, Any] = {"problems": "arithmetic", "conversations": 6, "in_flight": 4}
 
 
 @asynccontextmanager
@@ -20,10 +25,15 @@ async def served(
     access: Access = ANYBODY,
     address: str = "127.0.0.1:0",
     credentials: grpc.ServerCredentials | None = None,
+    settings: GatewaySettings | None = None,
 ) -> AsyncIterator[str]:
-    async with opened(transport) as gateway:
+    async with opened(transport, settings) as gateway:
         calls = server(gateway, access, credentials)
         try:
             yield await calls.start(address)
         finally:
             await calls.stop()
+
+
+def command(*words: str, **environment: str) -> Result:
+    return CliRunner().invoke(commands, ["runs", *words], env=environment)

@@ -37,9 +37,9 @@ def asked(request_id: str = "one", conversations: int = 6, max_attempts: int = 0
 
 
 @asynccontextmanager
-async def opened(transport: Transport) -> AsyncIterator[Gateway]:
+async def opened(transport: Transport, settings: GatewaySettings | None = None) -> AsyncIterator[Gateway]:
     """A gateway that has taken up where everything stands, and drives."""
-    gateway = Gateway(transport, PLANS, GatewaySettings())
+    gateway = Gateway(transport, PLANS, settings or GatewaySettings())
     async with gateway.at_work():
         yield gateway
 

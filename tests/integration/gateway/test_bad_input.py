@@ -76,7 +76,7 @@ async def test_forged_places_in_a_list_of_conversations_are_refused(at: Site) ->
         ({"problems": 7}, "request.problems is 7: send a string"),
         ({"conversations": 0}, "conversations"),
         ({"conversations": "many"}, 'request.conversations is "many": send a whole number'),
-        ({"conversations": 2**63}, "request.conversations"),
+        ({"conversations": 2**63}, f"request.conversations is {2**63}: send a smaller number"),
         ({"conversations": True}, "request.conversations is true: send a whole number"),
         ({"conversations": 1.5}, "request.conversations is 1.5: send a whole number"),
         ({"max_turns": 1}, "max_turns"),

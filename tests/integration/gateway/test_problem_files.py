@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,15 +18,9 @@ from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.gateway_pb2 import ResumeRunRequest, StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from tests.integration.gateway.support import Collecting, growing, status_of
-from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.support import Connect, until
 
 ROWS = [{"question": f"What is {number} + 3?", "solution": f"{number} + 3 = {number + 3}"} for number in range(3)]
-
-
-@pytest.fixture
-def connect(tmp_path: Path) -> Connect:
-    return partial(open_log, str(tmp_path / "events.db"))
 
 
 @pytest.fixture

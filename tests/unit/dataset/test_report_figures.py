@@ -105,6 +105,31 @@ def test_the_throughput_of_a_short_run_is_not_drawn(seconds: int, drawn: bool) -
     assert ("Throughput" in text(sections(Findings(durations=durations)))) == drawn
 
 
+@pytest.mark.parametrize(
+    ("collected", "seconds", "paused"),
+    [
+        ({1_000: 5, 1_001: 5, 9_000: 5, 9_002: 5}, 5, 7_998),
+        # A conversation every ten minutes is slow and no pause.
+        ({1_000: 1, 1_600: 1, 2_200: 1, 3_000: 1}, 2_001, 0),
+        ({}, 0, 0),
+    ],
+)
+def test_the_pause_before_a_run_is_extended_is_no_running_time(
+    collected: dict[int, int], seconds: int, paused: int
+) -> None:
+    durations = Durations(collected=Counter(collected))
+    assert (durations.seconds, durations.paused) == (seconds, paused)
+    assert durations.running.total() == sum(collected.values())
+
+
+def test_an_unverified_verdict_comes_with_what_can_be_done_about_it() -> None:
+    made = conversation()
+    assert "generate with --verified" not in text(sections(found_in(made)))
+    for turn in made.turns:
+        turn.verification = VERIFICATION_NONE
+    assert "generate with --verified" in text(sections(found_in(made)))
+
+
 def test_families_are_counted_against_those_of_their_bank() -> None:
     one, other = conversation(), conversation()
     one.problem.source, other.problem.source = "physics/kicked_ball#17", "mine.jsonl:3"

@@ -125,4 +125,4 @@ def test_a_manifest_of_another_version_or_none_at_all_is_one_line(folder: Path, 
 
 
 def test_a_folder_without_a_manifest_is_one_line(tmp_path: Path) -> None:
-    assert found(tmp_path) == [f"no {MANIFEST}: the dataset is unfinished, or this is not a dataset"]
+    assert found(tmp_path) == [f"{tmp_path} holds no {MANIFEST}: use the folder or URL of a dataset"]

@@ -17,17 +17,47 @@ PLAN = plan(shipped_models())
 OTHER = replace(PLAN, seed=PLAN.seed + 1)
 
 
+def _unreachable(made: Path) -> Failure:
+    made.touch()
+    return Failure("no broker")
+
+
 def folder(out: Path, run: Plan = PLAN, work: Path | None = None) -> RunFolder:
     return RunFolder(Storage(out), run, work)
 
 
-def test_a_run_without_conversations_leaves_its_folder_to_a_run_with_other_options(tmp_path: Path) -> None:
+def test_a_run_without_conversations_leaves_its_folder_to_a_run_with_other_options(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with folder(tmp_path) as first:
         first.log.touch()
         first.journal.touch()
     with folder(tmp_path, OTHER) as second:
         assert not second.log.exists()
         assert json.loads((second.working / "run.json").read_text("utf-8"))["seed"] == OTHER.seed
+    told = f"{tmp_path} held another run without a conversation (seed {PLAN.seed}, not {OTHER.seed}): it is replaced"
+    assert caplog.messages == [told]
+
+
+def test_a_run_that_fails_before_it_begins_leaves_no_folder(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    first = folder(out)
+    with pytest.raises(Failure, match="no broker"), first:
+        raise _unreachable(first.journal)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_fails_later_can_be_resumed(tmp_path: Path) -> None:
+    first = folder(tmp_path / "out")
+    with pytest.raises(Failure, match="no broker"), first:
+        raise _unreachable(first.log)
+    assert first.log.exists()
+
+
+def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="no broker"), folder(tmp_path):
+        raise Failure("no broker")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_same_run_resumes_with_its_log(tmp_path: Path) -> None:
