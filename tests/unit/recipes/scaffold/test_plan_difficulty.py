@@ -88,7 +88,7 @@ def test_the_rates_of_a_file_are_written_beside_its_rows_and_sampled_by(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("content", "line"), [(None, "cannot be read"), ("", "contains no problem"), ("{}\n", "question: Field required")]
+    ("content", "line"), [(None, "cannot be read"), ("", "contains no problem"), ("{}\n", "question: is missing")]
 )
 def test_a_file_that_is_none_is_refused_in_one_line(tmp_path: Path, content: str | None, line: str) -> None:
     source = tmp_path / "none.jsonl"
