@@ -2,17 +2,31 @@
 
 from functools import partial
 
-from services.codegen.handler import write
+from services.codegen.handler import ProgramCache, write, write_programs
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
-from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ConversationFinished
+from soliloquy.v1.events_pb2 import (
+    CalculationNeeded,
+    CodeFailed,
+    CodeWritten,
+    ConversationFinished,
+    ProgramsNeeded,
+    ProgramsWritten,
+)
+
+# Problems whose independent programs are remembered.
+_REMEMBERED = 2048
 
 
 def service(model: Model) -> Service:
     handle = partial(write, model=model)
     return Service(
         name="codegen",
-        handlers={CalculationNeeded: handle, CodeFailed: handle},
-        emits=(CodeWritten, ConversationFinished),
+        handlers={
+            CalculationNeeded: handle,
+            CodeFailed: handle,
+            ProgramsNeeded: partial(write_programs, model=model, programs=ProgramCache(_REMEMBERED)),
+        },
+        emits=(CodeWritten, ConversationFinished, ProgramsWritten),
         max_in_flight=MODEL_BOUND,
     )

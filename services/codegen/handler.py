@@ -1,10 +1,29 @@
-"""Writes the program for a calculation."""
+"""Writes the program for a calculation, and the independent programs that check an answer."""
 
+from copy import deepcopy
+from functools import partial
+
+from soliloquy.problems.solving import independent_programs
 from soliloquy.recipes.recipe import find, play
-from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.model import Model
-from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed
+from soliloquy.runtime.once import Once
+from soliloquy.v1.conversation_pb2 import CodeAttempt, ModelCall
+from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, ProgramsNeeded, ProgramsWritten
+
+ProgramCache = Once[tuple[list[CodeAttempt], list[ModelCall]]]
 
 
 async def write(event: CalculationNeeded | CodeFailed, model: Model) -> Outcome:
     return await play(event, find(event.conversation.run.recipe).codegen, role="codegen", model=model)
+
+
+async def write_programs(event: ProgramsNeeded, model: Model, programs: ProgramCache) -> Outcome:
+    """Writes the programs of a problem, each problem once."""
+    conversation = deepcopy(event.conversation)
+    problem = conversation.problem
+    key = f"{problem.answer.unit} {problem.question}"
+    written, calls = await programs.get(key, partial(independent_programs.write_programs, problem, model))
+    problem.enrichment.programs.extend(written)
+    problem.enrichment.calls.extend(calls)
+    return emit(ProgramsWritten(conversation=conversation))

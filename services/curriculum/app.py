@@ -11,6 +11,7 @@ from soliloquy.v1.events_pb2 import (
     ConversationStarted,
     EnrichmentNeeded,
     ProblemSubmitted,
+    ProgramsNeeded,
     RunCancelled,
     RunStanding,
 )
@@ -32,7 +33,7 @@ def service() -> Service:
             ConversationCollected: partial(follow_up, admission=admission),
             RunCancelled: partial(cancel, admission=admission),
         },
-        emits=(EnrichmentNeeded, ConversationStarted, RunStanding),
+        emits=(ProgramsNeeded, EnrichmentNeeded, ConversationStarted, RunStanding),
         tables={RunStanding: admission.recall},
         max_fetched=_MAX_WAITING,
     )

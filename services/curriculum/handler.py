@@ -4,12 +4,14 @@ from services.curriculum.admission import Admission
 from soliloquy.runtime.events import AnyOutcome, emit
 from soliloquy.runtime.instruments import counter
 from soliloquy.runtime.seeds import digest
+from soliloquy.truth.support import has_supported_answer
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
     EnrichmentNeeded,
     ProblemSubmitted,
+    ProgramsNeeded,
     RunCancelled,
 )
 from soliloquy.v1.runs_pb2 import Run
@@ -22,8 +24,7 @@ async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:
     if not admission.enter(conversation):
         return emit()
     STARTED.labels(event.run.recipe).inc()
-    first = EnrichmentNeeded if event.run.enrich else ConversationStarted
-    return emit(first(conversation=conversation), admission.standing(event.run))
+    return emit(_first(conversation), admission.standing(event.run))
 
 
 async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOutcome:
@@ -38,6 +39,13 @@ async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOu
     STARTED.labels(collected.run.recipe).inc()
     again = attempt_at(collected.problem, run=collected.run, ordinal=collected.ordinal, attempt=collected.attempt + 1)
     return emit(ConversationStarted(conversation=again))
+
+
+def _first(conversation: Conversation) -> ProgramsNeeded | EnrichmentNeeded | ConversationStarted:
+    problem = conversation.problem
+    if conversation.run.programs and problem.HasField("answer") and not has_supported_answer(problem):
+        return ProgramsNeeded(conversation=conversation)
+    return (EnrichmentNeeded if conversation.run.enrich else ConversationStarted)(conversation=conversation)
 
 
 async def cancel(event: RunCancelled, admission: Admission) -> AnyOutcome:

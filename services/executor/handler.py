@@ -3,8 +3,9 @@
 from copy import deepcopy
 from typing import Protocol
 
+from soliloquy.problems.solving.independent_programs import job_of, outcome_of
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.events_pb2 import CodeFailed, CodeWritten, ReplyNeeded
+from soliloquy.v1.events_pb2 import CodeFailed, CodeWritten, EnrichmentNeeded, ProgramsWritten, ReplyNeeded
 from soliloquy.v1.sandbox_pb2 import Execution, Job, Status
 
 MAX_CODE_ATTEMPTS = 3
@@ -28,3 +29,12 @@ async def run(event: CodeWritten, sandbox: JobExecutor) -> Outcome:
     if attempt.execution.status == Status.STATUS_OK or len(turn.calculation.attempts) >= MAX_CODE_ATTEMPTS:
         return emit(ReplyNeeded(conversation=conversation))
     return emit(CodeFailed(conversation=conversation))
+
+
+async def run_programs(event: ProgramsWritten, sandbox: JobExecutor) -> Outcome:
+    """Runs the independent programs of a problem one after another, whatever becomes of each."""
+    conversation = deepcopy(event.conversation)
+    for number, program in enumerate(conversation.problem.enrichment.programs):
+        done = await sandbox.execute(job_of(program, f"{conversation.id}-program-{number}"))
+        program.execution.CopyFrom(outcome_of(done))
+    return emit(EnrichmentNeeded(conversation=conversation))

@@ -5,7 +5,7 @@ from functools import partial
 from services.planner.handler import EnrichmentCache, enrich
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
-from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
+from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded
 
 # Enrichments to remember, of about 5 KB each.
 _REMEMBERED = 2048
@@ -16,6 +16,6 @@ def service(model: Model) -> Service:
     return Service(
         name="planner",
         handlers={EnrichmentNeeded: partial(enrich, enrichments=enrichments)},
-        emits=(ConversationStarted,),
+        emits=(ConversationStarted, ConversationFinished),
         max_in_flight=MODEL_BOUND,
     )

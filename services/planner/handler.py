@@ -1,45 +1,43 @@
-"""Enriches a conversation's problem before the conversation starts: each problem once, however many request it."""
+"""Prepares a conversation's problem: weighs its answer against programs, and enriches it, each problem once."""
 
-import asyncio
-from collections import OrderedDict
-from weakref import WeakValueDictionary
+from functools import partial
 
+from soliloquy.problems.solving.independent_programs import weigh
+from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.model import Model
+from soliloquy.runtime.once import Once
 from soliloquy.runtime.seeds import digest
-from soliloquy.v1.conversation_pb2 import Enrichment, Problem
+from soliloquy.v1.conversation_pb2 import Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 
 
 class EnrichmentCache:
-    """Remembers the enrichments used last; a forgotten one comes out the same when it is made again."""
+    """Remembers the enrichments used last."""
 
     def __init__(self, model: Model, remembered: int) -> None:
         self._model = model
-        self._remembered = remembered
-        self._known: OrderedDict[str, Enrichment] = OrderedDict()
-        # A conversation waits here while another one makes its enrichment; unused locks disappear.
-        self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._known = Once[Enrichment](remembered)
 
     async def get(self, problem: Problem, recipe: Recipe) -> Enrichment:
         key = _key(problem, recipe.enrichment_prompt(problem))
-        async with self._making.setdefault(key, asyncio.Lock()):
-            if key not in self._known:
-                # The seeds depend on the problem alone, so that every conversation gets the same answer.
-                ask = Ask(model=self._model, role="planner", origin=(key,))
-                self._known[key] = await recipe.planner(problem, ask)
-            self._known.move_to_end(key)
-            if len(self._known) > self._remembered:
-                self._known.popitem(last=False)
-            return self._known[key]
+        # The seeds depend on the problem alone, so that every conversation gets the same answer.
+        ask = Ask(model=self._model, role="planner", origin=(key,))
+        return await self._known.get(key, partial(recipe.planner, problem, ask))
 
 
 async def enrich(event: EnrichmentNeeded, enrichments: EnrichmentCache) -> Outcome:
     conversation = event.conversation
-    enrichment = await enrichments.get(conversation.problem, find(conversation.run.recipe))
-    conversation.problem.enrichment.CopyFrom(enrichment)
+    problem, run = conversation.problem, conversation.run
+    if problem.enrichment.programs:
+        check = weigh(problem, problem.enrichment.programs)
+        if why := check.contradiction(problem):
+            return finish(conversation, Ending.ENDING_UNFIT, f"programs contradict the answer: {why}")
+        problem.agreeing_programs = check.agreeing if check.holds else 0
+    if run.enrich:
+        problem.enrichment.MergeFrom(await enrichments.get(problem, find(run.recipe)))
     return emit(ConversationStarted(conversation=conversation))
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from soliloquy.cli.command import Command
 from soliloquy.cli.view import show_conversation, show_prompts, show_rejections
 from soliloquy.dataset.reading import Dataset
+from soliloquy.problems.solving.independent_programs import program_prompt
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
@@ -39,7 +40,9 @@ def show(folder: str, *, wanted: str | None, rejected: bool, prompts: bool) -> N
     elif not conversation.run.max_turns:
         raise Failure(f"{conversation.id} was imported, so its prompts are unknown")
     else:
-        show_prompts(find(conversation.run.recipe).prompts(conversation), console)
+        programs = (call for call in conversation.problem.enrichment.calls if call.role == "codegen")
+        asked_before = [(0, program_prompt(conversation.problem)) for _ in programs]
+        show_prompts([*asked_before, *find(conversation.run.recipe).prompts(conversation)], console)
 
 
 def record_of(conversation: Conversation) -> dict[str, Any]:

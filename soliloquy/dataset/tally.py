@@ -73,7 +73,7 @@ class Tally:
         unfit = batch["ending_reason"].filter(pc.equal(batch["ending"], "ENDING_UNFIT"))
         self.unfit.update(reason.partition(":")[0] for reason in unfit.to_pylist())
         problems, turns = batch["problem"], pc.list_flatten(batch["turns"])
-        self._add_enrichments(below(problems, "id"), below(problems, "enrichment"))
+        self._add_enrichments(below(problems, "id"), below(problems, "enrichment"), below(batch["run"], "enrich"))
         if (own := recipe_counts(recipe_of(batch))) and own.measures:
             self.measures.update(own.measures(batch))
         self.turns += len(turns)
@@ -82,9 +82,12 @@ class Tally:
         recipes = below(batch["run"], "recipe").fill_null("").take(pc.list_parent_indices(batch["turns"]))
         self._add_calculations(turns, recipes)
 
-    def _add_enrichments(self, problems: pa.Array, enrichments: pa.Array) -> None:
+    def _add_enrichments(self, problems: pa.Array, enrichments: pa.Array, asked_for: pa.Array) -> None:
         because = below(enrichments, "plain_because")
-        self.enrichment.update(value_counts(pc.if_else(pc.equal(because, ""), "detailed", "plain")))
+        # An enrichment may hold nothing but programs.
+        asked_for = pc.or_kleene(asked_for, pc.equal(pc.list_value_length(pc.struct_field(enrichments, "programs")), 0))
+        kinds = pc.if_else(pc.equal(because, ""), "detailed", "plain")
+        self.enrichment.update(value_counts(pc.if_else(asked_for, kinds, None)))
         enriched = pc.if_else(enrichments.is_valid(), problems, None)
         if not all(first := [problem is None or self._is_first(problem) for problem in enriched.to_pylist()]):
             enrichments = enrichments.filter(pa.array(first))

@@ -176,6 +176,9 @@ def _parts(batch: pa.RecordBatch) -> dict[str, Any] | None:
     """Returns the texts that belong to a whole conversation, such as a plan, each with its title."""
     reasons = below(batch["problem"], "enrichment", "plain_because").to_pylist()
     shown = [[("Not enriched", reason)] if reason else [] for reason in reasons]
+    for parts, programs in zip(shown, _programs(batch), strict=True):
+        if programs:
+            parts.append(("Independent programs", programs))
     for name, column in columns_of(recipe_of(batch)).items():
         if column.text:
             for parts, text in zip(shown, label_texts(batch, name, column.text), strict=True):
@@ -185,6 +188,19 @@ def _parts(batch: pa.RecordBatch) -> dict[str, Any] | None:
         return None
     titles, texts = zip(*chain.from_iterable(shown), strict=True)
     return {"n": list(map(len, shown)), "of": {"title": list(titles), "text": list(texts)}}
+
+
+def _programs(batch: pa.RecordBatch) -> list[str]:
+    """Returns what the independent programs of each problem came to."""
+    programs = pc.struct_field(batch["problem"], ["enrichment", "programs"])
+    execution = below(programs.flatten(), "execution")
+    values = pc.struct_field(execution, "values")
+    shown = iter(shown_values(below(values.flatten(), "value")))
+    errors = below(execution, "error").to_pylist()
+    results = (
+        ", ".join(islice(shown, length)) or error for length, error in zip(_lengths(values), errors, strict=True)
+    )
+    return ["; ".join(islice(results, length)) for length in _lengths(programs)]
 
 
 def _records(lists: pa.Array, *names: str) -> dict[str, Any] | None:

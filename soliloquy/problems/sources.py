@@ -30,8 +30,12 @@ class ProblemSource(Protocol):
         """Returns the problem at a place in a run: the same for every call, on every machine."""
 
 
+def is_file(spec: str) -> bool:
+    return spec not in bank_names()
+
+
 def problem_source(spec: str) -> ProblemSource:
-    if spec in bank_names():
+    if not is_file(spec):
         return load_bank(spec)
     path = Path(spec)
     if not path.exists():

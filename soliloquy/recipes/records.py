@@ -139,7 +139,9 @@ def _step(step: Step) -> dict[str, Any]:
 
 def _enrichment(enrichment: Enrichment) -> dict[str, Any]:
     calls = [call_record(call) for call in enrichment.calls]
-    return fields_of(enrichment, "detailed_solution", "outline", "plain_because") | {"calls": calls}
+    programs = [_attempt(program) for program in enrichment.programs]
+    told = {"programs": programs} if programs else {}
+    return fields_of(enrichment, "detailed_solution", "outline", "plain_because") | told | {"calls": calls}
 
 
 def _attempt(attempt: CodeAttempt) -> dict[str, Any]:

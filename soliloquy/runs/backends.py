@@ -118,13 +118,13 @@ class LocalBackend:
 
 
 def _worker_specs(plan: Plan, log: Path, traces: TraceSettings) -> Sequence[ProcessSpec]:
-    """Each worker serves the five services of the loop, and the planner if problems are enriched."""
+    """Each worker serves the five services of the loop, and the planner if problems are prepared."""
     from services.executor.settings import SandboxSettings
 
     at_once = min(plan.conversations, plan.in_flight)
     sandboxes = min(os.cpu_count() or 1, math.ceil(at_once / CONVERSATIONS_A_SANDBOX))
     assignment = Assignment(
-        services=("planner", *LOOP) if plan.enrich else LOOP,
+        services=("planner", *LOOP) if plan.enrich or plan.programs else LOOP,
         transport=log,
         model=ModelSettings(
             problems=[plan.problems],

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from soliloquy.problems.commission_source import CommissionSource
-from soliloquy.problems.sources import ProblemSource, problem_source
+from soliloquy.problems.sources import ProblemSource, is_file, problem_source
 from soliloquy.recipes.checks import CHECKS
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.accounting import cost
@@ -18,7 +18,7 @@ from soliloquy.runtime.weights import digest_of
 from soliloquy.v1.runs_pb2 import Run
 
 # The values of the parts that an identity leaves out, so that runs without them keep their ids.
-_ABSENT: dict[str, Any] = {"verified": False, "checks": []}
+_ABSENT: dict[str, Any] = {"verified": False, "programs": False, "checks": []}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +34,8 @@ class Plan:
     max_turns: int
     max_attempts: int
     enrich: bool
+    # Whether independent programs check the answers that nothing in their solutions supports.
+    programs: bool = False
     # Whether a verdict that rests on nothing rejects its conversation.
     verified: bool = False
     # The file of the classifiers that judge written problems.
@@ -48,7 +50,16 @@ class Plan:
     wait: bool = False
 
     @classmethod
-    def of(cls, recipe: str, source: ProblemSource, *, enrich: bool = False, **settings: Any) -> Self:
+    def of(
+        cls,
+        recipe: str,
+        source: ProblemSource,
+        *,
+        problems: str,
+        models: Models,
+        enrich: bool = False,
+        **settings: Any,
+    ) -> Self:
         """Plans a run of these problems; raises BrokenPrompt."""
         found = find(recipe)
         return cls(
@@ -56,6 +67,9 @@ class Plan:
             problems_sha256=source.digest,
             prompts_sha256=found.fingerprints(),
             enrich=enrich or found.always_enriched,
+            programs=is_file(problems) and found.commissioned is None and _can_solve(models),
+            problems=problems,
+            models=models,
             **settings,
         )
 
@@ -72,6 +86,7 @@ class Plan:
             "max_attempts": self.max_attempts,
             "enrich": self.enrich,
             **({"verified": True} if self.verified else {}),
+            **({"programs": True} if self.programs else {}),
             "classifiers_sha256": digest_of([self.classifiers]) if self.classifiers else "",
             "problems_sha256": self.problems_sha256,
             "prompts_sha256": self.prompts_sha256,
@@ -92,6 +107,7 @@ class Plan:
             enrich=self.enrich,
             classifiers=identity["classifiers_sha256"],
             verified=self.verified,
+            programs=self.programs,
             growing=execution,
         )
 
@@ -101,6 +117,10 @@ class Plan:
             role: round(cost(self.models.endpoint_of(role), used["prompt"], used["completion"]), 6)
             for role, used in tokens.items()
         }
+
+
+def _can_solve(models: Models) -> bool:
+    return models.endpoint_of("codegen").engine != "scripted"
 
 
 def problems_of(problems: str, recipe: str) -> ProblemSource:

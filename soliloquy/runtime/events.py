@@ -16,7 +16,9 @@ from soliloquy.v1.runs_pb2 import Run
 MAX_EVENT_BYTES = 256 * 1024
 
 ConversationEvent = (
-    events_pb2.EnrichmentNeeded
+    events_pb2.ProgramsNeeded
+    | events_pb2.ProgramsWritten
+    | events_pb2.EnrichmentNeeded
     | events_pb2.ConversationStarted
     | events_pb2.StudentReplied
     | events_pb2.StudentRejected

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy.client import Dataset
 from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.truth.support import has_supported_answer
+from soliloquy.v1.conversation_pb2 import Verification
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.e2e.hosted import model_service
-from tests.e2e.runs import SOLILOQUY
+from tests.e2e.runs import SOLILOQUY, grown
 
 ROWS = [
     {"question": "Seven rows of five. How many?", "solution": "Count them: there are 36."},
@@ -78,3 +81,42 @@ def test_the_scripted_model_is_refused_in_one_line(source: Path, tmp_path: Path)
     [line] = done.stderr.splitlines()
     assert line == "soliloquy: problems verify requires --model openai or ray: the scripted model solves no problem"
     assert not (tmp_path / "verified.jsonl").exists()
+
+
+class Tutoring(Solver):
+    """The scripted model, which plays every role but that of the solver."""
+
+    def __init__(self, source: Path) -> None:
+        super().__init__()
+        self._scripted = scripted_model(ModelSettings(problems=[str(source)]))
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        if request.prompt == "problems/program":
+            return await super().generate(request)
+        return await self._scripted.generate(request)
+
+
+def test_a_run_checks_the_answers_that_nothing_supports_before_their_conversations(
+    source: Path, tmp_path: Path
+) -> None:
+    tutoring, out = Tutoring(source), tmp_path / "out"
+    with model_service(tutoring) as address:
+        grown(out, problems=source, conversations=3, model="ray", model_address=address)
+    dataset = Dataset(str(out))
+    by_question = {one.problem.question.split()[0]: one for one in dataset}
+    assert {word: one.problem.agreeing_programs for word, one in by_question.items()} == {"Six": 2, "Some": 0, "Two": 0}
+    [refused] = dataset.conversations(rejected=True)
+    assert refused.ending_reason == (
+        "programs contradict the answer: the answer is 36, and 2 of 3 independent programs give 35"
+    )
+    assert not refused.turns
+    checked = by_question["Six"]
+    assert all(turn.verification != Verification.VERIFICATION_NONE for turn in checked.turns)
+    assert any(turn.verification == Verification.VERIFICATION_NONE for turn in by_question["Some"].turns)
+    # Problems that are worked through cost nothing.
+    assert not by_question["Two"].problem.HasField("enrichment")
+    shown = subprocess.run([SOLILOQUY, "show", str(out), checked.id], capture_output=True, text=True, check=True)
+    assert all(text in shown.stdout for text in ("24;", "24.0", "ZeroDivisionError: division by zero"))
+    counts = json.loads((out / "manifest.json").read_text())["counts"]
+    assert counts["enrichment"] == {}
+    assert counts["unfit"] == {"programs contradict the answer": 1}

@@ -45,7 +45,7 @@ def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cach
     with writing_to(out):
         problems = [one for one in read_problems(source) if one.HasField("answer") and not has_supported_answer(one)]
         checks = asyncio.run(_checks(problems, models, model_cache, source, quiet=as_json))
-        unfit = {one.question: why for one in problems if (why := checks[one.question].contradiction(one))}
+        unfit = {one.question: f"unfit: {why}" for one in problems if (why := checks[one.question].contradiction(one))}
         with atomic_file(out) as file:
             for line in problem_lines(source):
                 if line.question in unfit:

@@ -11,7 +11,7 @@ from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_value, tidy
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import CodeAttempt, ModelCall, Problem
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 PROGRAMS = 3
@@ -39,13 +39,42 @@ class Check:
             return ""
         stated = format_value(problem.answer.value, problem.answer.unit)
         found = format_value(tidy(self.value), problem.answer.unit)
-        return f"unfit: the answer is {stated}, and {self.agreeing} of {PROGRAMS} independent programs give {found}"
+        return f"the answer is {stated}, and {self.agreeing} of {PROGRAMS} independent programs give {found}"
 
 
 async def check_answer(problem: Problem, model: Model, run: Run) -> Check:
-    """Never shows the model the solution or the answer, except for the unit of the answer."""
-    values = await asyncio.gather(*(_value(problem, model, run, number) for number in range(PROGRAMS)))
-    return _compare([value for value in values if value is not None], problem)
+    programs, _ = await write_programs(problem, model)
+
+    async def ran(number: int, program: CodeAttempt) -> None:
+        program.execution.CopyFrom(outcome_of(await run(job_of(program, f"{problem.id}-{number}"))))
+
+    await asyncio.gather(*(ran(number, program) for number, program in enumerate(programs)))
+    return weigh(problem, programs)
+
+
+async def write_programs(problem: Problem, model: Model) -> tuple[list[CodeAttempt], list[ModelCall]]:
+    """Asks for the programs; never shows the model the solution or the answer, except for the unit of the answer."""
+    asks = [
+        Ask(model=model, role="codegen", origin=("independent program", problem.question, number))
+        for number in range(PROGRAMS)
+    ]
+    programs = await asyncio.gather(*(_program(problem, ask) for ask in asks))
+    return [program for program in programs if program], [call for ask in asks for call in ask.calls]
+
+
+def job_of(program: CodeAttempt, name: str) -> Job:
+    return Job(id=name, code=program.code, result_variables=program.result_variables[:1])
+
+
+def outcome_of(execution: Execution) -> Execution:
+    """Returns the part of an execution that is the same each time."""
+    return Execution(status=execution.status, values=execution.values, error=execution.error)
+
+
+def weigh(problem: Problem, programs: Sequence[CodeAttempt]) -> Check:
+    """Weighs the answer of a problem against what its programs came to."""
+    values = [value for program in programs if (value := _value(program.execution)) is not None]
+    return _compare(values, problem)
 
 
 def program_prompt(problem: Problem) -> Prompt:
@@ -54,18 +83,19 @@ def program_prompt(problem: Problem) -> Prompt:
     return replace(prompt, temperature=_TEMPERATURE)
 
 
-async def _value(problem: Problem, model: Model, run: Run, number: int) -> float | None:
-    """Returns what one program comes to; None if it fails or yields no number."""
-    ask = Ask(model=model, role="codegen", origin=("independent program", problem.question, number))
+async def _program(problem: Problem, ask: Ask) -> CodeAttempt | None:
     try:
         program = await ask(program_prompt(problem), Program)
     except Unusable:
         return None
-    names = program.result_variables[:1]
-    done = await run(Job(id=f"{problem.id}-{number}", code=program.code, result_variables=names))
-    if not done.values:
+    return CodeAttempt(code=program.code, result_variables=program.result_variables)
+
+
+def _value(execution: Execution) -> float | None:
+    """Returns what a program came to; None if it failed or yielded no number."""
+    if not execution.values:
         return None
-    value = done.values[0].value
+    value = execution.values[0].value
     match value.WhichOneof("kind"):
         case "integer":
             return float(value.integer)

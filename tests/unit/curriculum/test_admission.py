@@ -5,12 +5,13 @@ import pytest
 from services.curriculum.admission import Admission
 from services.curriculum.handler import cancel, follow_up, start
 from soliloquy.runtime.handling import NotYet
-from soliloquy.v1.conversation_pb2 import Ending, Problem
+from soliloquy.v1.conversation_pb2 import Ending, Problem, Quantity
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
     EnrichmentNeeded,
     ProblemSubmitted,
+    ProgramsNeeded,
     RunCancelled,
     RunStanding,
 )
@@ -77,6 +78,21 @@ async def test_problems_are_enriched_first_where_the_run_asks_for_it() -> None:
     assert isinstance(event, EnrichmentNeeded)
     assert isinstance(standing, RunStanding)
     assert (event.conversation.id, list(standing.under_way)) == ((await started(0, Admission())).conversation.id, [0])
+
+
+@pytest.mark.parametrize(
+    ("programs", "expression", "first"),
+    [(True, "", ProgramsNeeded), (True, "7 * 5", ConversationStarted), (False, "", ConversationStarted)],
+)
+async def test_an_answer_that_nothing_supports_needs_programs_where_the_run_has_a_model_for_them(
+    programs: bool, expression: str, first: type
+) -> None:
+    asked = submitted(0)
+    asked.run.programs = programs
+    asked.problem.answer.value = 35.0
+    asked.problem.steps.add(number=1, expression=expression, result=Quantity(value=35.0))
+    event, _ = await start(asked, Admission())
+    assert isinstance(event, first)
 
 
 async def test_another_attempt_has_the_problem_as_it_was_enriched() -> None:

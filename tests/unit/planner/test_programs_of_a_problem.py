@@ -1,0 +1,74 @@
+"""Independent programs decide whether a conversation about a problem starts, and are asked for once."""
+
+import json
+
+from services.codegen.handler import ProgramCache, write_programs
+from services.planner.handler import EnrichmentCache, enrich
+from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Ending, Enrichment
+from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded, ProgramsNeeded
+from soliloquy.v1.runs_pb2 import Run
+from soliloquy.v1.sandbox_pb2 import Execution, Status
+from tests.unit.planner.test_enrichment_cache import GOOD, Answering
+from tests.unit.recipes.conversations import problem
+
+PROGRAM = json.dumps({"Python": {"Python Code": "```python\nn = 1500 * 2.4 * 50\n```", "Result Variable": "n"}})
+
+
+def ran(*values: float | None) -> list[CodeAttempt]:
+    """Returns the programs that came to these values; None is a program that failed."""
+    programs = [CodeAttempt(code="n = ...", result_variables=["n"], execution=Execution()) for _ in values]
+    for program, value in zip(programs, values, strict=True):
+        program.execution.status = Status.STATUS_ERROR if value is None else Status.STATUS_OK
+        if value is not None:
+            program.execution.values.add(name="n").value.real = value
+    return programs
+
+
+def weighed(*programs: CodeAttempt, enriched: bool = False) -> EnrichmentNeeded:
+    asked = problem()
+    asked.enrichment.programs.extend(programs)
+    asked.enrichment.calls.add(role="codegen")
+    run = Run(id="run", recipe="soliloquy", programs=True, enrich=enriched)
+    return EnrichmentNeeded(conversation=Conversation(id="one", run=run, problem=asked))
+
+
+async def test_an_answer_that_most_programs_come_to_is_supported() -> None:
+    answer = problem().answer.value
+    [event] = await enrich(weighed(*ran(answer, None, answer)), EnrichmentCache(Answering(GOOD), 8))
+    assert isinstance(event, ConversationStarted)
+    assert event.conversation.problem.agreeing_programs == 2
+
+
+async def test_an_answer_that_most_programs_contradict_is_unfit_with_both_numbers() -> None:
+    [event] = await enrich(weighed(*ran(7.0, 7.0, None)), EnrichmentCache(Answering(GOOD), 8))
+    assert isinstance(event, ConversationFinished)
+    assert event.conversation.ending == Ending.ENDING_UNFIT
+    assert "180000 J" in event.conversation.ending_reason.replace(",", "")
+    assert "2 of 3 independent programs give 7 J" in event.conversation.ending_reason
+
+
+async def test_programs_without_a_majority_leave_the_answer_unsupported() -> None:
+    [event] = await enrich(weighed(*ran(7.0, 8.0, None)), EnrichmentCache(Answering(GOOD), 8))
+    assert isinstance(event, ConversationStarted)
+    assert event.conversation.problem.agreeing_programs == 0
+
+
+async def test_an_enriched_problem_keeps_its_programs_and_their_calls() -> None:
+    answer = problem().answer.value
+    [event] = await enrich(weighed(*ran(answer, answer, answer), enriched=True), EnrichmentCache(Answering(GOOD), 8))
+    enrichment: Enrichment = event.conversation.problem.enrichment
+    assert enrichment.detailed_solution
+    assert len(enrichment.programs) == 3
+    assert [call.role for call in enrichment.calls] == ["codegen", "planner"]
+
+
+async def test_conversations_about_one_problem_share_its_programs() -> None:
+    model, programs = Answering(PROGRAM), ProgramCache(8)
+    for name in ("one", "two"):
+        needed = ProgramsNeeded(conversation=Conversation(id=name, run=Run(id="run"), problem=problem()))
+        [event] = await write_programs(needed, model, programs)
+        assert [program.code for program in event.conversation.problem.enrichment.programs] == [
+            "n = 1500 * 2.4 * 50"
+        ] * 3
+        assert not needed.conversation.problem.HasField("enrichment")
+    assert len(model.requests) == 3
