@@ -50,7 +50,7 @@ def triggers(*values: Values) -> dict[str, list[dict[str, Any]]]:
 def test_lag_is_looked_up_by_the_groups_and_topics_of_the_services() -> None:
     found = triggers({"kafka": {"prefix": "a."}})
     codegen = [each["metadata"] for each in found["codegen"]]
-    assert [each["topic"] for each in codegen] == ["a.calculation.needed", "a.code.failed"]
+    assert [each["topic"] for each in codegen] == ["a.calculation.needed", "a.code.failed", "a.programs.needed"]
     assert {each["consumerGroup"] for each in codegen} == {"a.codegen"}
     assert {each["bootstrapServers"] for each in codegen} == {"kafka-0.data:9092,kafka-1.data:9093"}
 
