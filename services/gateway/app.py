@@ -1,13 +1,15 @@
 """Wires the gateway: one service, offered over HTTP and gRPC."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from starlette.types import ASGIApp
 
 from services.gateway.access.access import Access
 from services.gateway.access.certificates import ServerTls
+from services.gateway.access.connections import ConnectionWatch
 from services.gateway.access.loopback import check_closed
 from services.gateway.access.tokens import TokenFile
 from services.gateway.grpc_server import server
@@ -19,6 +21,8 @@ from services.gateway.settings import GatewaySettings
 from soliloquy.runtime.http_server import http_server
 
 IDLE_SECONDS = 30
+# asyncio accepts as many connections before it serves those that are there.
+ACCEPTED_A_TURN = 8
 # For answers under way when the server stops.
 GRACE_SECONDS = 3
 
@@ -39,28 +43,41 @@ async def answering(
     app = application(gateway, settings, admitting, stopping, more)
     credentials = settings.tls.for_grpc() if settings.tls else None
     calls = server(gateway, admitting, credentials)
-    async with serving(settings.listen, app, stopping, settings.tls) as http:
+    watch = ConnectionWatch(admitting.connections)
+    async with serving(settings.listen, app, stopping, settings.tls, watch.accepted) as http:
         grpc = await calls.start(settings.grpc)
+        watch.add("http", http)
+        watch.add("grpc", grpc)
+        watching = asyncio.create_task(watch.watch())
         try:
             yield [f"console on {http}", f"grpc on {grpc}"]
         finally:
+            watching.cancel()
             await calls.stop()
 
 
 @asynccontextmanager
 async def serving(
-    address: str, app: ASGIApp, stopping: asyncio.Event, tls: ServerTls | None = None
+    address: str,
+    app: ASGIApp,
+    stopping: asyncio.Event,
+    tls: ServerTls | None = None,
+    accepted: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[str]:
-    """Serves HTTP on the address that it yields. Sets `stopping` at the end, so that streams end too."""
+    """Serves HTTP on the address that it yields, and calls `accepted` for each connection.
+
+    Sets `stopping` at the end, so that streams end too.
+    """
     context = tls.for_http() if tls else None
     async with http_server(
         address,
         app,
-        http=Protocol,
+        http=partial(Protocol, accepted=accepted),
         # A caller could forge its address.
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=IDLE_SECONDS,
+        backlog=ACCEPTED_A_TURN,
         timeout_graceful_shutdown=GRACE_SECONDS,
         ssl_context_factory=(lambda *_: context) if context else None,
     ) as listening:

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor
@@ -13,6 +14,7 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health
 
 from services.gateway.access.access import Access, Credentials, bearer, target_of
+from services.gateway.access.connections import peer_at
 from services.gateway.refusals import Refusal
 from services.gateway.service import Gateway
 from services.gateway.watching import Skipped
@@ -21,6 +23,8 @@ from soliloquy.v1 import gateway_pb2
 
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
 MOST_REQUEST_BYTES = 64 * 1024
+# A client opens another connection for its next call.
+IDLE_MILLISECONDS = 300_000
 # How often a stream's caller is checked again.
 RECHECK_SECONDS = 5.0
 # Health probes have no token.
@@ -40,6 +44,10 @@ def server(gateway: Gateway, access: Access, credentials: grpc.ServerCredentials
         lambda server: server.add_registered_method_handlers(SERVICE.full_name, handlers),
         lambda: gateway.fault,
         most_bytes=MOST_REQUEST_BYTES,
+        options=(
+            ("grpc.max_allowed_incoming_connections", access.connections.limits.grpc),
+            ("grpc.max_connection_idle_ms", IDLE_MILLISECONDS),
+        ),
         interceptors=[_AccessInterceptor(access)],
         credentials=credentials,
     )
@@ -119,15 +127,18 @@ def _status(error: Exception) -> tuple[grpc.StatusCode, str, tuple[tuple[str, st
 
 
 def _credentials(context: Context) -> Credentials:
+    address, port = _place(context.peer())
     metadata = dict(context.invocation_metadata() or ())
     names = list(context.auth_context().get("x509_common_name", ()))
     return Credentials(
-        address=_host(context.peer()),
+        address=address,
+        peer=peer_at("grpc", address, port),
         token=bearer(str(metadata.get("authorization", ""))),
         certificate=names[0].decode("utf-8", "replace") if names else "",
     )
 
 
-def _host(peer: str) -> str:
-    """The address in "ipv4:127.0.0.1:50051" or "ipv6:%5B::1%5D:50051"."""
-    return peer.partition(":")[2].rpartition(":")[0].replace("%5B", "").replace("%5D", "").strip("[]")
+def _place(peer: str) -> tuple[str, int]:
+    """Parses "ipv4:127.0.0.1:50051" and "ipv6:%5B::1%5D:50051"."""
+    host, _, port = unquote(peer.partition(":")[2]).rpartition(":")
+    return host.strip("[]"), int(port)

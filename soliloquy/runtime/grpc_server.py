@@ -21,11 +21,13 @@ class GrpcServer:
         fault: Callable[[], str | None],
         *,
         most_bytes: int,
+        options: Sequence[tuple[str, int]] = (),
         interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
         credentials: grpc.ServerCredentials | None = None,
     ) -> None:
         """`add` registers the service. The server rejects requests above `most_bytes` without reading them."""
         options = (
+            *options,
             ("grpc.max_receive_message_length", most_bytes),
             # Otherwise two servers could share the port and split the calls.
             ("grpc.so_reuseport", 0),

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -35,6 +36,12 @@ async def http_server(address: str, application: Any, **settings: Any) -> AsyncI
 
 
 class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            # `backlog` also limits how many connections asyncio accepts at once; more may wait.
+            listener.listen(socket.SOMAXCONN)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leaves signal handling to the service."""

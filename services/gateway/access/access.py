@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from services.gateway.access.connections import Connections, Peer
 from services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
 from services.gateway.refusals import Code, Refusal
@@ -31,6 +32,8 @@ class Credentials:
 
     address: str
     token: str = ""
+    # The connection that the call came over, if there is one.
+    peer: Peer | None = None
     # The common name of a certificate that the configured authority signed.
     certificate: str = ""
 
@@ -60,6 +63,7 @@ class Access:
         self, tokens: TokenFile | None, *, limits: RateLimits = RATE_LIMITS, clock: Callable[[], float] | None = None
     ) -> None:
         self._tokens = tokens
+        self.connections = Connections()
         timed = {"clock": clock} if clock else {}
         self._calls = TokenBuckets(limits.calls, **timed)
         self._steering = TokenBuckets(limits.steering, **timed)
@@ -80,6 +84,8 @@ class Access:
     def authenticate(self, credentials: Credentials) -> Token:
         """Returns the caller; raises Refusal for unknown credentials."""
         if caller := self.caller(credentials):
+            if credentials.peer:
+                self.connections.admitted(credentials.peer)
             return caller
         _take(self._strangers, rate_key(credentials.address), "calls without a valid token from this address")
         if credentials.token:

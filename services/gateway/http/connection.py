@@ -1,6 +1,7 @@
 """Extends uvicorn's connections: exposes the client certificate, and bounds the wait for a request."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from starlette.types import Scope
@@ -10,9 +11,6 @@ from services.gateway.access.certificates import common_name
 
 # For the head of a request to arrive, and between two requests.
 HEAD_SECONDS = 10.0
-# Each watcher holds one; of the usual limit of 1,024 open files, some are left for Kafka.
-MAX_CONNECTIONS = 800
-_FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _KEY = "transport"
 
 
@@ -28,16 +26,14 @@ def abort(scope: Scope) -> None:
 
 
 class Protocol(H11Protocol):
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: Any, accepted: Callable[[], None], **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self._accepted = accepted
         self._timeout: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > MAX_CONNECTIONS:
-            # Refuses only the new connection.
-            transport.write(_FULL)
-            transport.close()
+        self._accepted()
         self.app_state = {**self.app_state, _KEY: transport}
         self._start_timeout()
 

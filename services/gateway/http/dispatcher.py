@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from services.gateway.access.access import Access, AuditRecord, Credentials
+from services.gateway.access.connections import peer_at
 from services.gateway.access.loopback import names_loopback, same_origin
 from services.gateway.http.connection import certificate_of
 from services.gateway.http.responses import error_response, json_response, not_offered
@@ -83,5 +84,6 @@ def _credentials(request: Request) -> Credentials:
     return Credentials(
         address=request.client.host if request.client else "",
         token=token_of(request),
+        peer=peer_at("http", *request.client) if request.client else None,
         certificate=certificate_of(request.scope),
     )

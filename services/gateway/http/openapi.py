@@ -10,9 +10,10 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from pydantic import TypeAdapter
+from starlette.responses import Response
 
 from services.gateway.access.tokens import ROLE_OF
-from services.gateway.http.responses import REQUEST_TIMEOUT
+from services.gateway.http.responses import REQUEST_TIMEOUT, to_json
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.http.session import COOKIE
 from services.gateway.refusals import Code
@@ -126,9 +127,12 @@ def openapi_route(routes: Iterable[HttpRoute]) -> HttpRoute:
         },
     }
 
-    async def show(_: RequestContext) -> Schema:
+    # Encoded once: everybody may ask for it.
+    content = to_json(document)
+
+    async def show(_: RequestContext) -> Response:
         """This document."""
-        return document
+        return Response(content, headers={"cache-control": "no-store"}, media_type=_JSON)
 
     return HttpRoute("GET", PATH, "", show)
 

@@ -1,6 +1,6 @@
 """Signs browsers in: the token becomes a cookie that no script can read and no other site can send."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
 
 from starlette.requests import Request
@@ -50,7 +50,7 @@ async def sign_in(context: RequestContext) -> Response:
     token = body.get("token")
     if not isinstance(token, str) or not token or body.keys() != {"token"}:
         raise Refusal(Code.INVALID, 'the body holds no token: send {"token": ".."}')
-    credentials = Credentials(address=context.credentials.address, token=token)
+    credentials = replace(context.credentials, token=token, certificate="")
     with context.access.admit(credentials, "SignIn"):
         response = json_response(_session(context, credentials))
     request = context.request

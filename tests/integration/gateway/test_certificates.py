@@ -1,5 +1,6 @@
 """Callers that show a certificate, over HTTP and gRPC; theirs says that they are "soliloquy-test-client"."""
 
+import asyncio
 import ssl
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ import aiohttp
 import grpc
 import pytest
 
+from services.gateway.access import connections
 from services.gateway.access.certificates import ServerTls
+from services.gateway.access.connections import ConnectionLimits
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
@@ -36,6 +39,20 @@ def client(authority: Authority) -> Certificate:
 
 def tls_of(server: Certificate, authority: Authority) -> ServerTls:
     return ServerTls(certificate=server.certificate, key=server.key, client_ca=authority.own.certificate)
+
+
+@pytest.mark.parametrize("service", ["http", "grpc"])
+async def test_a_handshake_that_does_not_come_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, authority: Authority, server: Certificate, service: str
+) -> None:
+    limits = ConnectionLimits(total=64, grpc=48, strangers=24, strangers_an_address=16, stranger_seconds=0.2)
+    monkeypatch.setattr(connections, "usual_limits", lambda: limits)
+    async with site(tmp_path, tokens=written(tmp_path), tls=tls_of(server, authority)) as at:
+        host, _, port = (at.http.removeprefix("https://") if service == "http" else at.grpc).rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        async with asyncio.timeout(20):
+            assert await reader.read() == b""
+        writer.close()
 
 
 async def test_a_certificate_is_as_good_as_a_token(

@@ -50,21 +50,6 @@ async def test_who_goes_on_sending_after_the_answer_is_cut_off(tmp_path: Path, m
         writer.close()
 
 
-async def test_who_opens_connections_without_end_holds_up_none_that_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "MAX_CONNECTIONS", 10)
-    async with site(tmp_path) as at:
-        (held, asking), *_ = opened = [await connected(at) for _ in range(10)]
-        over, writer = await connected(at)
-        assert b" 503 " in await over.readline()
-        assert b"retry-after: 5" in await over.read()
-        asking.write(head("GET", "/v1/session"))
-        assert b" 200 " in await held.readline()
-        for _, each in (*opened, (over, writer)):
-            each.close()
-
-
 async def trickled(writer: asyncio.StreamWriter) -> None:
     while True:
         writer.write(b" " * 1_000)
