@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from services.model.engines.noise import Noise
+from soliloquy.problems.solving.independent_programs import SPEAKERS
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scripted.parsed_prompt import KnownProblems, ParsedPrompt, Speaker
@@ -44,10 +45,10 @@ class ScriptedEngine:
     def _answer(self, request: GenerateRequest) -> str:
         # A prompt's name starts with its recipe's name; only that recipe is loaded.
         recipe, _, _ = request.prompt.partition("/")
-        speakers = self._speakers(recipe) if recipe in known_recipes() else {}
+        speakers = self._speakers(recipe) if recipe in known_recipes() else SPEAKERS
         speak = speakers.get(request.prompt)
         if speak is None:
-            known = ", ".join(speakers or (f"{name}/.." for name in known_recipes()))
+            known = ", ".join(speakers if recipe in known_recipes() else (f"{name}/.." for name in known_recipes()))
             raise ModelRefused(f"the scripted engine cannot answer the prompt {request.prompt!r}; it knows {known}")
         prompt = "\n\n".join(message.text for message in request.messages)
         if self._noise is None:

@@ -1,11 +1,14 @@
 """Checks the answer of a problem by programs that a model writes from the question alone."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 
 from soliloquy.recipes.answers import Program
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.model import Model
@@ -81,6 +84,15 @@ def program_prompt(problem: Problem) -> Prompt:
     unit = f"Give the answer in {problem.answer.unit}.\n" if problem.answer.unit else ""
     prompt = _TEMPLATES.prompt("program", question=problem.question, unit=unit)
     return replace(prompt, temperature=_TEMPERATURE)
+
+
+def speak(_: ParsedPrompt, __: Random) -> str:
+    """Returns the scripted model's program, which comes to nothing and says why."""
+    code = 'raise NotImplementedError("the scripted model solves no problem")'
+    return json.dumps({"Python": {"Python Code": f"```python\n{code}\n```", "Result Variable": "answer"}})
+
+
+SPEAKERS: Mapping[str, Speaker] = {"problems/program": speak}
 
 
 async def _program(problem: Problem, ask: Ask) -> CodeAttempt | None:

@@ -4,6 +4,8 @@ import json
 
 from services.codegen.handler import ProgramCache, write_programs
 from services.planner.handler import EnrichmentCache, enrich
+from soliloquy.problems.solving import independent_programs
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Ending, Enrichment
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded, ProgramsNeeded
 from soliloquy.v1.runs_pb2 import Run
@@ -72,3 +74,11 @@ async def test_conversations_about_one_problem_share_its_programs() -> None:
         ] * 3
         assert not needed.conversation.problem.HasField("enrichment")
     assert len(model.requests) == 3
+
+
+async def test_the_scripted_models_program_says_that_it_solves_nothing() -> None:
+    programs, calls = await independent_programs.write_programs(problem(), scripted_model(ModelSettings()))
+    assert [program.code for program in programs] == [
+        'raise NotImplementedError("the scripted model solves no problem")'
+    ] * 3
+    assert {call.model for call in calls} == {"scripted"}
