@@ -92,7 +92,9 @@ class Parser:
         if self._sign("^") and self._operand_follows():
             self.at += 1
             self.operations += 1
-            return _power(base, self.sign())
+            power = _power(base, self.sign())
+            # "10^3 m"
+            return _times_unit(power, self.tokens[self.at - 1].unit)
         return base
 
     def operand(self) -> Term:
@@ -198,7 +200,7 @@ def _combined(value: Measured, rest: Written) -> Measured | None:
     if both.si is None or not value.si or not smaller.si or not 0 < smaller.si < abs(value.si / value.number):
         return None
     # In the unit of the smaller part.
-    return replace(smaller, number=both.si / smaller.si * smaller.number, si=both.si)
+    return replace(smaller, number=both.si / smaller.si * smaller.number, si=both.si, measure="")
 
 
 def _number(token: Written, value: Measured) -> Term:
@@ -220,15 +222,24 @@ def _in_python(number: Written) -> str:
 
 def _in_unit(term: Term, own: Unit | None) -> Term:
     """Applies the unit behind a bracket: "(3 + 4) m"."""
+
+    def value(reading: Reading) -> Measured:
+        inner = term.value(reading)
+        if inner.has_unit:
+            raise Unworkable
+        return inner
+
+    return term if own is None else _times_unit(Term(term.python, value), own)
+
+
+def _times_unit(term: Term, own: Unit | None) -> Term:
     if own is None:
         return term
     one = measured(1.0, own, 0.0, 0.0, rounded=False)
 
     def value(reading: Reading) -> Measured:
         inner = term.value(reading)
-        if inner.has_unit:
-            raise Unworkable
-        return multiplied(inner, one, 1)
+        return replace(multiplied(inner, one, 1), closed=inner.closed or not inner.has_unit)
 
     return Term(term.python, value)
 

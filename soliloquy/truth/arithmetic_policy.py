@@ -22,6 +22,7 @@ class Order(_Table):
 
 class Words(_Table):
     equals: tuple[str, ...]
+    restates: tuple[str, ...]
     about: tuple[str, ...]
     times: tuple[str, ...]
     over: tuple[str, ...]
@@ -31,6 +32,7 @@ class Words(_Table):
     orders: tuple[Order, ...]
     labels: tuple[str, ...]
     no_nouns: frozenset[str]
+    supposes: frozenset[str]
 
 
 class Limits(_Table):
@@ -44,6 +46,7 @@ class Tolerances(_Table):
     exact: float
     rounded: float
     cut: float
+    solution: float
 
 
 class _Policy(_Table):

@@ -12,9 +12,10 @@ from itertools import pairwise
 from soliloquy.truth.arithmetic_parser import READINGS, NoArithmetic, Parser, Term
 from soliloquy.truth.arithmetic_policy import LIMITS
 from soliloquy.truth.arithmetic_words import without_words
-from soliloquy.truth.measured_values import Unworkable, agree, converts, in_unit_of, restates_share
-from soliloquy.truth.written_arithmetic import ROUGHLY, Written, may_calculate, tokens_of
+from soliloquy.truth.measured_values import Unworkable, agree, are_alike, converts, in_unit_of, restates_share
+from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of
 
+_LETTER_BEHIND = re.compile(r"[\d.,]*\d[A-Za-z]")
 _NUMBER_AT_START = re.compile(r"[\d.,eE×*^ ()+-]*\d[)}]?")
 
 
@@ -69,8 +70,21 @@ def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
         sign = signs[number].text
         if len(left) > LIMITS.tokens:
             continue
-        if (link := _link(left, right[: LIMITS.tokens], text, sign=sign, goes_on=number > 0)) is not None:
+        right = right[: LIMITS.tokens]
+        link = _link(left, right, text, sign=sign, goes_on=number > 0)
+        if (link is None or not link.right) and any(token.ambiguous for token in (*left, *right)):
+            grouped = _link(_in_thousands(left), _in_thousands(right), text, sign=sign, goes_on=number > 0)
+            link = grouped if grouped is not None and grouped.right else link
+        if link is not None:
             yield link
+
+
+def _in_thousands(tokens: Sequence[Written]) -> list[Written]:
+    """Reads "1.920" as the continent does."""
+    return [
+        token._replace(value=token.value * 1000, place=1.0, coarse=1.0, rounded=False) if token.ambiguous else token
+        for token in tokens
+    ]
 
 
 def _link(
@@ -80,21 +94,28 @@ def _link(
     if not stated:
         return None
     about = sign in ROUGHLY
+    # A dash before a negative result is a minus sign.
+    goes_on = goes_on or right[0].text == "-"
     false: Calculation | None = None
     ends_there = _ends_there(right, stated[0][1])
+    may_convert = sign == "=" or (is_restated(sign) and right[-1].end == stated[0][1])
     for start, certain in _starts(left, goes_on=goes_on):
         try:
             term, calculates = _whole(left[start:])
         except NoArithmetic:
             continue
+        restates_power = _restates_power(left[start:], right)
         for reading in READINGS:
             for result, end in stated:
                 try:
                     value, told = term.value(reading), result.value(reading)
                 except Unworkable:
                     continue
-                if not calculates and (sign != "=" or not converts(value, told)) and not restates_share(value, told):
+                restates = restates_share(value, told) or (may_convert and converts(value, told))
+                if not (calculates or restates or (restates_power and are_alike(value, told))):
                     continue
+                if not told.has_unit and _may_hold_unknown(left[start:]):
+                    certain = False
                 first = left[start].start
                 link = Calculation(
                     start=first,
@@ -111,6 +132,17 @@ def _link(
                     return link
                 false = false or (link if certain and ends_there else None)
     return false
+
+
+def _may_hold_unknown(left: Sequence[Written]) -> bool:
+    """Whether a unit may be an unknown: "5m + 3 = 18"."""
+    is_sum = any(token.kind == "operator" and token.text in "+-" for token in left)
+    return is_sum and any(_LETTER_BEHIND.fullmatch(token.text) for token in left)
+
+
+def _restates_power(left: Sequence[Written], right: Sequence[Written]) -> bool:
+    """Whether a number is written again with a power of ten, or without one."""
+    return len(left) == len(right) == 1 and left[0].has_power != right[0].has_power
 
 
 def _unit_at_end(right: Sequence[Written], end: int) -> str:

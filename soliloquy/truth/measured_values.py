@@ -33,6 +33,8 @@ class Measured:
     # Whether any number carries a unit, and whether all do.
     has_unit: bool = False
     closed: bool = False
+    # The unit of a number that is no result; empty without one.
+    measure: str = ""
     # Whether the number itself is a percentage.
     percent: bool = False
     # The place value of the last digit, and of the last that is not a trailing zero; 0 if there is none.
@@ -55,6 +57,7 @@ def measured(number: float, unit: Unit | None, place: float, coarse: float, *, r
         powers,
         has_unit=True,
         closed=True,
+        measure=unit.measure,
         percent=unit.measure == PERCENT.measure,
         place=place,
         coarse=coarse,
@@ -96,8 +99,7 @@ def negative(value: Measured) -> Measured:
 
 
 def added(one: Measured, other: Measured, sign: int) -> Measured:
-    alike = one.has_unit == other.has_unit and one.powers == other.powers
-    known = alike and one.si is not None and other.si is not None
+    known = are_alike(one, other) and one.si is not None and other.si is not None
     return Measured(
         one.number + sign * other.number,
         one.si + sign * other.si if known and one.si is not None and other.si is not None else None,
@@ -148,6 +150,7 @@ def raised(base: Measured, exponent: float) -> Measured:
         number=number,
         si=si,
         powers={name: power * exponent for name, power in base.powers.items()},
+        measure="",
         percent=False,
         place=0.0,
         coarse=0.0,
@@ -169,11 +172,13 @@ def in_unit_of(calculated: Measured, stated: Measured) -> float:
 
 def converts(one: Measured, other: Measured) -> bool:
     """Whether a quantity is stated again, as in "2.5 km = 2,500 m": in another unit, or with the same value."""
-    if not (one.closed and other.closed and one.si and other.si and one.powers == other.powers):
+    if not (one.closed and other.closed and one.si and one.powers == other.powers):
         return False
-    return (
-        not math.isclose(one.number * other.si, other.number * one.si, rel_tol=TOLERANCES.exact) or one.si == other.si
-    )
+    return one.measure != other.measure or one.si == other.si
+
+
+def are_alike(one: Measured, other: Measured) -> bool:
+    return one.has_unit == other.has_unit and one.powers == other.powers
 
 
 def restates_share(one: Measured, other: Measured) -> bool:

@@ -40,11 +40,12 @@ _PRODUCT = rf"{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*"
 # Blanked-out markup leaves wide gaps.
 _SIGN = r"\s{0,20}[·*⋅/]\s{0,20}"
 _WORD = _longest_match(_WORDS)
-_SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_])(?:\s+(?:squared|cubed))?"
+_RAISED = r"(?:\s+(?:squared|cubed)|\s?\^\s?[23])?"
+_SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_]){_RAISED}"
 # Matches a further factor after a space: "kg m/s" is one unit, "3 m in 2 s" is not.
-_NEXT = rf" (?!(?:s|A|C|T|h|t|min)(?![\w^-])|in\b){_FACTOR}"
+_NEXT = rf" {{1,3}}(?!(?:s|A|C|T|h|t|min)(?![\w^-])|in\b){_FACTOR}"
 _SPELLED_PART = re.compile(
-    rf"(?P<per>\b(?:per|a)\b|/)|(?P<after>squared|cubed)|(?P<before>square|cubic)"
+    rf"(?P<per>\b(?:per|a)\b|/)|(?P<after>squared|cubed|\^\s?[23])|(?P<before>square|cubic)"
     rf"|\b(?P<prefix>{_PREFIX_WORDS})?(?P<unit>{_WORD})(?:es|s)?\b"
 )
 _POWERS = {"square": "**2", "squared": "**2", "cubic": "**3", "cubed": "**3"}
@@ -71,7 +72,7 @@ NO_UNIT = Unit("", 1.0)
 
 
 _UNIT = re.compile(
-    rf"[\s\u00a0\u202f~\\,-]{{0,3}}?(?:"
+    rf"(?:[\s\u00a0\u202f~-]|\\,?){{0,3}}?(?:"
     rf"(?P<symbols>(?:1/)?{_FACTOR}(?:{_SIGN}(?:\({_PRODUCT}\)|{_PRODUCT})|{_NEXT})*)"
     rf"(?P<per>\s+per\s+(?:{_FACTOR}|{_SPELLED}))?"
     rf"|(?P<words>(?i:{_SPELLED}(?:(?:[\s-]+|\s*/\s*)(?:per\s+|a\s+)?{_SPELLED})*)))"
@@ -129,7 +130,7 @@ def _parse_words(text: str) -> Unit | None:
         elif word["before"]:
             power = _POWERS[word["before"]]
         elif word["after"]:
-            factors[-1] += _POWERS[word["after"]]
+            factors[-1] += _POWERS.get(word["after"]) or f"**{word['after'][-1]}"
         else:
             sign = "/" if divided else "*"
             factors.append(f"{sign if factors else ''}({word['prefix'] or ''}{_WORDS[word['unit']]}){power}")

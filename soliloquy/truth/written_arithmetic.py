@@ -6,29 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from soliloquy.truth.arithmetic_policy import WORDS
+from soliloquy.truth.markup import without_markup
 from soliloquy.truth.numbers import exponent_of
 from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
 from soliloquy.truth.units import Unit, unit, unit_after
 
 Kind = Literal["number", "operator", "raised", "open", "close", "function", "fraction", "equals", "word", "break"]
 
-# Markup around arithmetic is blanked out, so that every character keeps its position.
-_MARKUP = re.compile(
-    r"\\(?:left|right|displaystyle|quad|boxed|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\*?\}(?:\{\w\})?|\\(?=[%$])|[`&]"
-    r"|\\cdot(?=\s*[A-Za-z])"
-)
-_LINE_IN_LATEX = re.compile(r"\\\\")
-_WORDS_IN_LATEX = re.compile(r"(?P<before>\\(?:text|mathrm|mathbf|rm|bf)\s?\{)(?P<words>[^{}]*)\}")
-# Dollar signs around a formula, and not two prices.
-_FORMULA = re.compile(r"\$(?=\S)([^$\n]{1,300}?)(?<=\S)\$(?!\d)")
-_DASHES = str.maketrans("−–—‐‑", "-----")
-
 _PARTS = "".join(FRACTIONS)
-# "1,250,000", in India "12,50,000", in LaTeX "1{,}250{,}000"; on the continent "12,5".
+# "1,250,000", in India "12,50,000", in LaTeX "1{,}250{,}000"; on the continent "12,5", "1.250,50", "1 250 000".
 _COMMA = r"(?:,|\{,\})"
 _DIGITS = (
-    rf"(?:\d{{1,3}}(?:{_COMMA}\d{{3}})+(?!\d)|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}(?!\d)|\d+(?!{_COMMA}\d))(?:\.\d+)?"
-    r"|\d+,\d{1,2}(?!\d)|\d+|\.\d+"
+    rf"(?:[1-9]\d{{0,2}}(?:\.\d{{3}})+{_COMMA}\d{{1,2}}(?!\d)|[1-9]\d{{0,2}}(?:\.\d{{3}}){{2,}}(?!\.?\d)"
+    rf"|[1-9]\d{{0,2}}(?:[ \u00a0\u202f]{{1,2}}\d{{3}})+(?!\d)(?:[.,]\d+)?"
+    rf"|(?:\d{{1,3}}(?:{_COMMA}\d{{3}})+(?!\d)|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}(?!\d)|\d+(?!\d|{_COMMA}\d))(?:\.\d+)?"
+    rf"|\d+{_COMMA}\d{{1,2}}(?!\d)|\d+|\.\d+)"
 )
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 _NUMBER = re.compile(
@@ -40,7 +32,10 @@ _NUMBER = re.compile(
 )
 _FIRST_OF_NUMBERS = frozenset(f"0123456789.$£€{_PARTS}")
 _IN_WORDS = re.compile(rf"\b{SPELLED}\b", re.IGNORECASE)
-_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
+_SPACE = re.compile(r"\s+")
+_CONTINENTAL = re.compile(r"(?:\d+|\d{1,3}(?:\.\d{3})+),\d{1,2}|\d{1,3}(?:\.\d{3}){2,}")
+# A decimal, or a thousand and more on the continent.
+_AMBIGUOUS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _MAGNITUDE = re.compile(rf"\s(?P<word>{'|'.join(MAGNITUDES)})\b", re.IGNORECASE)
 _EXPONENT = re.compile(rf"(?P<number>{_DIGITS})")
 _WHOLE = re.compile(r"-?\d{1,6}")
@@ -57,8 +52,10 @@ def _any(words: Iterable[str]) -> str:
     return rf"\b(?:{'|'.join(longest_first).replace(' ', chr(92) + 's+')})\b"
 
 
-_EQUALS = rf"=|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?{_any(WORDS.equals)}"
+_EQUALS = rf"=(?!>)|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.,?|{_any(WORDS.equals)})"
 _STATES = re.compile(_EQUALS, re.IGNORECASE)
+# What stands before is stated again, also behind the end of a line.
+_RESTATES = re.compile(rf"=(?!>)|[≈≃≅≐]|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.|{_any(WORDS.restates)})", re.IGNORECASE)
 _TOKEN = re.compile(
     r"(?P<space>[^\S\r\n]+|\$)|(?P<line>\s+)"
     rf"|(?P<equals>{_EQUALS})"
@@ -99,6 +96,10 @@ class Written(NamedTuple):
     unit: Unit | None = None
     # A dozen or a million, which also may be what is counted: "48 / 12 = 4 dozen".
     scale: float = 1.0
+    # Whether it is written with a power of ten.
+    has_power: bool = False
+    # Whether its point may separate thousands.
+    ambiguous: bool = False
 
 
 def may_calculate(text: str) -> bool:
@@ -106,33 +107,32 @@ def may_calculate(text: str) -> bool:
     return _STATES.search(text) is not None
 
 
+def is_restated(sign: str) -> bool:
+    return _RESTATES.match(sign) is not None
+
+
 def tokens_of(text: str) -> list[Written]:
-    """Returns every token of a text, words included."""
-    text = _FORMULA.sub(r" \1 ", text)
-    text = _WORDS_IN_LATEX.sub(lambda group: " " * len(group["before"]) + group["words"] + " ", text)
-    text = _LINE_IN_LATEX.sub(" \n", text)
-    text = _MARKUP.sub(_blank, text).translate(_DASHES)
+    """Returns every token of a text, words included; a bracket that nothing opens ends a line: "Step 2) 3 + 4 = 7"."""
+    text = without_markup(text)
     in_words = has_any(text)
     found: list[Written] = []
-    at = 0
+    at = depth = 0
     while at < len(text):
         may_be_number = text[at] in _FIRST_OF_NUMBERS or (in_words and text[at].isalpha())
         token = (may_be_number and _number_at(text, at, found, in_words=in_words)) or _token_at(text, at, found)
+        depth = 0 if token.kind == "break" else depth + (token.kind == "open") - (token.kind == "close")
+        if depth < 0:
+            token, depth = Written("break", token.text, token.start, token.end), 0
         if token.kind != "word" or token.text.strip():
             found.append(token)
         at = token.end
     return found
 
 
-def _blank(mark: re.Match[str]) -> str:
-    # Between units; between numbers it is read as it stands.
-    sign = "·" if mark[0] == "\\cdot" else " "
-    return sign + " " * (len(mark[0]) - 1)
-
-
 def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool) -> Written | None:
     if before and before[-1].text == "^" and (plain := _EXPONENT.match(text, at)):
-        return Written("number", plain[0], at, plain.end(), float(_plain(plain["number"])))
+        own, end = _unit_at(text, plain.end())
+        return Written("number", plain[0], at, end, float(_plain(plain["number"])), unit=own)
     currency = _CURRENCY.match(text, at)
     if text[at].isdecimal() and _is_bare_part(before):
         return Written("number", text[at], at, at + 1, float(text[at]))
@@ -158,7 +158,20 @@ def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool)
         own, end = _unit_at(text, end)
     if own is None and (mark := _PERCENT_OR_DEGREE.match(text, end)):
         own, end = PERCENT if mark["percent"] else unit("°"), mark.end()
-    return Written("number", text[at:end], at, end, value, place, place * 10.0**zeros, rounded, own, scale)
+    return Written(
+        "number",
+        text[at:end],
+        at,
+        end,
+        value,
+        place,
+        place * 10.0**zeros,
+        rounded,
+        own,
+        scale,
+        has_power=match["mantissa"] is not None,
+        ambiguous=_AMBIGUOUS.fullmatch(digits) is not None and scale == 1.0,
+    )
 
 
 def _is_bare_part(before: Sequence[Written]) -> bool:
@@ -179,9 +192,10 @@ def _unit_at(text: str, at: int) -> tuple[Unit | None, int]:
 
 
 def _plain(digits: str) -> str:
-    if _DECIMAL_COMMA.fullmatch(digits):
-        return digits.replace(",", ".")
-    return digits.replace("{,}", "").replace(",", "")
+    digits = _SPACE.sub("", digits).replace("{,}", ",")
+    if _CONTINENTAL.fullmatch(digits):
+        return digits.replace(".", "").replace(",", ".")
+    return digits.replace(",", "")
 
 
 def _trailing_zeros(digits: str) -> int:
@@ -220,11 +234,13 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
             return Written("word", "", start, end)
         case "line":
             # A calculation may go on in the next line, with its equals sign.
-            goes_on = text.startswith("=", end) or (before and before[-1].kind == "equals")
+            goes_on = _RESTATES.match(text, end) or (before and before[-1].kind == "equals")
             return Written("word" if goes_on else "break", "", start, end)
         case "raised":
             exponent = said.translate(_EXPONENTS)
             return Written("raised", said, start, end, float(exponent)) if _WHOLE.fullmatch(exponent) else _word(match)
+        case "times" if said in "xX" and _is_unknown(text, end, before):
+            return _word(match)
         case "of":
             return Written("operator", "of", start, end) if _is_share(before) else _word(match)
         case "open" | "fraction" | "equals":
@@ -248,6 +264,13 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
 
 def _word(match: re.Match[str]) -> Written:
     return Written("word", match[0], *match.span())
+
+
+def _is_unknown(text: str, at: int, before: Sequence[Written]) -> bool:
+    """Whether an x before a minus sign is no sign: in "(x -2)" and "2x -3 = 7", but not in "2 x -3 = -6"."""
+    last = before[-1] if before else None
+    starts = last is None or last.kind in ("operator", "open", "equals", "break")
+    return text[at : at + 2].lstrip().startswith("-") and (starts or (last is not None and last.end == at - 1))
 
 
 def _is_share(before: Sequence[Written]) -> bool:

@@ -14,6 +14,7 @@ from soliloquy.truth.number_format import format_value, is_workable, tidy
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.unit_algebra import contradicts
 from soliloquy.truth.units import unit
+from soliloquy.truth.unknowns import contradictions_in
 from soliloquy.v1 import conversation_pb2 as pb
 
 # The step that states an answer that no other step yields.
@@ -68,6 +69,9 @@ def _check_text(row: ProblemRow) -> None:
         _check_answer_unit(row.solution, row.answer)
     texts = {"solution": row.solution}
     texts |= {f"steps.{number}.explanation": step.explanation for number, step in enumerate(row.steps or [])}
+    for found in contradictions_in(f"{row.question}\n{row.solution}"):
+        before, after = (" ".join(equation.text.split()) for equation in (found.before, found.after))
+        raise BadField("solution", f"{after!r} contradicts {before!r}")
     for field, text in texts.items():
         for link in calculations_of(text):
             if not link.right:

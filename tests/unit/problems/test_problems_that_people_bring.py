@@ -10,7 +10,7 @@ def sets() -> dict[str, Judged]:
     return totals(judge(BROUGHT))
 
 
-@pytest.mark.parametrize("name", ["first/", "second/"])
+@pytest.mark.parametrize("name", ["first/", "second/", "third/"])
 def test_errors_are_found_and_good_problems_are_taken(sets: dict[str, Judged], name: str) -> None:
     found = sets[name]
     assert found.good + found.planted == 300

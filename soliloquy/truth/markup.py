@@ -1,0 +1,34 @@
+"""Blanks out the markup of LaTeX and Markdown; every character of a text keeps its position."""
+
+import re
+
+_MARKS = re.compile(
+    r"\\(?:left|right|displaystyle|quad|boxed|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\*?\}(?:\{\w\})?|\\(?=[%$])|[`&]"
+    r"|\\cdot(?=\s*[A-Za-z])"
+)
+_LINE_IN_LATEX = re.compile(r"\\\\")
+_WORDS_IN_LATEX = re.compile(r"(?P<before>\\(?:text|mathrm|mathbf|mathit|operatorname|rm|bf)\s?\{)(?P<words>[^{}]*)\}")
+# Dollar signs around a formula, and not two prices.
+_FORMULA = re.compile(r"\$(?=\S)([^$\n]{1,300}?)(?<=\S)\$(?!\d)")
+# Asterisks around words or a number, and not Python's power.
+_BOLD = re.compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,300})(?<=\S)\*\*(?![\w(*])")
+_LIST_MARK = re.compile(r"^[ \t]*(?:[*•][ \t]|\(?(?:\d{1,2}|[a-z])[.)][ \t])", re.MULTILINE)
+# A single dash may be a minus sign.
+_DASH_MARK = re.compile(r"^[ \t]*-[ \t]", re.MULTILINE)
+_DASHES = str.maketrans("−–—‐‑", "-----")
+
+
+def without_markup(text: str) -> str:
+    if len(_DASH_MARK.findall(text)) > 1:
+        text = _DASH_MARK.sub(_blank, text)
+    text = _BOLD.sub(r"  \1  ", _LIST_MARK.sub(_blank, text))
+    text = _FORMULA.sub(r" \1 ", text)
+    text = _WORDS_IN_LATEX.sub(lambda group: " " * len(group["before"]) + group["words"] + " ", text)
+    text = _LINE_IN_LATEX.sub(" \n", text)
+    return _MARKS.sub(_blank, text).translate(_DASHES)
+
+
+def _blank(mark: re.Match[str]) -> str:
+    # Between units; between numbers it is read as it stands.
+    sign = "·" if mark[0] == "\\cdot" else " "
+    return sign + " " * (len(mark[0]) - 1)
