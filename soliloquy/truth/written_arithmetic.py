@@ -55,7 +55,9 @@ def _any(words: Iterable[str]) -> str:
 _EQUALS = rf"=(?!>)|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.,?|{_any(WORDS.equals)})"
 _STATES = re.compile(_EQUALS, re.IGNORECASE)
 # What stands before is stated again, also behind the end of a line.
-_RESTATES = re.compile(rf"=(?!>)|[≈≃≅≐]|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.|{_any(WORDS.restates)})", re.IGNORECASE)
+_RESTATES = re.compile(
+    rf"=(?!>)|[≈≃≅≐]|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.|{_any(WORDS.restates)})", re.IGNORECASE
+)
 _TOKEN = re.compile(
     r"(?P<space>[^\S\r\n]+|\$)|(?P<line>\s+)"
     rf"|(?P<equals>{_EQUALS})"
