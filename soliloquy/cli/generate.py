@@ -124,7 +124,7 @@ def generate(
     elif not quiet and report["accepted"] + report["rejected"]:
         Console().print(facts(summary(report, out)))
         if not result.shortfall:
-            click.echo(next_commands(out))
+            click.echo(next_commands(out, rejected=report["rejected"]))
     if result.shortfall:
         click.echo(f"soliloquy: {result.shortfall}", err=True)
     context.exit(exit_status(result))

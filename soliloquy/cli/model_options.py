@@ -22,7 +22,7 @@ from soliloquy.runtime.model.settings import (
 _OPTIONS = (
     option(
         "--model",
-        type=Choice(["scripted", "openai", "ray"]),
+        type=Choice(["scripted", "openai", "ray"], advice="the name of a model is for --model-name"),
         help="For all roles: the rule-based stand-in, an OpenAI-compatible API, or the model service.  "
         "[default: scripted]",
     ),

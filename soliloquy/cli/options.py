@@ -10,6 +10,17 @@ from soliloquy.cli.parameters import whole
 
 Command = Callable[..., Any]
 
+
+class _NewFile(click.Path):
+    """A file to write; never one that is there."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        if path.exists():
+            self.fail(f"{path} exists: choose another file", param, ctx)
+        return path
+
+
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 # The contract holds 64 bits.
@@ -27,7 +38,7 @@ WAIT = click.option(
 )
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-NEW_FILE = click.Path(path_type=Path, dir_okay=False)
+NEW_FILE = _NewFile(path_type=Path, dir_okay=False)
 NEW_FOLDER = click.Path(path_type=Path, file_okay=False)
 
 

@@ -2,7 +2,7 @@
 
 import re
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import click
@@ -52,12 +52,16 @@ def real(least: float, most: float) -> Number[float]:
 
 
 class Choice(click.Choice[str]):
-    """One of a few words; a wrong one is answered with the nearest."""
+    """One of a few words; a wrong one is answered with the nearest, or with advice if none is near."""
+
+    def __init__(self, choices: Sequence[str], *, advice: str = "") -> None:
+        super().__init__(choices)
+        self._advice = f": {advice}" if advice else ""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
             one_of = f"{value!r} is not one of {', '.join(self.choices)}"
-            raise click.BadParameter(one_of + did_you_mean(str(value), self.choices), ctx, param)
+            raise click.BadParameter(one_of + (did_you_mean(str(value), self.choices) or self._advice), ctx, param)
         return str(value)
 
 

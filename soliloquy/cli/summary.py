@@ -30,9 +30,12 @@ def summary(report: Mapping[str, Any], dataset: object) -> dict[str, str]:
     return {name: value for name, value in rows.items() if value}
 
 
-def next_commands(dataset: object) -> str:
+def next_commands(dataset: object, *, rejected: int) -> str:
     place = shlex.quote(str(dataset))
-    return f"Read it: soliloquy show {place}\nSee its figures: soliloquy report {place}"
+    lines = [f"Read it: soliloquy show {place}", f"See its figures: soliloquy report {place}"]
+    if rejected:
+        lines.append(f"See what was rejected and why: soliloquy show {place} --rejected")
+    return "\n".join(lines)
 
 
 def _answers(parse: Mapping[str, int]) -> Iterator[str]:

@@ -31,7 +31,7 @@ def findings(storage: Storage) -> Iterator[str]:
         if storage.folder and not storage.folder.exists():
             raise Failure(f"{storage} does not exist: use the folder or URL of a dataset")
         if storage.folder and (storage.folder / WORKING).exists():
-            yield f"{storage} is unfinished: the command that began it goes on from where it stopped"
+            yield f"{storage} is not finished: run its command again to finish it"
         else:
             yield f"{storage} holds no {MANIFEST}: use the folder or URL of a dataset"
         return

@@ -10,9 +10,6 @@ from soliloquy.problems.files.problem_file import FaultyLine, ProblemFile, read_
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.v1.conversation_pb2 import Problem
 
-# The importers of files that hold problems in other formats.
-_IMPORTED = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
-
 
 class ProblemSource(Protocol):
     @property
@@ -43,11 +40,6 @@ def problem_source(spec: str) -> ProblemSource:
         raise Failure(f"{spec!r} is neither a file nor a bank ({', '.join(bank_names())}){near}")
     if path.is_dir():
         raise Failure(f"{spec} is a folder: use a JSONL file, or a bank: {', '.join(bank_names())}")
-    if form := _IMPORTED.get(path.suffix.lower()):
-        raise Failure(
-            f"{spec} is not JSONL: convert it with soliloquy problems import {shlex.quote(spec)} --as {form} "
-            f"--out {shlex.quote(str(path.with_suffix('.jsonl')))}"
-        )
     try:
         return ProblemFile(problems=read_problems(path))
     except FaultyLine as bad:

@@ -40,7 +40,7 @@ def test_what_is_wrong_is_a_line_each_and_the_status_says_so(folder: Path) -> No
 def test_an_unfinished_dataset_is_named_with_what_finishes_it(unfinished: Path) -> None:
     told = said([SOLILOQUY, "verify", str(unfinished)])
     assert told.returncode == 1
-    assert told.stdout == f"{unfinished} is unfinished: the command that began it goes on from where it stopped\n"
+    assert told.stdout == f"{unfinished} is not finished: run its command again to finish it\n"
 
 
 def test_a_place_that_cannot_be_reached_is_one_line() -> None:

@@ -58,7 +58,7 @@ def import_(
         click.echo(json.dumps(asdict(counts)))
     elif not status:
         repeats = "repeats kept" if keep_repeats else "repeats left out"
-        click.echo(f"{counts.written} problems in {out}; {counts.refused} rows refused, {counts.repeated} {repeats}")
+        click.echo(f"{counts.written} problems in {out}; rows refused: {counts.refused}, {repeats}: {counts.repeated}")
     context.exit(status)
 
 

@@ -1,6 +1,7 @@
 """Problems from a file: JSONL, one problem per line."""
 
 import hashlib
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,10 @@ from soliloquy.problems.files.row_faults import refusal
 from soliloquy.v1.conversation_pb2 import Problem
 
 Made = TypeVar("Made")
+
+_SUFFIXES = ("", ".jsonl", ".ndjson", ".json", ".txt")
+# The importers of files that hold problems in other formats.
+_IMPORTED = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
 
 class FaultyLine(UnreadableSource):
@@ -98,12 +103,30 @@ def _made(path: Path, line: TextLine, use: Callable[[ProblemRow, str], Made], li
 
 def text_lines(path: Path) -> Iterator[TextLine]:
     """Yields the lines of a problem file that contain text; raises UnreadableSource if one is invalid or none does."""
+    _refuse_other_format(path)
     empty = True
     for line in lines(path):
         if line.flaw:
             raise FaultyLine(f"{path}:{line.number}: text: {line.flaw}")
         if line.text.strip():
+            if empty and line.text.lstrip().startswith("["):
+                raise _other_format(path, "jsonl")
             empty = False
             yield line
     if empty:
         raise UnreadableSource(f"{path}:1: question: the file contains no problem")
+
+
+def _refuse_other_format(path: Path) -> None:
+    suffix = path.suffix.lower()
+    if form := _IMPORTED.get(suffix):
+        raise _other_format(path, form)
+    if suffix not in _SUFFIXES and path.is_file():
+        example = '{"question": "..", "solution": ".."}'
+        raise UnreadableSource(f"{path} is not JSONL: write each problem as a line {example}, or all as a CSV table")
+
+
+def _other_format(path: Path, form: str) -> UnreadableSource:
+    out = path.with_suffix(".jsonl") if path.suffix != ".jsonl" else path.with_stem(f"{path.stem}-lines")
+    command = f"soliloquy problems import {shlex.quote(str(path))} --as {form} --out {shlex.quote(str(out))}"
+    return UnreadableSource(f"{path} is not JSONL: convert it with {command}")

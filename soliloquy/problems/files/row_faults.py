@@ -12,7 +12,15 @@ from soliloquy.runtime.failure import did_you_mean
 
 _LONGEST = 40
 _FIELDS = (*ProblemRow.model_fields, *StepRow.model_fields)
-_NO_OBJECT = '{value} is not an object, such as {{"name": value}}'
+_NO_OBJECT = "{value} is not an object, such as {example}"
+_EXAMPLES = {
+    "ProblemRow": '{"question": "..", "solution": ".."}',
+    "StepRow": '{"explanation": ".."}',
+    "AnswerRow": '{"value": 2.5, "unit": "m"}',
+    "InputRow": '{"symbol": "m", "value": 20, "unit": "kg"}',
+    "ResultRow": '{"symbol": "F", "unit": "N"}',
+    "SlipRow": '{"working": "..", "value": 2.5}',
+}
 # By pydantic's name of the fault; `value` is what the file has, the rest is pydantic's context.
 _WORDS = {
     "missing": "is missing",
@@ -52,4 +60,6 @@ def _reason(fault: ErrorDetails) -> str:
     unquoted = ": remove the quotes" if isinstance(fault["input"], str) else ""
     near = did_you_mean(str(fault["loc"][-1]), _FIELDS) if fault["loc"] else ""
     near = near or "; put it under extra, or remove it"
-    return _WORDS[fault["type"]].format(value=shown, unquoted=unquoted, near=near, **fault.get("ctx", {}))
+    context = fault.get("ctx", {})
+    example = _EXAMPLES.get(context.get("class_name", ""), '{"name": value}')
+    return _WORDS[fault["type"]].format(value=shown, unquoted=unquoted, near=near, example=example, **context)

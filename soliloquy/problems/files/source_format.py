@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from soliloquy.problems.files.reading.csv_rows import csv_rows
-from soliloquy.problems.files.reading.json_rows import json_rows, jsonl_rows
+from soliloquy.problems.files.reading.json_rows import json_rows
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
 from soliloquy.recipes.packages import folder, has_part, known_recipes
 
@@ -17,7 +17,7 @@ FORMATS = Path(__file__).with_name("formats")
 READERS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
-    ".json": "json",
+    ".json": "jsonl",
     ".csv": "csv",
     ".tsv": "csv",
     ".parquet": "parquet",
@@ -51,7 +51,7 @@ class SourceFormat(BaseModel):
         elif reader == "csv":
             yield from csv_rows(source, needed)
         else:
-            yield from (json_rows if reader == "json" else jsonl_rows)(source)
+            yield from json_rows(source)
 
     def _reader_of(self, source: Path) -> str:
         if not source.exists():

@@ -36,5 +36,5 @@ def test_a_summary_is_in_words_and_leaves_out_what_did_not_occur() -> None:
 
 
 def test_the_next_commands_can_be_pasted_whatever_the_folder_is_called() -> None:
-    assert next_commands("mine") == "Read it: soliloquy show mine\nSee its figures: soliloquy report mine"
-    assert "show 'my äpples'" in next_commands("my äpples")
+    assert next_commands("mine", rejected=0) == "Read it: soliloquy show mine\nSee its figures: soliloquy report mine"
+    assert "show 'my äpples' --rejected" in next_commands("my äpples", rejected=1)

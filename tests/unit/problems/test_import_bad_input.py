@@ -130,8 +130,8 @@ def test_a_number_that_cannot_be_used_is_named_whatever_it_comes_in(
     [
         ("jsonl", "none of 0 rows can be used"),
         ("array", "none of 0 rows can be used"),
-        ("parquet", "no column 'question'; there are: none"),
-        ("datasets", "no column 'question'; there are: none"),
+        ("parquet", "no column 'question'; there are: none; --columns says which is which"),
+        ("datasets", "no column 'question'; there are: none; --columns says which is which"),
     ],
 )
 def test_a_source_without_rows_is_one_line(tmp_path: Path, container: str, complaint: str) -> None:

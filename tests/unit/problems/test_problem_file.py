@@ -184,14 +184,15 @@ def changed(**fields: Any) -> dict[str, Any]:
         ('{"question": "Why?" "solution": "So."}', "not JSON: a comma or a closing bracket is missing (character 21)"),
         ('{"question": "Why?", "solution": So.}', "not JSON: a value is missing or not in quotes (character 34)"),
         ('{"question": "Why?", "question": "How?"}', ":1: text: 'question' is there twice: remove one"),
-        ("[]", ':1: text: [] is not an object, such as {"name": value}'),
+        ("5", ':1: text: 5 is not an object, such as {"question": "..", "solution": ".."}'),
+        ("[]", "problems.jsonl is not JSONL: convert it with soliloquy problems import "),
         ({"solution": "x"}, ":1: question: is missing"),
         ({**FORCE, "question": "  "}, ":1: question:"),
         ({**FORCE, "solution": 5}, ':1: solution: 5 is not a text: write it in "double quotes"'),
         ({**FORCE, "answers": 5}, ":1: answers: is not a field of a problem file: did you mean answer?"),
         ({**FORCE, "vqzx": 5}, ":1: vqzx: is not a field of a problem file; put it under extra, or remove it"),
         ({**FORCE, "tolerance": 0.5}, ":1: tolerance: 0.5 is too large: use at most 0.03"),
-        ({**FORCE, "answer": 5}, ':1: answer: 5 is not an object, such as {"name": value}'),
+        ({**FORCE, "answer": 5}, ':1: answer: 5 is not an object, such as {"value": 2.5, "unit": "m"}'),
         ({**FORCE, "answer": {"value": "5"}}, ':1: answer.value: "5" is not a number: remove the quotes'),
         ({**FORCE, "answer": {"value": float("nan")}}, ":1: answer.value:"),
         ({**FORCE, "answer": {"value": float("inf")}}, ":1: answer.value:"),
@@ -225,6 +226,22 @@ def test_a_mistake_is_reported_in_one_line_with_its_place(tmp_path: Path, row: A
         read_problems(file_of(tmp_path, row))
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("my own.csv", "import '{folder}/my own.csv' --as csv --out '{folder}/my own.jsonl'"),
+        ("own.md", 'own.md is not JSONL: write each problem as a line {"question": "..", "solution": ".."}'),
+    ],
+)
+def test_a_file_of_another_format_is_one_fault_with_what_to_do(tmp_path: Path, name: str, told: str) -> None:
+    path = tmp_path / name
+    path.write_text("# Mine\n\nquestion,solution\n", "utf-8")
+    [fault] = problem_faults(path)
+    assert told.replace("{folder}", str(tmp_path)) in fault
+    with pytest.raises(Failure, match=re.escape(fault)):
+        problem_source(str(path))
 
 
 def test_the_line_of_a_mistake_counts_blank_lines(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_kept_lines_stand_as_they_stood(tmp_path: Path) -> None:
     [
         (b"", "contains no problem"),
         (b'{"question": "Why?"}\n{"q": 1}\n', ":2: question: expected text"),
-        (b"[]\n", ":1: text: expected a JSON object"),
+        (b"[]\n", "all.jsonl is not JSONL: convert it with .* --out .*all-lines.jsonl"),
         (b"{\n", ":1: text: not JSON"),
         (b"\xe9\n", ":1: text: holds the byte 0xE9"),
     ],

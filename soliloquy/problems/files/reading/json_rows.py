@@ -1,6 +1,7 @@
 """Rows from JSON: an object per line, or one array of objects."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,13 @@ CHUNK = 65_536
 def json_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
     """Detects which of both the file contains."""
     with open_text(path) as file:
-        start = file.read(CHUNK).lstrip()
-    return array_rows(path) if start.startswith("[") else jsonl_rows(path)
+        try:
+            start = file.read(CHUNK).lstrip()
+        except UnicodeDecodeError:
+            # The reader of lines says where.
+            start = ""
+    # Lines may be lists by mistake: those of an array hold objects, on this line or the next.
+    return array_rows(path) if re.match(r"\[\s*(\{|\]|$)", start) else jsonl_rows(path)
 
 
 def jsonl_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:

@@ -42,4 +42,5 @@ def require_columns(place: object, columns: Iterable[str], names: Iterable[str])
     there = list(names)
     for column in columns:
         if column not in there:
-            raise UnreadableSource(f"{place}: no column {column!r}; there are: {listed_names(there)}")
+            found = f"no column {column!r}; there are: {listed_names(there)}"
+            raise UnreadableSource(f"{place}: {found}; --columns says which is which")
