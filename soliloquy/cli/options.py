@@ -14,8 +14,8 @@ Command = Callable[..., Any]
 class _NewFile(click.Path):
     """A file to write; never one that is there."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = super().convert(value, param, ctx)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(str(super().convert(value, param, ctx)))
         if path.exists():
             self.fail(f"{path} exists: choose another file", param, ctx)
         return path
