@@ -12,7 +12,7 @@ from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.tables import facts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.labels import columns_of
-from soliloquy.recipes.packages import UnknownRecipe
+from soliloquy.recipes.packages import DEFAULT, UnknownRecipe
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.truth.report import TruthReport
@@ -31,16 +31,16 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     Prints a line for each broken rule, with the conversation, the rule, the turn and the evidence. The exit status is 0
     if there are none and 1 if there are some.
     """
-    report = TruthReport()
+    dataset, report = Dataset(folder), TruthReport()
     try:
-        for conversation in Dataset(folder).conversations(rejected=rejected):
-            report.add(conversation.id, find(conversation.run.recipe).check(conversation))
+        for conversation in dataset.conversations(rejected=rejected):
+            report.add(conversation.id, find(conversation.run.recipe or DEFAULT).check(conversation))
     except UnknownRecipe as unknown:
         raise Failure(f"conversation {conversation.id} cannot be checked: {unknown}") from unknown
     if as_json:
         click.echo(json.dumps(report.as_json()))
     else:
-        _print(report, conversation.run.recipe)
+        _print(report, dataset.recipe)
     context.exit(FAULTY if report.faults else 0)
 
 

@@ -103,3 +103,21 @@ def test_what_is_no_dataset_is_one_line(tmp_path: Path, content: bytes | None, c
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert complaint in line
+
+
+@pytest.mark.parametrize(("form", "ending"), [("openai", ".jsonl"), ("sharegpt", ".jsonl"), ("soliloquies", ".json")])
+def test_imported_conversations_are_checked_although_their_problems_have_no_steps(
+    reference: Path, tmp_path: Path, form: str, ending: str
+) -> None:
+    rows, imported = tmp_path / f"rows{ending}", tmp_path / "imported"
+    said([SOLILOQUY, "export", str(reference), "--format", form, "--out", str(rows)])
+    said([SOLILOQUY, "import", str(rows), "--format", form, "--out", str(imported)])
+    result = check(imported, "--json")
+    assert result.stderr == ""
+    assert json.loads(result.stdout)["figures"]["conversations"] == CONVERSATIONS
+
+
+def test_a_dataset_without_rejected_conversations_has_none_to_check(reference: Path) -> None:
+    result = check(reference, "--rejected")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "0 with 0 turns" in result.stdout
