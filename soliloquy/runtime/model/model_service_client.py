@@ -20,6 +20,7 @@ from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
+MOST_ANSWER_CHARACTERS = 2 * 1024**2
 # A proxy in front of the service accepts this many streams per connection.
 STREAMS_A_CHANNEL = 100
 _OPTIONS = (
@@ -104,7 +105,11 @@ def is_unreachable(error: grpc.aio.AioRpcError) -> bool:
 
 
 async def _streamed(deltas: AsyncIterable[Delta], receive: ChunkReceiver) -> Completion:
+    length = 0
     async for delta in deltas:
+        length += len(delta.text)
+        if length > MOST_ANSWER_CHARACTERS:
+            raise InvalidAnswer(f"the answer is longer than {MOST_ANSWER_CHARACTERS:,} characters")
         if delta.text:
             receive(delta.text)
         if delta.HasField("completion"):

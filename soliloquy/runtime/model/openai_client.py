@@ -1,11 +1,13 @@
 """Calls any endpoint with OpenAI's chat completions API: a hosted API, vLLM, Ollama, a fake."""
 
 import asyncio
+import json
 import re
 import socket
 import time
 
 import aiohttp
+from aiohttp.http_exceptions import LineTooLong
 
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.faults import (
@@ -19,12 +21,16 @@ from soliloquy.runtime.model.faults import (
 )
 from soliloquy.runtime.model.openai_format import (
     BOUND,
+    MAX_WORDS,
+    MOST_ANSWER_BYTES,
+    MOST_STREAM_BYTES,
     OTHER_BOUND,
     body_of,
     completion_of,
     error_words,
     joined,
     retry_after,
+    within,
 )
 from soliloquy.runtime.model.settings import Endpoint, Key, described
 from soliloquy.runtime.traces.spans import trace_headers
@@ -61,7 +67,8 @@ class OpenAIClient:
         self._key = key
         self._url = endpoint.base_url.rstrip("/") + "/chat/completions"
         self._list_url = endpoint.base_url.rstrip("/") + "/models"
-        headers = {"Content-Type": "application/json"}
+        # Compressed answers could be far larger than what arrives.
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if key.secret:
             headers["Authorization"] = f"Bearer {key.secret}"
         self._session = aiohttp.ClientSession(
@@ -70,6 +77,7 @@ class OpenAIClient:
             connector=aiohttp.TCPConnector(limit=0),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
         )
 
     async def ask(
@@ -102,11 +110,14 @@ class OpenAIClient:
         try:
             async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
                 self._was_reached = True
+                if encoding := response.headers.get("Content-Encoding", "").replace("identity", ""):
+                    raise InvalidAnswer(f"the answer is compressed ({encoding[:MAX_WORDS]}) without a request for it")
                 # An endpoint without streaming may send the complete answer.
                 if receive and response.status == 200 and response.content_type == "text/event-stream":
-                    content = await joined((self._key.without(line) async for line in response.content), receive)
+                    lines = within(response.content, MOST_STREAM_BYTES)
+                    content = await joined((self._key.without(line) async for line in lines), receive)
                 else:
-                    content = self._key.without(await response.read())
+                    content = self._key.without(await _content(response))
         except (aiohttp.InvalidURL, UnicodeError) as error:
             raise EndpointRefuses(f"{self._where} has an invalid address: check it ({error})") from error
         except (aiohttp.ClientSSLError, aiohttp.ClientConnectorDNSError) as error:
@@ -115,7 +126,7 @@ class OpenAIClient:
             raise Unreachable(_connection(error)) from error
         except aiohttp.ServerTimeoutError as error:
             raise Unreachable(str(error)) from error
-        except aiohttp.ClientError as error:
+        except (aiohttp.ClientError, LineTooLong) as error:
             raise InvalidAnswer(f"the connection broke ({type(error).__name__})") from error
         if response.status == 200:
             return completion_of(content, asked=request.adapter or self._endpoint.model)
@@ -133,9 +144,12 @@ class OpenAIClient:
     async def _offer(self) -> str:
         """Returns the models that the endpoint lists, as the end of a message."""
         try:
-            async with asyncio.timeout(LIST_SECONDS), self._session.get(self._list_url) as response:
-                listed = [str(one["id"]) for one in (await response.json(content_type=None))["data"]]
-        except (TimeoutError, aiohttp.ClientError, ValueError, KeyError, TypeError, RecursionError):
+            async with (
+                asyncio.timeout(LIST_SECONDS),
+                self._session.get(self._list_url, allow_redirects=False) as response,
+            ):
+                listed = [str(one["id"]) for one in json.loads(await _content(response))["data"]]
+        except (TimeoutError, aiohttp.ClientError, InvalidAnswer, ValueError, KeyError, TypeError, RecursionError):
             return ""
         more = f" and {len(listed) - MOST_LISTED} more" if len(listed) > MOST_LISTED else ""
         return f"; it offers {', '.join(sorted(listed)[:MOST_LISTED])}{more}" if listed else ""
@@ -186,6 +200,10 @@ class OpenAIClient:
                 return ModelRefused(f"{self._where} refused ({details})")
             case _:
                 return InvalidAnswer(details, after)
+
+
+async def _content(response: aiohttp.ClientResponse) -> bytes:
+    return b"".join([piece async for piece in within(response.content.iter_any(), MOST_ANSWER_BYTES)])
 
 
 def _connection(error: aiohttp.ClientConnectorError) -> str:

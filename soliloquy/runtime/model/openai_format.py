@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -15,9 +15,27 @@ from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 BOUND, OTHER_BOUND = "max_tokens", "max_completion_tokens"
 # Longest excerpt of an endpoint's error message.
 MAX_WORDS = 300
+# The longest answer; a stream carries more around each token.
+MOST_ANSWER_BYTES = 2 * 1024**2
+MOST_STREAM_BYTES = 64 * 1024**2
+# Two lines a token, with room to spare.
+MOST_PIECES = 200_000
 # Longer waits that an endpoint asks for are cut to this.
 MOST_SECONDS = 600.0
 _FINISHES = {"stop": Finish.FINISH_STOP, "length": Finish.FINISH_LENGTH}
+
+
+async def within(pieces: AsyncIterable[bytes], most: int) -> AsyncIterator[bytes]:
+    """Yields the pieces; raises InvalidAnswer where they are longer together, or too many."""
+    size = number = 0
+    async for piece in pieces:
+        size += len(piece)
+        number += 1
+        if size > most:
+            raise _too_long(most)
+        if number > MOST_PIECES:
+            raise InvalidAnswer(f"the answer has more than {MOST_PIECES:,} lines")
+        yield piece
 
 
 async def joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
@@ -39,12 +57,18 @@ async def joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
                 finish = choice.get("finish_reason") or finish
                 if piece := choice["delta"].get("content") or choice["delta"].get("refusal"):
                     text += piece
+                    if len(text) > MOST_ANSWER_BYTES:
+                        raise _too_long(MOST_ANSWER_BYTES)
                     receive(piece)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidAnswer(f"the chunks are not a chat completion ({type(error).__name__})") from error
     if finish is None:
         raise InvalidAnswer("the answer stops before its end")
     return json.dumps(whole | {"choices": [{"message": {"content": text}, "finish_reason": finish}]}).encode()
+
+
+def _too_long(most: int) -> InvalidAnswer:
+    return InvalidAnswer(f"the answer is longer than {most // 1024**2} MiB")
 
 
 def body_of(request: GenerateRequest, model: str, schema: str, bound: str = BOUND, *, stream: bool = False) -> bytes:

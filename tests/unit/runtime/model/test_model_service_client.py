@@ -10,9 +10,14 @@ import pytest
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, TimedOut, Unreachable
-from soliloquy.runtime.model.model_service_client import STREAMS_A_CHANNEL, ModelServiceClient
+from soliloquy.runtime.model.model_service_client import (
+    MOST_ANSWER_CHARACTERS,
+    STREAMS_A_CHANNEL,
+    ModelServiceClient,
+    _streamed,
+)
 from soliloquy.runtime.model.settings import Endpoint
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
 from tests.unit.runtime.model.service import generating
 from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import Dialogue, conversation, request
@@ -184,3 +189,14 @@ async def test_more_calls_than_a_connection_takes_have_several() -> None:
             with pytest.raises(InvalidAnswer):
                 await line.ask(GenerateRequest(prompt="unknown"), 5.0)
     assert len(servicer.peers) == 3
+
+
+async def test_pieces_without_end_are_a_faulty_answer() -> None:
+    async def deltas() -> AsyncIterator[Delta]:
+        while True:
+            yield Delta(text="x" * 10_000)
+
+    heard: list[str] = []
+    with pytest.raises(InvalidAnswer, match="longer than"):
+        await _streamed(deltas(), heard.append)
+    assert len("".join(heard)) <= MOST_ANSWER_CHARACTERS
