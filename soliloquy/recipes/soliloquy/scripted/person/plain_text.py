@@ -2,6 +2,7 @@
 
 import re
 
+from soliloquy.truth.markup import without_markup
 from soliloquy.truth.number_format import format_exact
 from soliloquy.truth.spelled import SPELLED, value_of
 
@@ -19,14 +20,10 @@ _SIGNS = {
     "Rightarrow": "→",
     "to": "→",
 }
-_FORMULA = re.compile(r"\$\$?([^$\n]*[^$\s])\s*\$\$?|\\[(\[](.*?)\\[)\]]")
-_WORDS = re.compile(r"\\(?:text|mathrm|mathbf|mathit|operatorname|rm|bf)\s*\{([^{}]*)\}")
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
-_SPACE = re.compile(r"\\[,;:! ]|~|\\(?:left|right|quad|displaystyle)(?![A-Za-z])")
 _SUBSCRIPT = re.compile(r"_\{(\w+)\}")
 _EXPONENT = re.compile(r"\^\{([^{}]+)\}")
-_BOLD = re.compile(r"(?<![\w)*])\*\*([^*\n]+)\*\*(?![\w(*])")
 # No thousands begin with a zero.
 _DECIMAL_COMMA = re.compile(r"(?<![\d,.])(?:(0),(\d+)|(\d+),(\d{1,2}))(?![\d,])")
 _SPELLED = re.compile(rf"\b{SPELLED}\b", re.I)
@@ -41,15 +38,11 @@ _OPERATION = re.compile(rf"(?<=\d)\s+({'|'.join(_OPERATIONS)})\s+(?=\d)", re.I)
 
 
 def plain(text: str) -> str:
-    text = text.replace("−", "-")
-    text = _FORMULA.sub(lambda found: f" {found[1] or found[2]} ", text)
-    text = _WORDS.sub(r" \1 ", text)
+    text = without_markup(text).replace("{,}", ",").replace("~", " ")
     text = _EXPONENT.sub(r"^(\1)", _SUBSCRIPT.sub(r"_\1", text))
     while (simpler := _FRACTION.sub(r"((\1)/(\2))", text)) != text:
         text = simpler
-    text = _SPACE.sub(" ", text.replace("{,}", ","))
     text = _COMMAND.sub(lambda found: _GREEK.get(found[1], _SIGNS.get(found[1], found[1])), text)
-    text = _BOLD.sub(r"\1", text)
     text = _POINT.sub(_with_decimals, text)
     text = _OPERATION.sub(lambda found: f" {_OPERATIONS[found[1].lower()]} ", _SPELLED.sub(_in_digits, text))
     text = _DECIMAL_COMMA.sub(lambda found: f"{found[1] or found[3]}.{found[2] or found[4]}", text)
