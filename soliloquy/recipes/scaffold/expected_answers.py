@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Unworkable
 from soliloquy.truth.laws import Law, expression, law, law_between, laws_in
 from soliloquy.truth.phrases import says, says_exactly
@@ -17,8 +18,6 @@ from soliloquy.v1.conversation_pb2 import Quantity
 # Reads "\boxed{72}" as 72.
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _FACTOR = re.compile(r"[\d.)*/+^×·−-]\s*$")
-_ROUNDED = 0.001
-_EQUALS = re.compile(r"\s*[=≈]\s*[$€£]?\s*")
 _DIGIT = re.compile(r"\d")
 # The longest answer, in words, that may be a number in words with its unit.
 _SHORT = 4
@@ -75,12 +74,7 @@ def gives_law(answer: str, formula: str) -> bool | None:
 
 def miscalculations(answer: str) -> Iterator[str]:
     """Yields the calculations whose stated result is wrong beyond rounding."""
-    text = _unbox(answer)
-    numbers = quantities_in(text)
-    for calculation in calculations_in(text):
-        said = next((one for one in numbers if _EQUALS.fullmatch(text, calculation.end, one.start)), None)
-        if said and abs(said.value - calculation.value) > 1.0000001 * max(said.half, _ROUNDED * abs(calculation.value)):
-            yield text[calculation.start : said.end]
+    return (link.text for link in calculations_of(_unbox(answer)) if not link.right)
 
 
 def _laws_in(answer: str, symbols: set[str]) -> Iterator[Law]:
