@@ -14,11 +14,10 @@ from soliloquy.recipes.recipe import TrainingMessage
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.seeds import seed
-from soliloquy.v1.conversation_pb2 import Conversation
 from training.packing import Row, row
 from training.samples import Sample, samples
 from training.settings import TrainingSettings
-from training.source import conversations
+from training.source import conversations, opened
 from training.state import complete
 from training.templating import MarkedTokens, Template
 
@@ -77,7 +76,7 @@ def _write(
     draws: list[int] = []
     too_long = 0
     with (folder / "ids.bin").open("wb") as ids, (folder / "learned.bin").open("wb") as learned:
-        found = _chats(conversations(data), settings)
+        found = _chats(data, settings)
         while chats := list(islice(found, _AT_ONCE)):
             for (id, chat), tokens in zip(chats, template.tokens([chat for _, chat in chats]), strict=True):
                 if not draws or draws[-1] != seed(settings.seed, "held out", id):
@@ -146,10 +145,11 @@ def _parts(
     return parts
 
 
-def _chats(conversations: Iterator[Conversation], settings: TrainingSettings) -> Iterator[tuple[str, Sample]]:
-    for conversation in conversations:
+def _chats(data: str, settings: TrainingSettings) -> Iterator[tuple[str, Sample]]:
+    prompts = opened(data).prompts
+    for conversation in conversations(data):
         try:
-            found = samples(conversation, settings.layout, settings.given)
+            found = samples(conversation, settings.layout, settings.given, prompts)
         except Refused as error:
             raise Failure(f"conversation {conversation.id}: {error}") from error
         yield from ((conversation.id, sample) for sample in found)

@@ -15,9 +15,11 @@ import pyarrow as pa
 
 from soliloquy.dataset.layout import ACCEPTED, ShardLimits
 from soliloquy.dataset.manifest import shards_of, versions, write_manifest
+from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
+from soliloquy.recipes.prompts import Prompts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
@@ -37,13 +39,19 @@ LeaveOut = Callable[[Conversation], bool]
 
 def freeze_dataset(data: str, folder: Path) -> dict[str, Any]:
     """Freezes the accepted conversations of a dataset; returns the manifest."""
-    source = [{"name": shard.name, "sha256": shard.sha256} for shard in shards_of(opened(data).manifest, ACCEPTED)]
-    return freeze(conversations(data), folder, {"shards": source})
+    dataset = opened(data)
+    source = [{"name": shard.name, "sha256": shard.sha256} for shard in shards_of(dataset.manifest, ACCEPTED)]
+    return freeze(conversations(data), folder, {"shards": source}, dataset.prompts)
 
 
-def freeze(found: Iterable[Conversation], folder: Path, source: Mapping[str, Any]) -> dict[str, Any]:
-    """Freezes these conversations; returns the manifest, which records their source."""
-    with _new_dataset(folder, source) as (add, manifest):
+def freeze(
+    found: Iterable[Conversation], folder: Path, source: Mapping[str, Any], prompts: Prompts | None = None
+) -> dict[str, Any]:
+    """Freezes these conversations; returns the manifest, which records their source.
+
+    `prompts` are those that they were generated with, if they differ from the recipe's own.
+    """
+    with _new_dataset(folder, source, prompts) as (add, manifest):
         for conversation in found:
             add(conversation)
     return manifest
@@ -142,7 +150,7 @@ def finished_in(delivery: Delivery) -> Conversation | None:
 
 @contextmanager
 def _new_dataset(
-    folder: Path, source: Mapping[str, Any]
+    folder: Path, source: Mapping[str, Any], prompts: Prompts | None = None
 ) -> Iterator[tuple[Callable[[Conversation], None], dict[str, Any]]]:
     """Creates the folder atomically at the end of the block, and fills the manifest that it yields."""
     if folder.exists():
@@ -160,7 +168,7 @@ def _new_dataset(
             writer.add(Collected(conversation=serialised, recipe=conversation.run.recipe))
 
         yield add, manifest
-        shards = writer.close()
+        shards = [*writer.close(), *write_prompts(place, dict(prompts.texts) if prompts else {})]
         manifest |= {"run": {"frozen": source, **versions()}, "counts": tally.as_json(), "cost": {}, "arrival": {}}
         write_manifest(place, manifest, shards)
         unfinished.replace(folder)

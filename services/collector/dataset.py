@@ -8,6 +8,7 @@ from typing import Any
 from services.collector.journal import Journal
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import MANIFEST, versions, write_manifest
+from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.rows import rows
 from soliloquy.dataset.shards import GROUP_ROWS, DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage
@@ -17,12 +18,19 @@ Costs = Callable[[dict[str, Any]], dict[str, float]]
 
 
 def write_dataset(
-    storage: Storage, scratch: Path, journal: Journal, *, run: dict[str, Any], cost: Costs, topics: Mapping[str, Any]
+    storage: Storage,
+    scratch: Path,
+    journal: Journal,
+    *,
+    run: dict[str, Any],
+    cost: Costs,
+    topics: Mapping[str, Any],
+    prompts: Mapping[str, str] = {},
 ) -> dict[str, Any]:
     """Writes the dataset from its journal and returns its counts.
 
     The manifest is written last, so a folder with a manifest is complete. The dataset never holds more accepted
-    conversations than the run asks for.
+    conversations than the run asks for. `prompts` maps files to texts, for a run that changed those of its recipe.
     """
     # Without its manifest, no shard of a run that is extended counts: a kill repeats all that follows.
     if storage.read(MANIFEST) is not None:
@@ -32,7 +40,7 @@ def write_dataset(
     writer = DatasetWriter(storage, scratch, (), ShardLimits(), tally)
     for collected in journal.wanted(run["conversations"]):
         writer.add(collected)
-    shards = writer.close()
+    shards = [*writer.close(), *write_prompts(storage, prompts)]
     counts = tally.as_json()
     manifest = {
         "run": run | versions(run.get("recipe", "")),

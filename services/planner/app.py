@@ -3,6 +3,7 @@
 from functools import partial
 
 from services.planner.handler import EnrichmentCache, enrich
+from soliloquy.recipes.prompts import Prompts
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded
@@ -11,11 +12,11 @@ from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, E
 _REMEMBERED = 2048
 
 
-def service(model: Model) -> Service:
+def service(model: Model, prompts: Prompts | None = None) -> Service:
     enrichments = EnrichmentCache(model, _REMEMBERED)
     return Service(
         name="planner",
-        handlers={EnrichmentNeeded: partial(enrich, enrichments=enrichments)},
+        handlers={EnrichmentNeeded: partial(enrich, enrichments=enrichments, prompts=prompts)},
         emits=(ConversationStarted, ConversationFinished),
         max_in_flight=MODEL_BOUND,
     )

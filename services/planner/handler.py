@@ -4,6 +4,7 @@ from functools import partial
 
 from soliloquy.problems.solving.independent_programs import weigh
 from soliloquy.recipes.outcomes import finish
+from soliloquy.recipes.prompts import Prompts
 from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
@@ -28,7 +29,7 @@ class EnrichmentCache:
         return await self._known.get(key, partial(recipe.planner, problem, ask))
 
 
-async def enrich(event: EnrichmentNeeded, enrichments: EnrichmentCache) -> Outcome:
+async def enrich(event: EnrichmentNeeded, enrichments: EnrichmentCache, prompts: Prompts | None = None) -> Outcome:
     conversation = event.conversation
     problem, run = conversation.problem, conversation.run
     if problem.enrichment.programs:
@@ -37,7 +38,7 @@ async def enrich(event: EnrichmentNeeded, enrichments: EnrichmentCache) -> Outco
             return finish(conversation, Ending.ENDING_UNFIT, f"programs contradict the answer: {why}")
         problem.agreeing_programs = check.agreeing if check.holds else 0
     if run.enrich:
-        problem.enrichment.MergeFrom(await enrichments.get(problem, find(run.recipe)))
+        problem.enrichment.MergeFrom(await enrichments.get(problem, find(run.recipe, prompts)))
     return emit(ConversationStarted(conversation=conversation))
 
 

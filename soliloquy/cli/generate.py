@@ -20,6 +20,7 @@ from soliloquy.cli.options import (
     AS_JSON,
     ATTEMPTS,
     COUNT,
+    EXISTING_FOLDER,
     IN_FLIGHT,
     NEW_FOLDER,
     QUIET,
@@ -36,6 +37,7 @@ from soliloquy.cli.summary import next_commands, summary
 from soliloquy.cli.tables import facts
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import DEFAULT, known_recipes
+from soliloquy.recipes.prompts import changed_prompts, check_tags
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
@@ -63,6 +65,12 @@ INCOMPLETE = 1
     metavar="DIR",
     type=NEW_FOLDER,
     help="A local folder for the unfinished run, which a dataset in a store requires.  [default: .run in --out]",
+)
+@click.option(
+    "--prompts",
+    metavar="DIR",
+    type=EXISTING_FOLDER,
+    help="Changed prompts of the recipe, as `soliloquy recipes prompts` writes them.",
 )
 @count_option("--workers", 1, "Worker processes, for models that a single one does not keep busy.", most=WORKERS)
 @count_option("--in-flight", 64, "Conversations at once.", most=IN_FLIGHT)
@@ -95,6 +103,7 @@ def generate(
     problems: str,
     out: Storage,
     work: Path | None,
+    prompts: Path | None,
     as_json: bool,
     quiet: bool,
     traces: TraceSettings,
@@ -113,8 +122,11 @@ def generate(
         raise click.UsageError(f"--classifiers requires a recipe that writes problems: {recipe} does not")
     if kafka is None:
         _check_sandbox()
-    source = problems_of(problems, recipe)
-    plan = Plan.of(recipe, source, problems=problems, **settings)
+    changed = changed_prompts(recipe, prompts) if prompts else None
+    source = problems_of(problems, recipe, changed)
+    plan = Plan.of(recipe, source, prompts=changed, problems=problems, **settings)
+    if changed and any(plan.models.endpoint_of(role).engine == "scripted" for role in plan.models.roles):
+        check_tags(changed)
     started = time.monotonic()
     show = display(plan.conversations, quiet=quiet or as_json)
     result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)
@@ -141,6 +153,11 @@ def _check_sandbox() -> None:
 
 
 def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> None:
+    if kafka and context.params["prompts"]:
+        raise click.UsageError(
+            "--prompts cannot be used with --kafka: the services have the prompts of their installed recipes: "
+            "leave out --kafka, or install a recipe with these prompts"
+        )
     for name in ("workers", "latency", "model_cache", "traces", "wait"):
         if kafka and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --kafka: set it on the services")

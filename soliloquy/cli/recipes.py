@@ -3,18 +3,22 @@
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import copytree, ignore_patterns
+from shutil import copyfile, copytree, ignore_patterns
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from soliloquy.cli.command import Group
+from soliloquy.cli.options import NEW_FOLDER
+from soliloquy.cli.parameters import Choice
 from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.prompts import own_folder
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.foreign import refuse_foreign
 from soliloquy.runtime.retry import Refused
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -25,7 +29,7 @@ _BUILT = ignore_patterns("*_pb2*", "__pycache__", ".*_cache", "*.egg-info", "dis
 
 @click.group(cls=Group)
 def recipes() -> None:
-    """List the installed recipes, or begin one of your own."""
+    """List the installed recipes, begin one of your own, or write out the prompts of one."""
 
 
 @recipes.command("list")
@@ -56,6 +60,24 @@ def new(name: str) -> None:
 {folder} holds the recipe {name}. Try it:
   pip install -e {folder}
   soliloquy generate --recipe {name} --problems {package}/problems.jsonl --conversations 4 --out dataset""")
+
+
+@recipes.command()
+@click.argument("name", metavar="RECIPE", type=Choice(list(known_recipes())))
+@click.option("--out", required=True, metavar="DIR", type=NEW_FOLDER, help="Folder for the files.")
+def prompts(name: str, out: Path) -> None:
+    """Write the prompts of RECIPE into a folder, to be changed.
+
+    `soliloquy generate --prompts DIR` runs with the files of the folder; a prompt whose file is deleted stays the
+    recipe's own. Keep each $slot where it makes sense, and for the scripted model each <tag>.
+    """
+    refuse_foreign(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        files = [Path(copyfile(path, out / path.name)) for path in sorted(own_folder(name).iterdir())]
+    except OSError as error:
+        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
+    click.echo(f"{out} holds the {len(files)} prompts of {name}: change them, and generate with --prompts {out}")
 
 
 def check_recipes(*, ours: bool = True) -> None:

@@ -19,7 +19,9 @@ from soliloquy.v1.conversation_pb2 import Conversation
 @click.argument("folder", metavar="DIR|URL")
 @click.argument("wanted", metavar="[ID]", required=False)
 @click.option("--rejected", is_flag=True, help="Show a rejected conversation, and why it was rejected.")
-@click.option("--prompts", is_flag=True, help="Show the prompts of each turn, from the current templates.")
+@click.option(
+    "--prompts", is_flag=True, help="Show the prompts of each turn, from the run's own texts or the installed recipe's."
+)
 def show(folder: str, *, wanted: str | None, rejected: bool, prompts: bool) -> None:
     """Show a conversation with the tutor's hidden soliloquies.
 
@@ -42,7 +44,8 @@ def show(folder: str, *, wanted: str | None, rejected: bool, prompts: bool) -> N
     else:
         programs = (call for call in conversation.problem.enrichment.calls if call.role == "codegen")
         asked_before = [(0, program_prompt(conversation.problem)) for _ in programs]
-        show_prompts([*asked_before, *find(conversation.run.recipe).prompts(conversation)], console)
+        recipe = find(conversation.run.recipe, dataset.prompts)
+        show_prompts([*asked_before, *recipe.prompts(conversation)], console)
 
 
 def record_of(conversation: Conversation) -> dict[str, Any]:

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 ACCEPTED, REJECTED, TIMED = KINDS = ("accepted", "rejected", "timings")
 # The folder of what an unfinished run needs, inside its dataset's.
 WORKING = ".run"
+# The files of a run's prompts, where they differ from the recipe's own.
+PROMPTS = "prompts"
+# The same, in the working folder of an unfinished run.
+UNFINISHED_PROMPTS = "prompts.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,7 +24,7 @@ class UnreadableManifest(Failure):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shard:
-    """One file of rows, as it was written."""
+    """One file of rows, or of a prompt without any, as it was written."""
 
     name: str
     rows: int

@@ -1,6 +1,7 @@
 """Reads datasets from a folder or an object store, as conversations or as Arrow batches."""
 
 import functools
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,12 +15,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from soliloquy.dataset.frames import read_payloads
-from soliloquy.dataset.layout import ACCEPTED, REJECTED, TIMED
+from soliloquy.dataset.layout import ACCEPTED, PROMPTS, REJECTED, TIMED, UNFINISHED_PROMPTS, WORKING
 from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
+from soliloquy.dataset.prompts import read_prompts
 from soliloquy.dataset.rows import REASONS, RECIPE, TIMINGS, completed, messages, recipe_named, recipe_of, rows, schema
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.packages import DEFAULT
+from soliloquy.recipes.prompts import Prompts, stored_prompts
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
@@ -59,6 +62,7 @@ class Dataset:
         is_over = manifest is not None and "segments" not in manifest["arrival"]
         folder_here = None if is_over else self._storage.folder
         self._journals = sorted(folder_here.glob(".run/journal*")) if folder_here else []
+        self._unfinished_prompts = folder_here / WORKING / UNFINISHED_PROMPTS if folder_here else None
         if manifest is None and not self._journals:
             there = self._storage.folder is None or self._storage.folder.exists()
             nothing = "holds no conversations" if there else "does not exist"
@@ -84,6 +88,17 @@ class Dataset:
             for batch in self.batches(["run"], rejected=rejected):
                 return recipe_of(batch)
         return next((one.recipe for one in self._unsharded()), "") or DEFAULT
+
+    @functools.cached_property
+    def prompts(self) -> Prompts | None:
+        """The prompts of a run that changed those of its recipe, for `find(recipe, prompts)`; None for any other."""
+        try:
+            texts = read_prompts(self._storage, shards_of(self.manifest, PROMPTS))
+        except FileNotFoundError as error:
+            raise NoDataset(f"{self.folder}: the manifest lists {error}, but it is not there") from error
+        if self._unfinished_prompts and self._unfinished_prompts.exists():
+            texts = json.loads(self._unfinished_prompts.read_bytes())
+        return stored_prompts(self.recipe, texts, f"{self.folder}/{PROMPTS}") if texts else None
 
     def schemas(self, *, without: Sequence[str] = (), rejected: bool = False) -> list[pa.Schema]:
         """Returns the schema of each recipe's batches; reads no rows but of shards that name no recipe."""

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.labelling import installed
-from soliloquy.dataset.layout import ACCEPTED, KINDS, TIMED, WORKING
+from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, TIMED, WORKING
 from soliloquy.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
 from soliloquy.dataset.rows import REASONS, TIMINGS, completed, recipe_named, recipe_of, schema
 from soliloquy.dataset.shards import GROUP_ROWS
@@ -35,9 +35,9 @@ def findings(storage: Storage) -> Iterator[str]:
         else:
             yield f"{storage} holds no {MANIFEST}: use the folder or URL of a dataset"
         return
-    shards = shards_of(manifest, *KINDS)
+    shards = shards_of(manifest, *KINDS, PROMPTS)
     listed = {shard.name for shard in shards}
-    for kind in KINDS:
+    for kind in (*KINDS, PROMPTS):
         yield from (f"{name} is not in the manifest" for name in storage.names(kind) if name not in listed)
     verification = _Verification(storage, manifest)
     for shard in shards:
@@ -63,6 +63,8 @@ class _Verification:
     def check(self, shard: Shard) -> Iterator[str]:
         try:
             yield from self._file(shard)
+            if shard.kind == PROMPTS:
+                return
             with self._storage.opened(shard.name) as file:
                 yield from self._rows(shard, pq.ParquetFile(file))
         except FileNotFoundError:

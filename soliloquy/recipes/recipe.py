@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +16,7 @@ from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, r
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
+from soliloquy.recipes.prompts import Prompts
 from soliloquy.recipes.records import labelled_record
 from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
@@ -94,8 +95,8 @@ class Recipe:
     story: str = _TUTORING_STORY
     # Whether every conversation needs the planner's work before it can start.
     always_enriched: bool = False
-    # For recipes that write problems: the topics to write about. Empty for recipes that work through given problems.
-    topics: Sequence[str] = ()
+    # For recipes that write problems: the topics to write about. None for recipes that work through given problems.
+    topics: Callable[[], Sequence[str]] | None = None
     # Returns the labels of a problem that is still to be written; set with `topics`.
     commissioned: Callable[[Commission], bytes] | None = None
     # The prompt that asks a model to enrich a problem, and the role that does so; a recipe may do without.
@@ -165,8 +166,13 @@ class Recipe:
 
 
 @functools.cache
-def find(name: str) -> Recipe:
-    """Raises UnknownRecipe or BadPackage."""
+def find(name: str, prompts: Prompts | None = None) -> Recipe:
+    """Returns a recipe whose functions read these prompts in place of its own; raises UnknownRecipe or BadPackage."""
+    if prompts:
+        found = find(name)
+        acts = {each.name: act for each in fields(found) if callable(act := getattr(found, each.name))}
+        bound: dict[str, Any] = {name: prompts.bound(act) for name, act in acts.items()}
+        return replace(found, **bound)
     labels = folder(name) / "labels.proto"
     if labels.exists() and (why := "; ".join(repeated_numbers(labels.read_text("utf-8")))):
         raise BadPackage(f"recipe {name}: {package(name)}: labels.proto: {why}")

@@ -2,14 +2,15 @@
 
 import functools
 import hashlib
-import re
 import string
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from soliloquy.recipes.prompt_checks import Kind, table_faults, text_faults
+from soliloquy.recipes.prompt_checks import MESSAGE, Kind, lost_parts, slot_faults, table_faults, text_faults
+from soliloquy.recipes.prompts import Prompts, prompts_for, read_text
 from soliloquy.runtime.ask import BrokenPrompt, Prompt
 from soliloquy.v1.conversation_pb2 import Turn
 
@@ -33,50 +34,62 @@ class Templates:
         # Each process reads its prompts once; edits apply to the next one.
         self._text = functools.cache(self._read)
         self._sections = functools.cache(self._split)
-        self.table = functools.cache(self._parse)
+        self._table = functools.cache(self._parse)
 
     def prompt(self, state: str, **slots: str) -> Prompt:
-        said = [(role, text % slots) for role, text in self._sections(state)]
+        said = [(role, text % slots) for role, text in self._sections(state, self._prompts)]
         return Prompt(name=f"{self._recipe}/{state}", said=said)
 
     def fill(self, name: str, **slots: str) -> str:
-        return _percent_format(self._text(name)) % slots
+        return _percent_format(self._text(name, self._prompts)) % slots
 
-    def _parse(self, name: str) -> Mapping[str, Any]:
-        """Loads a TOML file of the folder."""
+    def table(self, name: str) -> Mapping[str, Any]:
+        """Returns the content of a TOML file; raises BrokenPrompt for a wrong key or type."""
+        return self._table(name, self._prompts)
+
+    @property
+    def _prompts(self) -> Prompts | None:
+        return prompts_for(self.folder)
+
+    def _parse(self, name: str, prompts: Prompts | None) -> Mapping[str, Any]:
+        file = f"{name}.toml"
         try:
-            return tomllib.loads(self._content(f"{name}.toml"))
+            table = tomllib.loads(self._content(file, prompts))
         except tomllib.TOMLDecodeError as error:
-            raise BrokenPrompt(f"{self._named(f'{name}.toml')}: is not TOML ({error})") from error
+            raise BrokenPrompt(f"{self._named(file, prompts)}: is not TOML ({error})") from error
+        self._refuse(file, prompts, table_faults(table, self._tables[name]) if name in self._tables else iter(()))
+        return table
 
     def fingerprints(self) -> dict[str, str]:
         """Returns a hash of each file, which identifies a dataset's prompts; raises BrokenPrompt for a bad file."""
-        faults = {f"{name}.txt": text_faults(self._text(name), slots) for name, slots in self._slots.items()}
-        faults |= {f"{name}.toml": table_faults(self.table(name), kind) for name, kind in self._tables.items()}
-        for file, found in faults.items():
-            if fault := next(found, ""):
-                raise BrokenPrompt(f"{self._named(file)}: {fault}")
+        prompts = self._prompts
+        for name, slots in self._slots.items():
+            text, own = self._text(name, prompts), self._text(name, None)
+            self._refuse(f"{name}.txt", prompts, chain(text_faults(text, slots), lost_parts(text, own)))
+        for name in self._tables:
+            self._refuse(f"{name}.toml", prompts, slot_faults(self._table(name, prompts), self._table(name, None)))
+        if prompts:
+            return {file: hashlib.sha256(text.encode()).hexdigest() for file, text in prompts.texts}
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(self.folder.iterdir())}
 
-    def _split(self, state: str) -> list[tuple[str, str]]:
-        sections = re.split(r"^\[(system|user)\]\n", self._text(state), flags=re.MULTILINE)
+    def _refuse(self, file: str, prompts: Prompts | None, faults: Iterator[str]) -> None:
+        for fault in faults:
+            raise BrokenPrompt(f"{self._named(file, prompts)}: {fault}")
+
+    def _split(self, state: str, prompts: Prompts | None) -> list[tuple[str, str]]:
+        sections = MESSAGE.split(self._text(state, prompts))
         return [
             (role, _percent_format(text.strip())) for role, text in zip(sections[1::2], sections[2::2], strict=True)
         ]
 
-    def _read(self, name: str) -> str:
-        return self._content(f"{name}.txt").rstrip("\n")
+    def _read(self, name: str, prompts: Prompts | None) -> str:
+        return self._content(f"{name}.txt", prompts).rstrip("\n")
 
-    def _content(self, file: str) -> str:
-        try:
-            return (self.folder / file).read_text("utf-8")
-        except OSError as error:
-            raise BrokenPrompt(f"{self._named(file)}: cannot be read ({error.strerror})") from error
-        except UnicodeDecodeError as error:
-            raise BrokenPrompt(f"{self._named(file)}: is not UTF-8 (byte {error.start}): save it as UTF-8") from error
+    def _content(self, file: str, prompts: Prompts | None) -> str:
+        return dict(prompts.texts)[file] if prompts else read_text(self.folder / file, self._named(file, None))
 
-    def _named(self, file: str) -> str:
-        return f"recipe {self._recipe}: prompt {self.folder.name}/{file}"
+    def _named(self, file: str, prompts: Prompts | None) -> str:
+        return f"{prompts.origin}/{file}" if prompts else f"recipe {self._recipe}: prompt {self.folder.name}/{file}"
 
 
 def one_line(text: str) -> str:

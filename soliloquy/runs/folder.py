@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from soliloquy.dataset.layout import KINDS, WORKING
+from soliloquy.dataset.layout import KINDS, UNFINISHED_PROMPTS, WORKING
 from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
 from soliloquy.dataset.storage import Storage, StorageUnavailable
@@ -101,12 +101,16 @@ class RunFolder:
                 self._check(recorded)
         with atomic_file(identity) as file:
             file.write(json.dumps(self._plan.identity(), indent=2).encode())
+        if self._plan.prompts:
+            with atomic_file(self.working / UNFINISHED_PROMPTS) as file:
+                file.write(json.dumps(dict(self._plan.prompts.texts)).encode())
 
     def _has_nothing(self) -> bool:
         """Whether the run stopped before it did anything that it could resume."""
         if not self.working.exists() or self._has_conversations():
             return False
-        return {path.name for path in self.working.iterdir()} <= {"lock", "owner", self.journal.name, _IDENTITY}
+        written = {"lock", "owner", self.journal.name, _IDENTITY, UNFINISHED_PROMPTS}
+        return {path.name for path in self.working.iterdir()} <= written
 
     def _has_conversations(self) -> bool:
         return self.journal.exists() and self.journal.stat().st_size > 0

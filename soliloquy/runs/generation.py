@@ -93,6 +93,7 @@ def generate_dataset(
                         run=plan.identity(),
                         cost=plan.cost,
                         topics=backend.topics,
+                        prompts=dict(plan.prompts.texts) if plan.prompts else {},
                     )
                 else:
                     counts = counts_so_far(journal, plan.conversations)

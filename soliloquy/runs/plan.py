@@ -10,6 +10,7 @@ from typing import Any, Self
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import ProblemSource, is_file, problem_source
 from soliloquy.recipes.checks import CHECKS
+from soliloquy.recipes.prompts import Prompts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.accounting import cost
 from soliloquy.runtime.model.settings import Models
@@ -28,6 +29,8 @@ class Plan:
     problems_sha256: str
     models: Models
     prompts_sha256: dict[str, str]
+    # Those that the run has in place of the recipe's own.
+    prompts: Prompts | None = None
     conversations: int
     seed: int
     noise: str
@@ -57,15 +60,17 @@ class Plan:
         *,
         problems: str,
         models: Models,
+        prompts: Prompts | None = None,
         enrich: bool = False,
         **settings: Any,
     ) -> Self:
         """Plans a run of these problems; raises BrokenPrompt."""
-        found = find(recipe)
+        found = find(recipe, prompts)
         return cls(
             recipe=recipe,
             problems_sha256=source.digest,
             prompts_sha256=found.fingerprints(),
+            prompts=prompts,
             enrich=enrich or found.always_enriched,
             programs=is_file(problems) and found.commissioned is None and _can_solve(models),
             problems=problems,
@@ -123,15 +128,15 @@ def _can_solve(models: Models) -> bool:
     return models.endpoint_of("codegen").engine != "scripted"
 
 
-def problems_of(problems: str, recipe: str) -> ProblemSource:
+def problems_of(problems: str, recipe: str, prompts: Prompts | None = None) -> ProblemSource:
     """Opens a bank or a file; if the recipe writes problems, they are its examples.
 
     Raises Failure.
     """
-    source, wanted = problem_source(problems), find(recipe)
-    if wanted.commissioned is None:
+    source, wanted = problem_source(problems), find(recipe, prompts)
+    if wanted.commissioned is None or wanted.topics is None:
         return source
-    return CommissionSource(examples=source, topics=wanted.topics, commissioned=wanted.commissioned)
+    return CommissionSource(examples=source, topics=wanted.topics(), commissioned=wanted.commissioned)
 
 
 def difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:

@@ -58,7 +58,7 @@ class Extensions:
         try:
             loaded = EntryPoint(name, value, self._group).load()
         except Exception as error:
-            if isinstance(error, Refused):
+            if isinstance(error, Refused | Failure):
                 raise
             why = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise BadPackage(f"{self._kind} {name}: {value} does not load ({why}): correct or uninstall it") from error

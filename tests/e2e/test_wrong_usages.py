@@ -30,6 +30,7 @@ _FILES = {
     "torn.parquet": b"PAR1 and no more",
     "torn.toml": b"endpoints = [",
     "models.toml": b"endpoints = 3\n",
+    "prompts/student.txt": b"[user]\nHello $nobody\n",
     "snippet.py": b"print(1)\n",
     "torn/manifest.json": b"{",
     "old/manifest.json": b'{"format": 1, "counts": {}}',

@@ -9,6 +9,8 @@ from soliloquy.recipes.mathdial.claims import final_answer
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, belongs
 from soliloquy.runtime.answers import Answer
 
+Category = Literal["went_on", "quantity", "conversion", "calculation", "fact", "question", "other"]
+
 
 class SampledSolution(PlainAnswer):
     """A sampled solution; any text is accepted, so that the model is never asked again."""
@@ -30,10 +32,7 @@ class ConfusionDescription(Answer):
     model_config = ConfigDict(title="Described")
 
     line: Annotated[int, Field(ge=1, alias="First Wrong Line")]
-    category: Annotated[
-        Literal["went_on", "quantity", "conversion", "calculation", "fact", "question", "other"],
-        BeforeValidator(_plain),
-    ] = Field(alias="Error Category")
+    category: Annotated[Category, BeforeValidator(_plain)] = Field(alias="Error Category")
     confusion: Text = Field(alias="Confusion")
 
 

@@ -1,8 +1,9 @@
 """How the recipe's labels are shown."""
 
 from soliloquy.recipes.labels import Column
-from soliloquy.recipes.mathdial.moves import MEANINGS
+from soliloquy.recipes.mathdial.moves import moves
 
+_MEANINGS = {move: row["meaning"] for move, row in moves().items()}
 COLUMNS = {
     "conversation.student_name": Column(title="name", names_student=True),
     "enrichment.confusion.solution": Column(title="What the student believes", text="{}"),
@@ -10,6 +11,6 @@ COLUMNS = {
         title="error", heading="The error in the solution that the student believes in"
     ),
     "student.belief": Column(title="belief", heading="What its messages still believe", drawn="its wrong solution: {}"),
-    "tutor.move": Column(title="move", heading="The tutor's moves", words=MEANINGS, response=True),
+    "tutor.move": Column(title="move", heading="The tutor's moves", words=_MEANINGS, response=True),
     "tutor.move_intent": Column(title="intent", heading="What the moves are for"),
 }

@@ -12,7 +12,7 @@ from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.lessons import calculation_in_chat, chat, lessons_of
 from soliloquy.recipes.mathdial.answers import MoveChoice
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels
-from soliloquy.recipes.mathdial.moves import EVALUATIONS, FAREWELL, MEANINGS, intent_name, move_name
+from soliloquy.recipes.mathdial.moves import EVALUATIONS, FAREWELL, intent_name, move_name, moves
 from soliloquy.recipes.mathdial.prompting import grounded, outset, tutor_prompts
 from soliloquy.recipes.recipe import Lesson, ReplyContext, TrainingMessage
 from soliloquy.recipes.templates import Templates
@@ -92,5 +92,5 @@ def _prompt(conversation: Conversation, turns: Sequence[Turn], given: ReplyConte
         asked.append(_TEMPLATES.fill("grounds", **grounds))
     if given.move:
         move = move_name(turns[-1].tutor)
-        said.append(_TEMPLATES.fill("move", move=move, meaning=MEANINGS[move]))
+        said.append(_TEMPLATES.fill("move", move=move, meaning=moves()[move]["meaning"]))
     return Prompt(name="mathdial/responding", said=[("system", "\n\n".join(asked)), ("user", "\n\n".join(said))])

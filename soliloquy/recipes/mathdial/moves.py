@@ -1,20 +1,34 @@
 """The paper's teacher moves, four categories with eleven intents."""
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.labels_pb2 import Move, MoveIntent, TutorLabels
+from soliloquy.recipes.prompt_checks import Kind
+from soliloquy.recipes.templates import Templates
 from soliloquy.v1.conversation_pb2 import TutorReply
 
-_TABLE = tomllib.loads((Path(__file__).parent / "prompts" / "moves.toml").read_text("utf-8"))
-# The meaning of each move, and its intents with their meanings.
-MEANINGS: Mapping[str, str] = {move: row["meaning"] for move, row in _TABLE.items()}
-INTENTS: Mapping[str, Mapping[str, str]] = {move: row["intents"] for move, row in _TABLE.items()}
+# The intents of each move.
+INTENTS: Mapping[str, Sequence[str]] = {
+    "focus": ("seek_strategy", "guide_focus", "recall_information"),
+    "probing": ("ask_explanation", "seek_self_correction", "perturb_question", "seek_world_knowledge"),
+    "telling": ("reveal_strategy", "reveal_answer"),
+    "generic": ("greeting_farewell", "general_inquiry"),
+}
+TABLES: Mapping[str, Kind] = {
+    "moves": {move: {"meaning": str, "intents": dict.fromkeys(intents, str)} for move, intents in INTENTS.items()}
+}
+_TEMPLATES = Templates(Path(__file__).with_name("prompts"), {}, TABLES)
 OPENING = ("generic", "general_inquiry")
 FAREWELL = ("generic", "greeting_farewell")
 EVALUATIONS = {"a": "incorrect", "b": "correct", "c": "partial", "d": "unclear", "g": "nothing to judge"}
+
+
+def moves() -> Mapping[str, Mapping[str, Any]]:
+    """Returns the meaning of each move and of its intents."""
+    return _TEMPLATES.table("moves")
 
 
 def move_name(reply: TutorReply) -> str:
@@ -26,4 +40,4 @@ def intent_name(reply: TutorReply) -> str:
 
 
 def belongs(move: str, intent: str) -> bool:
-    return intent in INTENTS.get(move, {})
+    return intent in INTENTS.get(move, ())

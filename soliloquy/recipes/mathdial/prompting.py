@@ -4,16 +4,17 @@ The tags (<question>, <conversation>, ..) are part of the contract with the scri
 to know from them; everything else in a template may be rewritten freely.
 """
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
+from soliloquy.recipes.mathdial.answers import Category
 from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
-from soliloquy.recipes.mathdial.moves import INTENTS, MEANINGS, intent_name, move_name
+from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name, moves
 from soliloquy.recipes.prompt_checks import ANY
 from soliloquy.recipes.templates import Templates, fill, transcript
 from soliloquy.runtime.ask import Prompt
@@ -40,8 +41,9 @@ TEMPLATES = Templates(
         "replying": _GROUNDED | {"name", "thoughts", "move", "intent", "meaning"},
     },
     {
+        **TABLES,
         "beliefs": dict.fromkeys(("first", "held", "doubted", "given_up"), str),
-        "categories": {ANY: str},
+        "categories": dict.fromkeys(get_args(Category), str),
         "names": {ANY: list},
         "profiles": {ANY: {"manner": str}},
         "sampling": {"solving": float, "student": float},
@@ -122,7 +124,6 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     return given
 
 
-@functools.cache
 def profiles() -> Mapping[str, str]:
     """Returns the descriptions of the student profiles by name."""
     return {name: profile["manner"] for name, profile in TEMPLATES.table("profiles").items()}
@@ -143,13 +144,12 @@ def _choosing(turn: Turn, grounds: Mapping[str, str]) -> Prompt:
     return TEMPLATES.prompt("choosing", **grounds, moves=_moves(), calculated=_calculated(turn))
 
 
-@functools.cache
 def _moves() -> str:
     """Lists all moves and intents, one per line."""
     listed = []
-    for move, intents in INTENTS.items():
-        listed.append(f"- {move}: {MEANINGS[move]}")
-        listed += [f"  - {intent}: {words}" for intent, words in intents.items()]
+    for move, row in moves().items():
+        listed.append(f"- {move}: {row['meaning']}")
+        listed += [f"  - {intent}: {words}" for intent, words in row["intents"].items()]
     return "\n".join(listed)
 
 
@@ -165,6 +165,7 @@ def _calculated(turn: Turn) -> str:
 def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
     reply = turn.tutor
     move, intent = move_name(reply), intent_name(reply)
+    row = moves()[move]
     return TEMPLATES.prompt(
         "replying",
         **grounds,
@@ -172,7 +173,7 @@ def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]
         thoughts=reply.thoughts,
         move=move,
         intent=intent,
-        meaning=f"{move} {MEANINGS[move]}; here: {INTENTS[move][intent]}.",
+        meaning=f"{move} {row['meaning']}; here: {row['intents'][intent]}.",
     )
 
 

@@ -12,7 +12,7 @@ and what it returned is the answer; both were then held against three criteria: 
 RECIPE = Recipe(
     title="Word problems",
     story=_STORY,
-    topics=prompting.topics(),
+    topics=prompting.topics,
     commissioned=commissions.commissioned,
     enrichment_prompt=prompting.writing,
     planner=writer.enrich,

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from soliloquy.recipes.codes import EVALUATIONS as LETTERS
+from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.outcomes import after_reply
 from soliloquy.recipes.scaffold import prompting
@@ -17,7 +17,6 @@ from soliloquy.recipes.scaffold.states import (
     COMPREHENSION,
     CORRECT,
     END,
-    EVALUATIONS,
     INCORRECT,
     NAMES,
     SOLVING,
@@ -25,6 +24,7 @@ from soliloquy.recipes.scaffold.states import (
     STATES,
     UNDRAWN,
     drawn_state,
+    states,
 )
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask
@@ -50,7 +50,7 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
         return send_back(conversation, RejectedTry(because=tutored.analysis, judge=Judge.JUDGE_MODEL))
     turn.tutor.text, turn.tutor.thoughts = tutored.reply, tutored.analysis
     turn.tutor.labels = TutorLabels(learner_state=state).SerializeToString()
-    turn.tutor.evaluation = LETTERS[EVALUATIONS[tutored.state if state != END else NAMES[shown]]]
+    turn.tutor.evaluation = EVALUATIONS[states()[tutored.state if state != END else NAMES[shown]]["evaluation"]]
     solved = solved_after(conversation, turn, state)
     store_solved(turn, solved)
     # To a student who only understands, the tutor has told the answer.

@@ -12,7 +12,7 @@ from soliloquy.recipes.scaffold.expected_answers import (
 )
 from soliloquy.recipes.scaffold.memory import current_question
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.states import ANSWERING, CORRECT, INCORRECT, NAMES, START, TABLE, UNDRAWN, drawn_state
+from soliloquy.recipes.scaffold.states import ANSWERING, CORRECT, INCORRECT, NAMES, START, UNDRAWN, drawn_state, states
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
@@ -88,7 +88,10 @@ def _other_misfit(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
     target, text = current_question(conversation, turn), turn.student.text
     known = f"{conversation.problem.question}\n{target.question}"
     if any(revealed(text, [target], known)):
-        return f"it gives the answer, and was to be one of which it is said: {TABLE[name]['meaning']}", Judge.JUDGE_RULE
+        return (
+            f"it gives the answer, and was to be one of which it is said: {states()[name]['meaning']}",
+            Judge.JUDGE_RULE,
+        )
     if name == "question" and "?" not in text:
         return "it asks nothing, and was to ask something", Judge.JUDGE_RULE
     return "", Judge.JUDGE_RULE

@@ -3,7 +3,6 @@
 The scripted engine reads the tags (<question>, <sub_question>, ..); everything else in a template may be reworded.
 """
 
-import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved_before, sub_question
 from soliloquy.recipes.scaffold.plan_prompting import SLOTS
-from soliloquy.recipes.scaffold.states import NAMES, START, TABLE, UNDRAWN, drawn_state, found_state
+from soliloquy.recipes.scaffold.states import NAMES, START, TABLES, UNDRAWN, drawn_state, found_state, states
 from soliloquy.recipes.templates import Templates, fill, one_line, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Judge, StudentReply, Turn
@@ -31,6 +30,7 @@ TEMPLATES = Templates(
         "tutoring": _ASKED
         | {"expected", "states", "plan", "solved", "count", "history", "round", "message", "calculated"},
     },
+    TABLES,
 )
 
 
@@ -44,7 +44,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
         expected=current_question(conversation, turn).answer,
         conversation=transcript(conversation.turns[: turn.number - 1]),
         shown=state,
-        instruction=TABLE[state]["student"],
+        instruction=states()[state]["student"],
         rejected=TEMPLATES.fill("student_again", tries=tries) if tries else "",
     )
 
@@ -79,7 +79,7 @@ def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
 
 def chat_preamble(conversation: Conversation) -> str:
     """Returns the system message of the chat layout; no prompt of a run."""
-    return fill(_DIALOGUE.read_text("utf-8").strip(), plan=_plan(conversation), names=", ".join(TABLE))
+    return fill(_DIALOGUE.read_text("utf-8").strip(), plan=_plan(conversation), names=", ".join(states()))
 
 
 def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
@@ -126,9 +126,8 @@ def _question_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     }
 
 
-@functools.cache
 def _states() -> str:
-    return "\n".join(f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in TABLE.items())
+    return "\n".join(f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in states().items())
 
 
 def _plan(conversation: Conversation) -> str:

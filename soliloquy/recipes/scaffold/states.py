@@ -1,12 +1,14 @@
 """Defines the eight states that a student may show, and draws the next one."""
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from soliloquy.recipes.codes import EVALUATIONS
+from soliloquy.recipes.prompt_checks import Kind
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, StudentLabels, TutorLabels
 from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
 
@@ -20,10 +22,6 @@ UNDRAWN = LearnerState.LEARNER_STATE_UNSPECIFIED
 ANSWERING = (CORRECT, INCORRECT, UNDRAWN)
 SOLVING = (CORRECT, COMPREHENSION, END)
 
-# The meaning of each state, what the student does in it, and how the tutor reacts.
-TABLE: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    (Path(__file__).parent / "prompts" / "states.toml").read_text("utf-8")
-)
 STATES = {
     "start": START,
     "correct": CORRECT,
@@ -35,9 +33,15 @@ STATES = {
     "end": END,
 }
 NAMES = {state: name for name, state in STATES.items()}
-# The evaluation letter of each state, in the terms that all recipes share.
-EVALUATIONS: Mapping[str, str] = {name: row["evaluation"] for name, row in TABLE.items()}
+_STATE: Kind = {"meaning": str, "student": str, "tutor": str, "evaluation": frozenset(EVALUATIONS)}
+TABLES: Mapping[str, Kind] = {"states": dict.fromkeys(STATES, _STATE)}
+_TEMPLATES = Templates(Path(__file__).with_name("prompts"), {}, TABLES)
 INTENTS = {START: Intent.INTENT_OPENING, CORRECT: Intent.INTENT_RIGHT, INCORRECT: Intent.INTENT_WRONG}
+
+
+def states() -> Mapping[str, Mapping[str, str]]:
+    """Returns what each state means, what the student does in it, how the tutor reacts, and its evaluation's letter."""
+    return _TEMPLATES.table("states")
 
 
 def drawn_state(turn: Turn) -> LearnerState:

@@ -3,7 +3,6 @@
 The scripted engine reads the tags (<question>, <conversation>, ..); everything else in a template may be reworded.
 """
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,6 +150,5 @@ def _steps(problem: Problem) -> str:
     )
 
 
-@functools.cache
 def personas() -> Mapping[str, Persona]:
     return {name: Persona(**persona) for name, persona in TEMPLATES.table("personas").items()}

@@ -13,6 +13,7 @@ import pytest
 from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from tests.unit.collector.collecting import numbered
@@ -26,7 +27,9 @@ async def folder(tmp_path: Path) -> Path:
         for ordinal in range(5):
             await journal.add(numbered(ordinal), ["fault"] if ordinal == 3 else [])
         run = {"conversations": 4}
-        write_dataset(Storage(tmp_path), tmp_path / ".run", journal, run=run, cost=lambda _: {}, topics={})
+        place = Storage(tmp_path)
+        prompts = {"one.txt": "One.\n", "two.txt": "Two.\n"}
+        write_dataset(place, tmp_path / ".run", journal, run=run, cost=lambda _: {}, topics={}, prompts=prompts)
     return tmp_path
 
 
@@ -126,3 +129,16 @@ def test_a_manifest_of_another_version_or_none_at_all_is_one_line(folder: Path, 
 
 def test_a_folder_without_a_manifest_is_one_line(tmp_path: Path) -> None:
     assert found(tmp_path) == [f"{tmp_path} holds no {MANIFEST}: use the folder or URL of a dataset"]
+
+
+def test_a_prompt_that_is_changed_missing_or_added_is_named(folder: Path) -> None:
+    (folder / "prompts" / "one.txt").write_text("Oné.", "utf-8")
+    (folder / "prompts" / "two.txt").unlink()
+    (folder / "prompts" / "three.txt").touch()
+    assert found(folder) == [
+        "prompts/three.txt is not in the manifest",
+        "prompts/one.txt does not match the checksum in the manifest",
+        "prompts/two.txt is missing",
+    ]
+    with pytest.raises(NoDataset, match=r"the manifest lists prompts/two\.txt, but it is not there"):
+        _ = Dataset(folder).prompts

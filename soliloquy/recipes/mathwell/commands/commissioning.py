@@ -11,7 +11,7 @@ from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.mathwell.commissions import commissioned, describe, topic_refusal
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
-from soliloquy.recipes.mathwell.recipe import RECIPE
+from soliloquy.recipes.mathwell.prompting import topics as default_topics
 from soliloquy.runs.plan import Plan
 from soliloquy.v1.conversation_pb2 import Commission
 
@@ -76,7 +76,7 @@ def _commissions(
         raise click.UsageError("--topic cannot be used with --any-topic")
     source = CommissionSource(
         examples=problem_source(examples),
-        topics=("",) if any_topic else topics or RECIPE.topics,
+        topics=("",) if any_topic else topics or default_topics(),
         grade=grade or 0,
         operations=operations,
         commissioned=commissioned,

@@ -12,6 +12,7 @@ from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathwell.answers import Judgement, WrittenProblem
 from soliloquy.recipes.mathwell.commissions import commissioned as in_labels
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
+from soliloquy.recipes.mathwell.prompting import topics
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Commission, Conversation, Example, Problem
@@ -71,4 +72,4 @@ async def made(
 
 @cache
 def commissions(**wanted: object) -> CommissionSource:
-    return CommissionSource(examples=BANK, topics=RECIPE.topics, commissioned=in_labels, **wanted)  # type: ignore[arg-type]
+    return CommissionSource(examples=BANK, topics=topics(), commissioned=in_labels, **wanted)  # type: ignore[arg-type]
