@@ -1,21 +1,23 @@
 """The gateway over gRPC: `RunService`, health and reflection on one address, for callers who are admitted."""
 
+import asyncio
 import logging
 import re
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health
 
 from services.gateway.access.access import Access, Credentials, bearer, target_of
 from services.gateway.access.connections import peer_at
-from services.gateway.refusals import Refusal
+from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from services.gateway.watching import Skipped
 from soliloquy.runtime.grpc_server import GrpcServer
@@ -81,41 +83,76 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
         if handler is None or handler_call_details.method.startswith(_OPEN):
             return handler
         action = handler_call_details.method.rpartition("/")[2]
-        codec = (handler.request_deserializer, handler.response_serializer)
+        # Requests come as bytes, so that callers are authenticated before anything is parsed.
+        codec = (None, handler.response_serializer)
+        parse = partial(_parsed, handler.request_deserializer)
         if handler.unary_unary:
-            return grpc.unary_unary_rpc_method_handler(self._one(action, handler.unary_unary), *codec)
+            return grpc.unary_unary_rpc_method_handler(self._one(action, parse, handler.unary_unary), *codec)
         if handler.unary_stream:
-            return grpc.unary_stream_rpc_method_handler(self._many(action, handler.unary_stream), *codec)
-        return grpc.stream_stream_rpc_method_handler(self._many(action, handler.stream_stream), *codec)
+            return grpc.unary_stream_rpc_method_handler(self._many(action, parse, handler.unary_stream), *codec)
 
-    def _one(self, action: str, inner: Any) -> Callable[..., Any]:
-        async def admitted(request: Any, context: Context) -> Any:
+        async def parse_each(requests: AsyncIterator[bytes]) -> AsyncIterator[Any]:
+            async for request in requests:
+                yield parse(request)
+
+        return grpc.stream_stream_rpc_method_handler(self._many(action, parse_each, handler.stream_stream), *codec)
+
+    def _one(self, action: str, parse: Callable[[bytes], Any], inner: Any) -> Callable[..., Any]:
+        async def admitted(content: bytes, context: Context) -> Any:
             try:
-                with self._access.admit(_credentials(context), action, target_of(request)):
+                with self._access.admit(_credentials(context), action) as call:
+                    request = parse(content)
+                    call.target = target_of(request)
                     return await inner(request, context)
             except Exception as error:
                 return await context.abort(*_status(error))
 
         return admitted
 
-    def _many(self, action: str, inner: Any) -> Callable[..., Any]:
-        async def admitted(request: Any, context: Context) -> AsyncIterator[Any]:
-            credentials, checked_at = _credentials(context), time.monotonic()
+    def _many(self, action: str, parse: Callable[[Any], Any], inner: Any) -> Callable[..., Any]:
+        async def admitted(content: Any, context: Context) -> AsyncIterator[Any]:
+            credentials = _credentials(context)
             try:
-                with self._access.admit(credentials, action, target_of(request)) as call:
+                with self._access.admit(credentials, action) as call:
                     call.streamed = True
-                    async with aclosing(inner(request, context)) as messages:
+                    request = parse(content)
+                    call.target = target_of(request)
+                    messages = self._while_admitted(inner(request, context), credentials)
+                    async with aclosing(messages):
                         async for message in messages:
                             # The contract has no message for what a slow reader missed.
                             if not isinstance(message, Skipped):
                                 yield message
-                            if time.monotonic() - checked_at > RECHECK_SECONDS:
-                                checked_at = time.monotonic()
-                                self._access.recheck(credentials)
             except Exception as error:
                 await context.abort(*_status(error))
 
         return admitted
+
+    async def _while_admitted(
+        self, messages: AsyncGenerator[Any, None], credentials: Credentials
+    ) -> AsyncGenerator[Any, None]:
+        """Checks the caller again before each message, and while none comes."""
+        coming = asyncio.ensure_future(anext(messages))
+        try:
+            while True:
+                await asyncio.wait({coming}, timeout=RECHECK_SECONDS)
+                self._access.recheck(credentials)
+                if coming.done():
+                    yield coming.result()
+                    coming = asyncio.ensure_future(anext(messages))
+        except StopAsyncIteration:
+            return
+        finally:
+            coming.cancel()
+            await asyncio.gather(coming, return_exceptions=True)
+            await messages.aclose()
+
+
+def _parsed(parse: Callable[[bytes], Any] | None, content: bytes) -> Any:
+    try:
+        return parse(content) if parse else content
+    except DecodeError as error:
+        raise Refusal(Code.INVALID, f"the request cannot be decoded ({error}): send the method's message") from error
 
 
 def _status(error: Exception) -> tuple[grpc.StatusCode, str, tuple[tuple[str, str], ...]]:

@@ -81,13 +81,14 @@ class Gateway:
         for state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED, *OVER):
             RUNS.labels(state_name(state)).set_function(partial(self._runs.count, state))
 
-    def has_request(self, request_id: str) -> bool:
-        """Whether a run was started with this id."""
-        return self._runs.asked(request_id) is not None
-
     async def start_run(self, request: api.StartRunRequest) -> api.RunStatus:
+        return (await self.begin_run(request))[0]
+
+    async def begin_run(self, request: api.StartRunRequest) -> tuple[api.RunStatus, bool]:
+        """Returns also whether this very call began the run."""
         async with answered():
-            return self._runs.status(await self._steering.start(request))
+            run_id, is_new = await self._steering.start(request)
+        return self._runs.status(run_id), is_new
 
     async def get_run(self, request: api.GetRunRequest) -> api.RunStatus:
         return self._runs.status(self._known(request.run).id)

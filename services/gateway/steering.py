@@ -70,14 +70,14 @@ class Steering:
             driver, _ = self._drivers[run_id]
             driver.hear()
 
-    async def start(self, asked: StartRunRequest) -> str:
-        """Returns the id of the run; a second request with the same request_id returns the first run."""
+    async def start(self, asked: StartRunRequest) -> tuple[str, bool]:
+        """Returns the id of the run, and whether it is new: a second request with the same request_id is a repeat."""
         request = validated(asked)
         # Reading a file of problems may take long: the lock is not held meanwhile.
         planned = None if self._runs.asked(asked.request_id) else await self._planned(asked.request_id, request)
         async with self._writing:
             known = self._runs.asked(asked.request_id)
-            if known is None:
+            if is_new := known is None:
                 assert planned, "requests are never forgotten"
                 known = await self._begin(asked.request_id, request, planned)
             elif known.changed.request != request:
@@ -87,7 +87,7 @@ class Steering:
                     "send another id for another run",
                 )
         self._drive(known)
-        return known.id
+        return known.id, is_new
 
     async def turn(self, known: KnownRun, state: RunState, done: str) -> None:
         """Changes the state of a run; `done` is the participle for the error if the run is over."""

@@ -64,7 +64,8 @@ class TokenFile:
 
     def with_token(self, token: str) -> Token | None:
         """Compares all digests in constant time, so that the duration reveals nothing."""
-        digest = hashlib.sha256(token.encode()).hexdigest()
+        # JSON can hold half a surrogate pair, which no token has.
+        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
         match = None
         for entry in self._current():
             if hmac.compare_digest(entry.sha256.encode(), digest.encode()):

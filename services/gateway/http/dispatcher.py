@@ -75,8 +75,11 @@ class RouteDispatcher:
         host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
         if not self._access.requires_token and not names_loopback(host):
             raise Refusal(Code.DENIED, f"the host {host[:80]!r} is not this machine: use 127.0.0.1 or localhost")
-        same_site = request.headers.get("sec-fetch-site") == "same-origin"
-        if origin and not same_site and not same_origin(host, origin):
+        site = request.headers.get("sec-fetch-site", "")
+        # Links from other sites may open the console; browsers send no Origin with images and forms that read.
+        if not origin and site in ("cross-site", "same-site") and request.scope["path"].startswith(GUARDED):
+            raise Refusal(Code.DENIED, f"a page of another site may not call {host[:80]!r}: open its own console")
+        if origin and site != "same-origin" and not same_origin(host, origin):
             raise Refusal(Code.DENIED, f"a page of {origin[:80]!r} may not call {host[:80]!r}: open its own console")
 
 

@@ -43,7 +43,7 @@ async def read_body(request: Request, most_bytes: int = MOST_BODY_BYTES) -> Json
     if kind != "application/json":
         raise _invalid(f"the body's type is {kind[:_LONGEST] or 'missing'}: send application/json")
     try:
-        body = json.loads(content, parse_constant=_no_number)
+        body = json.loads(content, parse_constant=_no_number, object_pairs_hook=_fields)
     except (ValueError, RecursionError) as error:
         raise _invalid(f"the body is not JSON ({error})") from error
     if not isinstance(body, dict):
@@ -87,6 +87,15 @@ def _too_large(most_bytes: int) -> Refusal:
 
 def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a JSON number")
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> Json:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice[:_LONGEST]!r} is given twice: send it once")
+    return fields
 
 
 def _query_fields(descriptor: Descriptor, path: Mapping[str, str], query: QueryParams) -> Json:

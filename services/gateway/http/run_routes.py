@@ -84,8 +84,10 @@ class RunRoutes:
         call = getattr(self._gateway, method_name(rpc.name))
         if event_name:
             return await context.stream(self._events(event_name, call(message)))
-        is_new = isinstance(message, StartRunRequest) and not self._gateway.has_request(message.request_id)
-        return json_response(await call(message), 201 if is_new else 200)
+        if isinstance(message, StartRunRequest):
+            status, is_new = await self._gateway.begin_run(message)
+            return json_response(status, 201 if is_new else 200)
+        return json_response(await call(message))
 
     async def _watch_pipeline(self, context: RequestContext) -> Response:
         """What waits where, once a second."""

@@ -41,7 +41,17 @@ def token_of(request: Request) -> str:
 
 async def show_session(context: RequestContext) -> Session:
     """Who is signed in."""
-    return _session(context, context.credentials)
+    access, credentials = context.access, context.credentials
+    if not credentials.token and not credentials.certificate:
+        return _session(context, credentials)
+    try:
+        with access.admit(credentials, "GetSession"):
+            return _session(context, credentials)
+    except Refusal as refusal:
+        # A browser whose token was revoked is asked for another.
+        if refusal.code is not Code.UNAUTHENTICATED:
+            raise
+        return Session(name="", role="", needed=access.requires_token)
 
 
 async def sign_in(context: RequestContext) -> Response:

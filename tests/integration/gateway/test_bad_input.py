@@ -1,5 +1,6 @@
 """An invalid request over HTTP is refused with the right status and one clear sentence, and changes nothing."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.integration.gateway.site import START, Site, head, site, told
+from tests.integration.gateway.site import OPERATOR, START, Site, guarded, head, site, told
 
 # Refused requests change nothing, so one gateway serves all tests.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -91,7 +92,7 @@ async def test_settings_that_make_no_run_are_named(at: Site, settings: dict[str,
     answer = await at.ask("POST", "/v1/runs", {"request_id": "refused", "request": {**START, **settings}})
     assert (answer.status, answer.code) == (400, "invalid")
     assert told in answer.message
-    assert not at.gateway.has_request("refused")
+    assert at.gateway._runs.asked("refused") is None
 
 
 @pytest.mark.parametrize(
@@ -190,3 +191,19 @@ async def test_what_is_not_offered_is_told_with_what_is(at: Site) -> None:
     assert (await at.ask("OPTIONS", "/v1/runs")).status == 405
     assert (await at.ask("GET", "/v1/none")).status == 404
     assert (await at.ask("GET", "/v1/runs/")).status == 404
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"request_id": "a", "request_id": "b"}', b'{"request": {"seed": 1, "seed": 2}, "request_id": "a"}']
+)
+async def test_a_field_that_is_given_twice_is_refused(at: Site, body: bytes) -> None:
+    answer = await at.ask("POST", "/v1/runs", body, headers={"content-type": "application/json"})
+    assert (answer.status, "given twice" in answer.message) == (400, True)
+
+
+async def test_of_equal_requests_at_once_one_creates_the_run(tmp_path: Path) -> None:
+    body = {"request_id": "one", "request": START}
+    async with site(tmp_path, admitting=guarded(tmp_path)) as roomy:
+        answers = await asyncio.gather(*(roomy.ask("POST", "/v1/runs", body, token=OPERATOR) for _ in range(50)))
+    assert sorted(answer.status for answer in answers) == [200] * 49 + [201]
+    assert len({answer.body["id"] for answer in answers}) == 1

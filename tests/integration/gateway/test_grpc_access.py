@@ -12,10 +12,17 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
+from services.gateway.access.access import REQUESTS
 from services.gateway.access.rate import RateLimit
 from services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF
 from services.gateway.grpc_server import SERVICE
-from soliloquy.v1.gateway_pb2 import GetRunRequest, ListRunsRequest, StartRunRequest, WatchRunRequest
+from soliloquy.v1.gateway_pb2 import (
+    GetRunRequest,
+    ListRunsRequest,
+    StartRunRequest,
+    TailConversationsRequest,
+    WatchRunRequest,
+)
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy.v1.runs_pb2 import RunRequest
 from tests.integration.gateway.site import OPERATOR, READER, Site, guarded, site
@@ -120,6 +127,43 @@ async def test_a_watcher_whose_token_is_taken_away_is_shown_no_more(
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await asyncio.wait_for(_to_its_end(watching), 20)
     assert refused.value.code() == STATUS.UNAUTHENTICATED
+
+
+async def test_a_follower_whose_token_is_taken_away_leaves_though_nothing_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.gateway.grpc_server.RECHECK_SECONDS", CHECK_SECONDS / 10)
+    async with site(tmp_path, admitting=guarded(tmp_path)) as at:
+        at.collecting.open.clear()
+        run = await at.start(conversations=50)
+        async with grpc.aio.insecure_channel(at.grpc) as channel:
+            stub: Any = RunServiceStub(channel)
+            following = stub.TailConversations(TailConversationsRequest(run=run), metadata=bearing(READER))
+            await until(lambda: at.gateway._tails.readers == 1)
+            written(tmp_path, entry("olga", "operator", OPERATOR))
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await asyncio.wait_for(_to_its_end(following), 20)
+        await until(lambda: at.gateway._tails.readers == 0)
+    assert refused.value.code() == STATUS.UNAUTHENTICATED
+
+
+@pytest.mark.parametrize("name", ["GetRun", "WatchRun"])
+async def test_what_cannot_be_decoded_is_refused_for_its_caller_first(
+    at: Site, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    async def answered(*metadata: tuple[str, str]) -> tuple[grpc.StatusCode, str]:
+        async with grpc.aio.insecure_channel(at.grpc) as channel:
+            call: Any = channel.unary_unary(f"/{SERVICE.full_name}/{name}")
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await call(b"\xff\xff", metadata=metadata)
+            return refused.value.code(), refused.value.details() or ""
+
+    before = REQUESTS.labels(name, "unauthenticated")._value.get()
+    assert (await answered())[0] == STATUS.UNAUTHENTICATED
+    assert REQUESTS.labels(name, "unauthenticated")._value.get() == before + 1
+    code, details = await answered(*bearing(READER))
+    assert (code, "cannot be decoded" in details) == (STATUS.INVALID_ARGUMENT, True)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 async def _to_its_end(watching: AsyncIterator[Any]) -> None:

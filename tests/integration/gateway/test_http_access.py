@@ -15,6 +15,7 @@ from tests.integration.gateway.site import OPERATOR, READER, START, Site, guarde
 from tests.integration.transport.support import until
 from tests.unit.gateway.tokens import entry, written
 
+JSON = {"content-type": "application/json"}
 STRANGE = {"authorization": "Bearer guess"}
 # Every call that takes a role, with names that lead nowhere.
 NOWHERE = {"{run}": "no-run", "{conversation}": "none", "{id}": "none", "{name}": "none", "{format}": "none"}
@@ -126,6 +127,33 @@ async def test_a_token_becomes_a_cookie_that_no_script_reads(guarded_site: Site)
 @pytest.mark.parametrize("body", [{}, {"token": ""}, {"token": 7}, {"token": "x", "role": "operator"}])
 async def test_what_is_no_token_signs_nobody_in(guarded_site: Site, body: Any) -> None:
     assert (await guarded_site.ask("POST", "/v1/session", body)).status == 400
+
+
+async def test_a_token_that_no_text_can_be_signs_nobody_in(guarded_site: Site) -> None:
+    assert (await guarded_site.ask("POST", "/v1/session", b'{"token": "\\ud800"}', headers=JSON)).status == 401
+
+
+async def test_tokens_cannot_be_guessed_by_asking_who_is_signed_in(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with site(tmp_path, admitting=guarded(tmp_path, strangers=RateLimit(burst=2, per_second=0.1))) as at:
+        with caplog.at_level(logging.INFO, "services.gateway"):
+            answers = [await at.ask("GET", "/v1/session", headers=STRANGE) for _ in range(4)]
+        assert (await at.ask("GET", "/v1/session", token=READER)).body["name"] == "rita"
+    assert [answer.status for answer in answers] == [200, 200, 429, 429]
+    assert answers[0].body == {"name": "", "role": "", "needed": True}
+    told = [vars(record)["fields"]["outcome"] for record in caplog.records if record.name.endswith("audit")]
+    assert told == ["unauthenticated", "unauthenticated", "too_many", "too_many"]
+
+
+@pytest.mark.parametrize("site_of_page", ["cross-site", "same-site"])
+async def test_a_page_of_another_site_reads_nothing_without_naming_itself(open_site: Site, site_of_page: str) -> None:
+    headers = {"sec-fetch-site": site_of_page}
+    for method, path in (("GET", "/v1/runs"), ("POST", "/v1/runs"), ("DELETE", "/v1/session")):
+        answer = await open_site.ask(method, path, headers=headers)
+        assert (answer.status, answer.code) == (403, "denied"), path
+    assert (await open_site.ask("GET", "/", headers=headers)).status == 200
+    assert (await open_site.ask("GET", "/v1/runs", headers={"sec-fetch-site": "none"})).status == 200
 
 
 async def test_behind_a_proxy_with_tls_the_cookie_is_for_tls_only(guarded_site: Site) -> None:
