@@ -92,8 +92,11 @@ def _papers(kept: Statistics, dropped: Statistics) -> Iterator[str]:
 def title(kept: Statistics) -> str:
     origins = sorted(filter(None, kept.origins))
     about = ", ".join(origins) if len(origins) <= 3 else "several collections of"
-    from_elsewhere = origins and not kept.recipe.topics
-    return f"{kept.recipe.title} on {about} problems" if from_elsewhere else kept.recipe.title
+    if not origins or kept.recipe.topics:
+        return kept.recipe.title
+    # Files have a suffix, banks a name that reads as an adjective.
+    are_files = len(origins) <= 3 and any("." in origin for origin in origins)
+    return f"{kept.recipe.title} on " + (f"the problems of {about}" if are_files else f"{about} problems")
 
 
 def thing(kept: Statistics) -> str:

@@ -111,7 +111,7 @@ export function reasonsOf({ reasons = {} }) {
 export function rejection(progress) {
   if (!number(progress.rejected)) return "";
   const [commonest] = reasonsOf(progress);
-  return `${whole(progress.rejected)} of ${whole(judged(progress))}${commonest ? `, mostly ${inWords(commonest[0])}` : ""}`;
+  return `${whole(progress.rejected)} of ${whole(judged(progress))}${commonest ? `, mostly for “${inWords(commonest[0])}”` : ""}`;
 }
 
 /** @param {Progress} progress */

@@ -31,6 +31,12 @@ _BINS_A_BAR = BINS_A_DECADE // 8
 _POINTS = 40
 # A shorter run mostly starts and stops: its throughput says nothing.
 _LONG_ENOUGH = 60
+_ANSWERS = {
+    "strict": "as asked for",
+    "repaired": "that were repaired",
+    "reasked": "asked for again",
+    "failed": "given up",
+}
 
 
 def conversations(found: Findings) -> Iterator[str]:
@@ -223,6 +229,6 @@ def _model(kept: Statistics, durations: Durations) -> str:
         used.append(Bar(f"{role}{within}", (kept.tokens[role, "prompt"], kept.tokens[role, "completion"]), total))
     gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} on average for each of the {thing(kept)}"
     legend = '<p class="legend light"><span>read</span><span>written</span></p>'
-    answers = {f"{name} answers": count for name, count in kept.parse.most_common()}
+    answers = {f"answers {_ANSWERS.get(name, name)}": count for name, count in kept.parse.most_common()}
     lengths = bars(used) + legend if total else ""
     return card("The model", gist, lengths + bars(shares(answers)))

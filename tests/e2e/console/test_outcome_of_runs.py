@@ -28,6 +28,8 @@ async def test_the_bar_of_a_run_counts_nothing_but_accepted_conversations(page: 
     filled = "[...document.querySelectorAll('.progress i')].map((part) => part.getBoundingClientRect().width)"
     assert await page.evaluate(filled) == [0]
     assert await page.evaluate("document.querySelector('.rejected dd').textContent") == "100%"
+    tops = "[...document.querySelectorAll('.figures dd')].slice(0, 4).map((one) => one.getBoundingClientRect().top)"
+    assert len(set(await page.evaluate(tops))) == 1
 
 
 async def test_the_reasons_of_rejections_are_counted_and_narrow_the_list(page: Page, served: Site) -> None:

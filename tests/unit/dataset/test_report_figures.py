@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from soliloquy.dataset.card import title
 from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.report import sample
 from soliloquy.dataset.report.counts import ReportCounts
@@ -128,6 +129,14 @@ def test_an_unverified_verdict_comes_with_what_can_be_done_about_it() -> None:
     for turn in made.turns:
         turn.verification = VERIFICATION_NONE
     assert "generate with --verified" in text(sections(found_in(made)))
+
+
+def test_a_title_reads_well_for_banks_and_for_files() -> None:
+    kept = found_in(conversation()).accepted
+    kept.origins = Counter(["physics"])
+    assert title(kept).endswith(" on physics problems")
+    kept.origins = Counter(["mine.jsonl"])
+    assert title(kept).endswith(" on the problems of mine.jsonl")
 
 
 def test_families_are_counted_against_those_of_their_bank() -> None:

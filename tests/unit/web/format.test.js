@@ -59,8 +59,8 @@ test("a run without a target shows only what it has", () => {
 test("a rejection names the commonest rule, the first of several in the alphabet", () => {
   const progress = { accepted: "9", rejected: "3", reasons: { steps: "1", early_answer: 2, blind: "2" } };
   assert.deepEqual(reasonsOf(progress), [["blind", 2], ["early_answer", 2], ["steps", 1]]);
-  assert.equal(rejection(progress), "3 of 12, mostly blind");
-  assert.equal(rejection({ accepted: 1, rejected: 1, reasons: { early_answer: "1" } }), "1 of 2, mostly early answer");
+  assert.equal(rejection(progress), "3 of 12, mostly for “blind”");
+  assert.equal(rejection({ accepted: 1, rejected: 1, reasons: { early_answer: "1" } }), "1 of 2, mostly for “early answer”");
   assert.equal(rejection({ accepted: 1, rejected: 1 }), "1 of 2");
   assert.equal(rejection({ accepted: "9" }), "");
   assert.equal(judged({ accepted: "9", rejected: "3" }), 12);
