@@ -65,11 +65,11 @@ def _returned(answer: dict[str, Any] | None, code: str, steps: list[dict[str, An
 
 def _mapped_cells(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
     """Returns the cells by field name, for the fields that the source has a column for."""
-    for need in source.needs:
+    for need in dict.fromkeys([*source.needs, *source.named]):
         column = source.columns[need]
         if column not in cells:
             raise BadField(need, f"no column {column!r}; there are: {listed_names(cells)}")
-        if cells[column] is None or cells[column] == "":
+        if need in source.needs and (cells[column] is None or cells[column] == ""):
             raise BadField(need, "is empty")
     return {
         # Rejects nan and inf in a field that takes part in calculations, and keeps them as text in any other.

@@ -32,17 +32,18 @@ class SourceFormat(BaseModel):
     solution: Literal["prose", "annotated", "program", "answer"]
     # The required fields.
     needs: tuple[str, ...]
+    # The fields whose columns a user named: the columns must be there, and a cell may be empty.
+    named: tuple[str, ...] = ()
     # Fields, and the columns of the source that they come from.
     columns: dict[str, str]
 
     def with_columns(self, named: Mapping[str, str]) -> "SourceFormat":
-        """Returns the format with columns named by a user, which become required."""
-        needs = tuple(dict.fromkeys([*self.needs, *named]))
-        return self.model_copy(update={"columns": {**self.columns, **named}, "needs": needs})
+        """Returns the format with columns named by a user, which must exist."""
+        return self.model_copy(update={"columns": {**self.columns, **named}, "named": tuple(named)})
 
     def rows(self, source: Path) -> Iterator[SourceRow | RefusedRow]:
         reader = self._reader_of(source)
-        needed = [self.columns[need] for need in self.needs]
+        needed = [self.columns[need] for need in dict.fromkeys([*self.needs, *self.named])]
         if reader in ("parquet", "datasets"):
             # Imported here: loading Arrow takes longer than reading most files.
             from soliloquy.problems.files.reading import arrow_rows

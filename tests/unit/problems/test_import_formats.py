@@ -61,6 +61,15 @@ def test_a_column_map_finds_columns_of_another_name(tmp_path: Path) -> None:
         imported(source, "csv", columns={"question": "Frage", "solution": "Loesung", "answer": "Note"})
 
 
+def test_a_problem_without_an_answer_stays_where_the_column_of_answers_is_named(tmp_path: Path) -> None:
+    rows = [
+        {"question": "What is 2 + 3?", "solution": "2 + 3 = 5", "Ergebnis": "5"},
+        {"question": "Why does a boat float?", "solution": "The water pushes it up.", "Ergebnis": ""},
+    ]
+    kept = imported(as_csv(tmp_path / "a.csv", rows), "csv", columns={"answer": "Ergebnis"}).rows
+    assert [row.get("answer") for row in kept] == [{"value": 5.0}, None]
+
+
 def test_a_column_in_the_way_of_ours_is_kept_under_another_name(tmp_path: Path) -> None:
     row = {**PLAIN[0], "solve_rate": 0.5, "rate": 0.75}
     (kept,) = imported(jsonl(tmp_path / "a.jsonl", row), "jsonl", columns={"solve_rate": "rate"}).rows
