@@ -72,7 +72,9 @@ class Parser:
             else:
                 return term
             self.operations += 1
-            term = _product(term, self.sign(), -1 if sign == "/" else 1)
+            around = self.tokens[self.at - 2 : self.at + 1]
+            factor = self.sign()
+            term = _quotient(term, factor, *around) if sign == "/" else _product(term, factor, 1)
 
     def sign(self) -> Term:
         if self._sign("-"):
@@ -93,8 +95,8 @@ class Parser:
             self.at += 1
             self.operations += 1
             power = _power(base, self.sign())
-            # "10^3 m"
-            return _times_unit(power, self.tokens[self.at - 1].unit)
+            own = self.tokens[self.at - 1].unit
+            return _with_unit(power, own) if own else power
         return base
 
     def operand(self) -> Term:
@@ -222,19 +224,21 @@ def _in_python(number: Written) -> str:
 
 def _in_unit(term: Term, own: Unit | None) -> Term:
     """Applies the unit behind a bracket: "(3 + 4) m"."""
+    if own is None:
+        return term
+    one = measured(1.0, own, 0.0, 0.0, rounded=False)
 
     def value(reading: Reading) -> Measured:
         inner = term.value(reading)
         if inner.has_unit:
             raise Unworkable
-        return inner
+        return multiplied(inner, one, 1)
 
-    return term if own is None else _times_unit(Term(term.python, value), own)
+    return Term(term.python, value)
 
 
-def _times_unit(term: Term, own: Unit | None) -> Term:
-    if own is None:
-        return term
+def _with_unit(term: Term, own: Unit) -> Term:
+    """Applies the unit behind an exponent or a fraction: "12^3 m", "3/4 h"."""
     one = measured(1.0, own, 0.0, 0.0, rounded=False)
 
     def value(reading: Reading) -> Measured:
@@ -242,6 +246,17 @@ def _times_unit(term: Term, own: Unit | None) -> Term:
         return replace(multiplied(inner, one, 1), closed=inner.closed or not inner.has_unit)
 
     return Term(term.python, value)
+
+
+def _quotient(term: Term, factor: Term, top: Written, sign: Written, bottom: Written) -> Term:
+    """Reads "3/4 h" as a part of an hour, or as a quotient."""
+    quotient = _product(term, factor, -1)
+    is_tight = top.end == sign.start and sign.end == bottom.start and top.kind == bottom.kind == "number"
+    if not is_tight or top.unit or not bottom.unit:
+        return quotient
+    parts = Term("", lambda _: measured(bottom.value, None, 0.0, 0.0, rounded=False))
+    part = _with_unit(_product(term, parts, -1), bottom.unit)
+    return Term(quotient.python, lambda reading: (part if reading.mixed else quotient).value(reading))
 
 
 def _mixed(whole: Term, fraction: Term) -> Term:

@@ -169,9 +169,14 @@ def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bo
         if before is None or before.kind == "word":
             attached = at + 1 < len(left) and left[at + 1].start == token.end
             yield at, token.kind != "operator" or (before is None and token.text == "-" and (attached or goes_on))
-        elif before.kind == "operator" and before.text in ("-", "*") and (at == 1 or left[at - 2].kind == "word"):
-            # A dash, or the sign of a list.
+        elif before.kind == "operator" and before.text in "-*" and _stands_apart(left[max(0, at - 2) : at + 1]):
             yield at, False
+
+
+def _stands_apart(tokens: Sequence[Written]) -> bool:
+    """Whether a sign between a word, or nothing, and a number may be a bullet or a dash."""
+    *words, sign, number = tokens
+    return words[0].kind == "word" if words else sign.end < number.start
 
 
 def _whole(tokens: Sequence[Written]) -> tuple[Term, bool]:

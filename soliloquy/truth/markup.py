@@ -10,8 +10,8 @@ _LINE_IN_LATEX = re.compile(r"\\\\")
 _WORDS_IN_LATEX = re.compile(r"(?P<before>\\(?:text|mathrm|mathbf|mathit|operatorname|rm|bf)\s?\{)(?P<words>[^{}]*)\}")
 # Dollar signs around a formula, and not two prices.
 _FORMULA = re.compile(r"\$(?=\S)([^$\n]{1,300}?)(?<=\S)\$(?!\d)")
-# Asterisks around words or a number, and not Python's power.
-_BOLD = re.compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,300})(?<=\S)\*\*(?![\w(*])")
+# Marks around words or a number, and neither a product nor Python's power.
+_EMPHASIS = re.compile(r"(?<![\w)*])(\*\*|__|\*)(?=[^\s*])([^\n]{1,300}?)(?<=[^\s*])\1(?![\w(*])")
 _LIST_MARK = re.compile(r"^[ \t]*(?:[*•][ \t]|\(?(?:\d{1,2}|[a-z])[.)][ \t])", re.MULTILINE)
 # A single dash may be a minus sign.
 _DASH_MARK = re.compile(r"^[ \t]*-[ \t]", re.MULTILINE)
@@ -21,11 +21,16 @@ _DASHES = str.maketrans("−–—‐‑", "-----")
 def without_markup(text: str) -> str:
     if len(_DASH_MARK.findall(text)) > 1:
         text = _DASH_MARK.sub(_blank, text)
-    text = _BOLD.sub(r"  \1  ", _LIST_MARK.sub(_blank, text))
+    text = _EMPHASIS.sub(_without_emphasis, _LIST_MARK.sub(_blank, text))
     text = _FORMULA.sub(r" \1 ", text)
     text = _WORDS_IN_LATEX.sub(lambda group: " " * len(group["before"]) + group["words"] + " ", text)
     text = _LINE_IN_LATEX.sub(" \n", text)
     return _MARKS.sub(_blank, text).translate(_DASHES)
+
+
+def _without_emphasis(found: re.Match[str]) -> str:
+    gap = " " * len(found[1])
+    return f"{gap}{found[2]}{gap}"
 
 
 def _blank(mark: re.Match[str]) -> str:

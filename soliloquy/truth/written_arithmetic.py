@@ -18,7 +18,7 @@ _PARTS = "".join(FRACTIONS)
 _COMMA = r"(?:,|\{,\})"
 _DIGITS = (
     rf"(?:[1-9]\d{{0,2}}(?:\.\d{{3}})+{_COMMA}\d{{1,2}}(?!\d)|[1-9]\d{{0,2}}(?:\.\d{{3}}){{2,}}(?!\.?\d)"
-    rf"|[1-9]\d{{0,2}}(?:[ \u00a0\u202f]{{1,2}}\d{{3}})+(?!\d)(?:[.,]\d+)?"
+    rf"|[1-9]\d{{0,2}}(?:(?:[ \u00a0\u202f]{{1,2}}|['’])\d{{3}})+(?!\d)(?:[.,]\d+)?"
     rf"|(?:\d{{1,3}}(?:{_COMMA}\d{{3}})+(?!\d)|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}(?!\d)|\d+(?!\d|{_COMMA}\d))(?:\.\d+)?"
     rf"|\d+{_COMMA}\d{{1,2}}(?!\d)|\d+|\.\d+)"
 )
@@ -32,7 +32,7 @@ _NUMBER = re.compile(
 )
 _FIRST_OF_NUMBERS = frozenset(f"0123456789.$£€{_PARTS}")
 _IN_WORDS = re.compile(rf"\b{SPELLED}\b", re.IGNORECASE)
-_SPACE = re.compile(r"\s+")
+_GROUPING = re.compile(r"[\s'’]+")
 _CONTINENTAL = re.compile(r"(?:\d+|\d{1,3}(?:\.\d{3})+),\d{1,2}|\d{1,3}(?:\.\d{3}){2,}")
 # A decimal, or a thousand and more on the continent.
 _AMBIGUOUS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
@@ -194,7 +194,7 @@ def _unit_at(text: str, at: int) -> tuple[Unit | None, int]:
 
 
 def _plain(digits: str) -> str:
-    digits = _SPACE.sub("", digits).replace("{,}", ",")
+    digits = _GROUPING.sub("", digits).replace("{,}", ",")
     if _CONTINENTAL.fullmatch(digits):
         return digits.replace(".", "").replace(",", ".")
     return digits.replace(",", "")
