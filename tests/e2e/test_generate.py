@@ -262,5 +262,6 @@ def test_a_problem_with_a_false_calculation_is_refused_before_anything_runs(tmp_
     problems.write_text(json.dumps({"question": "How large is it?", "solution": "It is 7 * 5 = 36 m^2."}), "utf-8")
     result = said(command(tmp_path / "out", problems=problems))
     assert result.returncode == 2
-    assert result.stderr == f"soliloquy: {problems}:1: solution: '7 * 5 = 36 m^2' is false: it is 35 m^2\n"
+    fault = f"soliloquy: {problems}:1: solution: '7 * 5 = 36 m^2' is false: it is 35 m^2"
+    assert result.stderr == f"{fault}; soliloquy problems check {problems} lists all faults\n"
     assert not (tmp_path / "out").exists()
