@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from soliloquy.truth.arithmetic_parser import READINGS, NoArithmetic, Parser, Term
+from soliloquy.truth.arithmetic_parser import NoArithmetic, Parser
 from soliloquy.truth.arithmetic_policy import LIMITS
+from soliloquy.truth.arithmetic_terms import READINGS, Term
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import Unworkable, agree, are_alike, converts, in_unit_of, restates_share
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of

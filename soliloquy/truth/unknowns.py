@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from soliloquy.truth.arithmetic_parser import READINGS, NoArithmetic, Parser, Term
+from soliloquy.truth.arithmetic_parser import NoArithmetic, Parser
 from soliloquy.truth.arithmetic_policy import LIMITS, TOLERANCES, WORDS
+from soliloquy.truth.arithmetic_terms import READINGS, Term
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import Unworkable, agree, is_rounded
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, may_calculate, tokens_of

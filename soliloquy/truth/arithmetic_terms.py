@@ -1,0 +1,165 @@
+"""Terms of written arithmetic: what each comes to, depending on how its text is read."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
+
+from soliloquy.truth.measured_values import Measured, Unworkable, added, measured, multiplied, raised
+from soliloquy.truth.units import Unit
+from soliloquy.truth.written_arithmetic import PERCENT, Written
+
+
+class Reading(NamedTuple):
+    """Resolves what a text leaves open."""
+
+    # "sin 30" without a unit.
+    degrees: bool
+    # "50 + 20%" is 60 in a shop.
+    share_of_left: bool
+    # "2\\frac{1}{3}" is 7/3 in a school book.
+    mixed: bool
+    # "2 dozen" is 24, or two of something.
+    scaled: bool
+
+
+_FUNCTIONS = {
+    "ln": "math.log({})",
+    "log": "math.log10({})",
+    **{name: f"math.{name}(math.radians({{}}))" for name in ("sin", "cos", "tan")},
+    **{f"arc{name}": f"math.degrees(math.a{name}({{}}))" for name in ("sin", "cos", "tan")},
+}
+READINGS = tuple(Reading(*choice) for choice in product((True, False), repeat=4))
+
+
+class Term(NamedTuple):
+    # In Python's notation, without units.
+    python: str
+    value: Callable[[Reading], Measured]
+
+
+def measured_number(token: Written) -> Measured:
+    return measured(token.value, token.unit, token.place, token.coarse, rounded=token.rounded)
+
+
+def combined(value: Measured, rest: Written) -> Measured | None:
+    """Returns the sum of the two parts of one quantity; None if they are not such parts."""
+    if rest.kind != "number" or rest.unit is None or not value.closed:
+        return None
+    smaller = measured_number(rest)
+    both = added(value, smaller, 1)
+    if both.si is None or not value.si or not smaller.si or not 0 < smaller.si < abs(value.si / value.number):
+        return None
+    # In the unit of the smaller part.
+    return replace(smaller, number=both.si / smaller.si * smaller.number, si=both.si, measure="")
+
+
+def number_term(token: Written, value: Measured) -> Term:
+    if token.scale == 1.0:
+        return Term(_in_python(token), lambda _: value)
+    scaled = measured(
+        value.number * token.scale, token.unit, value.place * token.scale, value.coarse * token.scale, rounded=False
+    )
+    plain = _in_python(token._replace(value=token.value * token.scale))
+    return Term(plain, lambda reading: scaled if reading.scaled else value)
+
+
+def _in_python(number: Written) -> str:
+    if number.text == "π":
+        return "math.pi"
+    plain = repr(number.value).removesuffix(".0")
+    return f"({plain} / 100)" if number.unit == PERCENT else plain
+
+
+def in_unit(term: Term, own: Unit | None) -> Term:
+    """Applies the unit behind a bracket: "(3 + 4) m"."""
+    if own is None:
+        return term
+    one = measured(1.0, own, 0.0, 0.0, rounded=False)
+
+    def value(reading: Reading) -> Measured:
+        inner = term.value(reading)
+        if inner.has_unit:
+            raise Unworkable
+        return multiplied(inner, one, 1)
+
+    return Term(term.python, value)
+
+
+def with_unit(term: Term, own: Unit) -> Term:
+    """Applies the unit behind an exponent or a fraction: "12^3 m", "3/4 h"."""
+    one = measured(1.0, own, 0.0, 0.0, rounded=False)
+
+    def value(reading: Reading) -> Measured:
+        inner = term.value(reading)
+        return replace(multiplied(inner, one, 1), closed=inner.closed or not inner.has_unit)
+
+    return Term(term.python, value)
+
+
+def quotient(term: Term, factor: Term, top: Written, sign: Written, bottom: Written) -> Term:
+    """Reads "3/4 h" as a part of an hour, or as a quotient."""
+    divided = product_of(term, factor, -1)
+    is_tight = top.end == sign.start and sign.end == bottom.start and top.kind == bottom.kind == "number"
+    if not is_tight or top.unit or not bottom.unit:
+        return divided
+    parts = Term("", lambda _: measured(bottom.value, None, 0.0, 0.0, rounded=False))
+    part = with_unit(product_of(term, parts, -1), bottom.unit)
+    return Term(divided.python, lambda reading: (part if reading.mixed else divided).value(reading))
+
+
+def mixed(whole: Term, fraction: Term) -> Term:
+    """Reads "2\\frac{1}{3}" as a mixed number, or as a product."""
+    both, product = sum_of(whole, fraction, 1), product_of(whole, fraction, 1)
+    return Term(f"({both.python})", lambda reading: (both if reading.mixed else product).value(reading))
+
+
+def sum_of(one: Term, other: Term, sign: int) -> Term:
+    def value(reading: Reading) -> Measured:
+        left, right = one.value(reading), other.value(reading)
+        if right.percent and not left.percent and reading.share_of_left:
+            right = multiplied(left, right, 1)
+            share = right.si if right.si is not None else 0.0
+            right = Measured(share, share, left.powers, has_unit=left.has_unit, closed=left.closed)
+        return added(left, right, sign)
+
+    return Term(f"{one.python} {'+' if sign > 0 else '-'} {other.python}", value)
+
+
+def product_of(one: Term, other: Term, power: int) -> Term:
+    return Term(
+        f"{one.python} {'*' if power > 0 else '/'} {other.python}",
+        lambda reading: multiplied(one.value(reading), other.value(reading), power),
+    )
+
+
+def power_of(base: Term, exponent: Term) -> Term:
+    return Term(
+        f"{base.python} ** {exponent.python}",
+        lambda reading: raised(base.value(reading), exponent.value(reading).number),
+    )
+
+
+def function_of(name: str, argument: Term) -> Term:
+    if name == "sqrt":
+        return Term(f"math.sqrt({argument.python})", lambda reading: raised(argument.value(reading), 0.5))
+
+    def value(reading: Reading) -> Measured:
+        given = argument.value(reading)
+        inverse = name.startswith("arc")
+        scale = math.pi / 180 if reading.degrees and not given.has_unit else 1.0
+        own = given.number if given.si is None else given.si
+        try:
+            if inverse:
+                angle = getattr(math, name.replace("arc", "a"))(own)
+                result = math.degrees(angle) if reading.degrees else angle
+            elif name in ("ln", "log"):
+                result = math.log(own) if name == "ln" else math.log10(own)
+            else:
+                result = getattr(math, name)(own * scale)
+        except (ValueError, OverflowError) as error:
+            raise Unworkable from error
+        return Measured(result, result, {})
+
+    return Term(_FUNCTIONS[name].format(argument.python), value)
