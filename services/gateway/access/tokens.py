@@ -10,10 +10,11 @@ import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, StringConstraints, TypeAdapter, ValidationError, with_config
+from pydantic import AwareDatetime, ConfigDict, StringConstraints, TypeAdapter, ValidationError, with_config
 
 from soliloquy.runtime.failure import Failure
 
@@ -47,6 +48,8 @@ class Token:
     role: Role
     # Empty for a caller who has only a certificate.
     sha256: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")] = ""
+    # From then on the entry admits nobody.
+    expires: AwareDatetime | None = None
 
 
 _ENTRIES = TypeAdapter(list[Token])
@@ -86,7 +89,8 @@ class TokenFile:
                     _log.info("%s: read %d tokens again", self._file, len(self._entries))
                 except Failure as error:
                     _log.error("%s: the previous tokens stay in force", error)
-        return self._entries
+        today = datetime.now(UTC)
+        return [entry for entry in self._entries if entry.expires is None or today < entry.expires]
 
 
 def read_tokens(file: Path) -> list[Token]:
@@ -122,6 +126,8 @@ def _fault(error: ValidationError) -> str:
             return f"{entry}: invalid role: use {' or '.join(ROLES)}"
         case ["sha256"]:
             return f"{entry}: invalid sha256: write the 64 lower-case hexadecimal digits of the token's digest"
+        case ["expires", *_]:
+            return f"{entry}: invalid expires: use a time with its zone, e.g. 2030-01-31T00:00:00Z"
         case ["name"]:
             return f"{entry}: invalid name: use up to 64 letters, digits, dots, dashes, spaces, @ and underscores"
         case [str(name)]:

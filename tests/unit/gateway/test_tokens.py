@@ -46,6 +46,20 @@ def test_a_token_that_is_taken_out_of_the_file_is_refused_without_a_restart(tmp_
     assert tokens.with_token(OPERATOR)
 
 
+def test_an_entry_admits_nobody_once_it_has_expired(tmp_path: Path) -> None:
+    past, future = (f"{entry('olga', 'operator', OPERATOR)}expires = {year}-01-31T00:00:00Z\n" for year in (2020, 9020))
+    assert TokenFile(written(tmp_path, future)).with_token(OPERATOR)
+    expired = TokenFile(written(tmp_path, past))
+    assert expired.with_token(OPERATOR) is None
+    assert expired.with_name("olga") is None
+
+
+@pytest.mark.parametrize("value", ["2030-01-31T00:00:00", "2030-01-31", '"soon"'])
+def test_an_expiry_without_its_zone_is_refused(tmp_path: Path, value: str) -> None:
+    with pytest.raises(Failure, match="token 1: invalid expires: use a time with its zone"):
+        TokenFile(written(tmp_path, f"{entry('olga', 'operator', OPERATOR)}expires = {value}\n"))
+
+
 def test_a_file_that_is_broken_meanwhile_locks_nobody_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     clock, file = Clock(), written(tmp_path)
     tokens = TokenFile(file, clock)
