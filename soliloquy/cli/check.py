@@ -10,6 +10,7 @@ from rich.text import Text
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.tables import facts
+from soliloquy.cli.visible import visible
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT, UnknownRecipe
@@ -46,7 +47,7 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
 
 def _print(report: TruthReport, recipe: str) -> None:
     for conversation, fault in report.faults:
-        click.echo(f"{conversation}  {fault}")
+        click.echo(visible(f"{conversation}  {fault}"))
     for pair in report.likeness.alike:
         click.echo(f"{pair.one}  similar wording: {pair.likeness:.0%} of it is also in {pair.other}")
     console = Console()

@@ -11,6 +11,7 @@ from google.protobuf.text_format import MessageToString
 
 from soliloquy.cli.command import Group
 from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.visible import visible
 from soliloquy.runs.installation import LOG
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import Undecodable, message_of
@@ -50,7 +51,8 @@ def list_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
     for letter in letters:
         event = letter.event
         made = datetime.fromtimestamp(event.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        click.echo(f"{event.id}  {origin(event.topic)}  {made}  after {event.attempt} attempts\n    {event.error}")
+        line = f"{event.id}  {origin(event.topic)}  {made}  after {event.attempt} attempts\n    {event.error}"
+        click.echo(visible(line))
 
 
 @dlq.command("show")
@@ -63,9 +65,9 @@ def show_letter(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
         raise click.UsageError("dlq show requires one ID: dlq list shows them")
     event = _at(place, lambda transport: dead_letters.letter(transport, ids[0])).event
     for name in ("id", "topic", "key", "source", "attempt", "error"):
-        click.echo(f"{name}: {getattr(event, name)}")
+        click.echo(visible(f"{name}: {getattr(event, name)}"))
     try:
-        click.echo(MessageToString(message_of(event), as_utf8=True))
+        click.echo(visible(MessageToString(message_of(event), as_utf8=True)))
     except Undecodable:
         click.echo(f"payload: {event.payload!r}")
 

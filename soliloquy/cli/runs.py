@@ -12,6 +12,7 @@ from soliloquy.cli.parameters import Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.runs_options import gateway_options
 from soliloquy.cli.runs_view import conversation_line, print_conversation, print_status, run_line, to_json
+from soliloquy.cli.visible import visible
 from soliloquy.client import NotFound, Runs, is_over
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runs.progress import RunCounts
@@ -73,7 +74,7 @@ def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
         found = False
         for status in runs.list(state or ""):
             found = True
-            click.echo(to_json(status) if as_json else run_line(status))
+            click.echo(to_json(status) if as_json else visible(run_line(status)))
     if not (found or as_json):
         click.echo("no runs")
 
@@ -136,7 +137,7 @@ def conversations(*, runs: Runs, run: str, conversation: str | None, limit: int,
             print_conversation(runs.conversation(run, conversation), as_json=as_json)
             return
         for finished in runs.tail(run) if follow else islice(runs.conversations(run), limit):
-            click.echo(to_json(finished) if as_json else conversation_line(finished))
+            click.echo(to_json(finished) if as_json else visible(conversation_line(finished)))
 
 
 def _of_run(runs: Runs, beginning: str, call: Callable[[Runs, str], RunStatus]) -> RunStatus:

@@ -1,6 +1,5 @@
 """Prints runs and their conversations, as a gateway answers them."""
 
-import json
 import time
 from collections.abc import Mapping
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from soliloquy.cli.tables import ending, facts, short
+from soliloquy.cli.visible import json_line, visible
 from soliloquy.client import is_over, state_of
 from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, GetConversationResponse, RunStatus
 
@@ -72,14 +72,14 @@ def print_conversation(found: GetConversationResponse, *, as_json: bool) -> None
     flags = [MessageToDict(flag, preserving_proto_field_name=True) for flag in found.flags]
     if as_json:
         judged = {"accepted": found.accepted, "reasons": list(found.reasons), "flags": flags}
-        click.echo(json.dumps({**record_of(found.conversation), **judged}, ensure_ascii=False))
+        click.echo(json_line({**record_of(found.conversation), **judged}))
         return
     console = Console(soft_wrap=False, highlight=False)
     show_conversation(found.conversation, console)
     for reason in found.reasons:
-        console.print(Text(f"rejected: {reason}", style="red"))
+        console.print(Text(visible(f"rejected: {reason}"), style="red"))
     for flag in found.flags:
-        console.print(Text(f"turn {flag.turn}: {flag.claim}: {flag.evidence}", style="red"))
+        console.print(Text(visible(f"turn {flag.turn}: {flag.claim}: {flag.evidence}"), style="red"))
 
 
 def conversation_line(finished: FinishedConversation) -> str:
@@ -93,7 +93,7 @@ def conversation_line(finished: FinishedConversation) -> str:
 def to_json(message: Message) -> str:
     """Returns the JSON that the gateway answers over HTTP."""
     shown = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
-    return json.dumps(shown, ensure_ascii=False)
+    return json_line(shown)
 
 
 def _when(at: float) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from rich.table import Table
 from rich.text import Text
 
+from soliloquy.cli.visible import visible
 from soliloquy.v1.conversation_pb2 import Ending
 
 _QUESTION_CHARACTERS = 60
@@ -25,7 +26,7 @@ def facts(rows: Mapping[str, object]) -> Table:
     made.add_column()
     for name, value in rows.items():
         shown = ", ".join(f"{count} {key}" for key, count in value.items()) if isinstance(value, Mapping) else value
-        made.add_row(name.replace("_", " "), Text(str(shown) or "none"))
+        made.add_row(name.replace("_", " "), Text(visible(str(shown)) or "none"))
     return made
 
 

@@ -1,7 +1,6 @@
 """`soliloquy tail`: shows conversations as they finish."""
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
@@ -12,6 +11,7 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import ending, short
+from soliloquy.cli.visible import json_line, visible
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
@@ -41,7 +41,7 @@ def tail(*, folder: str | None, kafka: KafkaSettings | None, follow: bool, after
             return
         assert folder is not None
         for place, conversation in _in_shards(folder, after, follow=follow):
-            click.echo(_json(place, conversation) if as_json else _line(conversation))
+            click.echo(_json(place, conversation) if as_json else visible(_line(conversation)))
     finally:
         if folder is not None and place is not None and not as_json:
             click.echo(f"to continue from here: --after {place}", err=True)
@@ -67,7 +67,7 @@ async def _print_events(kafka: KafkaSettings, after: str | None, *, follow: bool
     try:
         async with aclosing(_finished(kafka, starts, follow=follow)) as finished:
             async for conversation in finished:
-                click.echo(_json(_place(starts), conversation) if as_json else _line(conversation))
+                click.echo(_json(_place(starts), conversation) if as_json else visible(_line(conversation)))
     finally:
         if starts and not as_json:
             click.echo(f"to continue from here: --after {_place(starts)}", err=True)
@@ -89,7 +89,8 @@ async def _finished(
                 try:
                     message = message_of(delivery.event)
                 except Undecodable as error:
-                    click.echo(f"soliloquy: {topic}, partition {number}, offset {delivery.offset}: {error}", err=True)
+                    told = f"soliloquy: {topic}, partition {number}, offset {delivery.offset}: {error}"
+                    click.echo(visible(told), err=True)
                     continue
                 assert isinstance(message, ConversationFinished)
                 yield message.conversation
@@ -114,4 +115,4 @@ def _line(conversation: Conversation) -> str:
 
 
 def _json(place: str, conversation: Conversation) -> str:
-    return json.dumps({"after": place, **record_of(conversation)}, ensure_ascii=False)
+    return json_line({"after": place, **record_of(conversation)})

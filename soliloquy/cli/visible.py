@@ -1,5 +1,6 @@
 """Texts of others in a terminal, which obeys control characters."""
 
+import json
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +24,19 @@ def visible(value: Any) -> Any:
     return value
 
 
+def json_line(value: Any) -> str:
+    """Returns JSON whose text says the same and holds no control character."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else "".join(map(_json_visible, text))
+
+
+def _json_visible(character: str) -> str:
+    return json.dumps(character)[1:-1] if _is_control(character) else character
+
+
 def _visible(character: str) -> str:
-    if character in _LEFT or unicodedata.category(character) not in ("Cc", "Cf", "Cs"):
-        return character
-    return character.encode("unicode_escape").decode()
+    return character.encode("unicode_escape").decode() if _is_control(character) else character
+
+
+def _is_control(character: str) -> bool:
+    return character not in _LEFT and unicodedata.category(character) in ("Cc", "Cf", "Cs")

@@ -10,6 +10,7 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
 from soliloquy.cli.parameters import Choice
+from soliloquy.cli.visible import visible
 from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import NAMES, format_names, load_format
@@ -75,4 +76,4 @@ def _column_map(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _report(refusal: RefusedRow) -> None:
-    click.echo(str(refusal), err=True)
+    click.echo(visible(str(refusal)), err=True)

@@ -1,10 +1,9 @@
 """`soliloquy problems show`."""
 
-import json
 from pathlib import Path
 
 import click
-from google.protobuf.json_format import MessageToDict
+from google.protobuf.json_format import MessageToDict, ParseDict
 from rich.console import Console
 from rich.padding import Padding
 from rich.panel import Panel
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.visible import json_line, visible
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import kind_name, strategy_name
@@ -28,9 +28,9 @@ def show(*, problem: str, as_json: bool) -> None:
     """Show a problem with its steps, answer and mistakes."""
     found = _bank_problem(problem) if problem.partition("/")[0] in bank_names() else _file_problem(problem)
     if as_json:
-        click.echo(json.dumps(MessageToDict(found, preserving_proto_field_name=True), ensure_ascii=False))
+        click.echo(json_line(MessageToDict(found, preserving_proto_field_name=True)))
     else:
-        _print(found, Console(highlight=False))
+        _print(ParseDict(visible(MessageToDict(found)), Problem()), Console(highlight=False))
 
 
 def _bank_problem(name: str) -> Problem:

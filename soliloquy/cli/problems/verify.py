@@ -13,6 +13,7 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
+from soliloquy.cli.visible import visible
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.solving.independent_programs import PROGRAMS, Check, Run, check_answer
@@ -49,7 +50,7 @@ def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cach
         with atomic_file(out) as file:
             for line in problem_lines(source):
                 if line.question in unfit:
-                    click.echo(f"{source}:{line.number}: {unfit[line.question]}", err=True)
+                    click.echo(visible(f"{source}:{line.number}: {unfit[line.question]}"), err=True)
                 else:
                     file.write(_marked(line, checks.get(line.question)))
     counts = {
