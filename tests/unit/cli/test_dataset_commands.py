@@ -165,9 +165,9 @@ def test_check_reads_what_was_accepted_or_rejected(folder: Path, tmp_path: Path)
     accepted = json.loads(soliloquy("check", folder, "--json").stdout)
     rejected = json.loads(soliloquy("check", folder, "--rejected", "--json").stdout)
     assert (accepted["figures"]["conversations"], rejected["figures"]["conversations"]) == (3, 1)
-    unnamed = small(4)
-    unnamed.run.recipe = ""
-    assert "conversation c4 cannot be checked" in refused("check", dataset(tmp_path / "u", [unnamed]))
+    unknown = small(4)
+    unknown.run.recipe = "elsewhere"
+    assert "conversation c4 cannot be checked" in refused("check", dataset(tmp_path / "u", [unknown]))
     shard = folder / "accepted" / "00000.parquet"
     shard.write_bytes(b"nonsense")
     assert "accepted/00000.parquet is damaged" in refused("check", folder)
