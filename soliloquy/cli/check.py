@@ -13,7 +13,7 @@ from soliloquy.cli.tables import facts
 from soliloquy.cli.visible import visible
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.labels import columns_of
-from soliloquy.recipes.packages import DEFAULT, UnknownRecipe
+from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.truth.report import TruthReport
@@ -35,7 +35,12 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     dataset, report = Dataset(folder), TruthReport()
     try:
         for conversation in dataset.conversations(rejected=rejected):
-            report.add(conversation.id, find(conversation.run.recipe or DEFAULT).check(conversation))
+            # Imported conversations may have no recipe, and then have no rules.
+            recipe = find(conversation.run.recipe) if conversation.run.recipe else None
+            if checked := recipe and recipe.check_any(conversation):
+                report.add(conversation.id, checked)
+            else:
+                report.unchecked += 1
     except UnknownRecipe as unknown:
         raise Failure(f"conversation {conversation.id} cannot be checked: {unknown}") from unknown
     if as_json:
@@ -75,7 +80,9 @@ def _labels(report: TruthReport, recipe: str) -> Table:
 def _figures(report: TruthReport) -> dict[str, str]:
     figures, closest = report.figures(), report.likeness.closest
     alike = f"; most alike, {closest.likeness:.0%}: {closest.one} and {closest.other}" if closest else ""
+    unchecked = f"{report.unchecked:,} conversations lack what the rules read, such as the steps of their problems"
     return {
+        **({"not checked": unchecked} if report.unchecked else {}),
         "conversations": f"{report.conversations:,} with {report.turns:,} turns",
         "unverified": f"{report.unverified:,} of {report.verdicts:,} verdicts",
         "student's errors": f"in {figures['realised_error_rate']:.0%} of {report.replies:,} replies; "

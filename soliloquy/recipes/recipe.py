@@ -146,6 +146,13 @@ class Recipe:
             return self.own_record(conversation)
         return labelled_record(conversation, labels_of(conversation.run.recipe), self.agreeing)
 
+    def check_any(self, conversation: Conversation) -> CheckedConversation | None:
+        """Checks a conversation from anywhere; returns None if it lacks what the rules read, such as steps."""
+        try:
+            return self.check(conversation)
+        except LookupError:
+            return None
+
     def review(self, conversation: Conversation) -> CheckedConversation:
         """Checks a finished conversation; reports only the reason for one that broke off."""
         if conversation.ending in self.complete:

@@ -113,6 +113,8 @@ def shingles(texts: Sequence[str]) -> set[str]:
 @dataclass(kw_only=True)
 class TruthReport:
     conversations: int = 0
+    # Conversations that lack what the rules read.
+    unchecked: int = 0
     turns: int = 0
     # The turns whose verdict rests on nothing, and all turns with a verdict.
     unverified: int = 0
@@ -160,6 +162,7 @@ class TruthReport:
         closest = self.likeness.closest
         return {
             "conversations": self.conversations,
+            "unchecked": self.unchecked,
             "turns": self.turns,
             "verdicts": self.verdicts,
             "unverified": self.unverified,

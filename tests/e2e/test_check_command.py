@@ -106,7 +106,7 @@ def test_what_is_no_dataset_is_one_line(tmp_path: Path, content: bytes | None, c
 
 
 @pytest.mark.parametrize(("form", "ending"), [("openai", ".jsonl"), ("sharegpt", ".jsonl"), ("soliloquies", ".json")])
-def test_imported_conversations_are_checked_although_their_problems_have_no_steps(
+def test_imported_conversations_without_steps_are_counted_as_not_checked(
     reference: Path, tmp_path: Path, form: str, ending: str
 ) -> None:
     rows, imported = tmp_path / f"rows{ending}", tmp_path / "imported"
@@ -114,7 +114,8 @@ def test_imported_conversations_are_checked_although_their_problems_have_no_step
     said([SOLILOQUY, "import", str(rows), "--format", form, "--out", str(imported)])
     result = check(imported, "--json")
     assert result.stderr == ""
-    assert json.loads(result.stdout)["figures"]["conversations"] == CONVERSATIONS
+    figures = json.loads(result.stdout)["figures"]
+    assert (figures["unchecked"], figures["conversations"]) == (CONVERSATIONS, 0)
 
 
 def test_a_dataset_without_rejected_conversations_has_none_to_check(reference: Path) -> None:

@@ -48,11 +48,9 @@ class CheckedSample:
         recipe = installed(conversation.run.recipe) if conversation.run.recipe else None
         if recipe is None:
             return
-        try:
-            faults = recipe.check(conversation).faults
-        except LookupError:
-            # Rules suppose what a run records, such as steps; `checked` tells how many conversations have it.
+        checked = recipe.check_any(conversation)
+        if checked is None:
             return
         self.checked += 1
-        self.faults += len(faults)
-        self.rules.update({fault.partition(":")[0] for fault in faults})
+        self.faults += len(checked.faults)
+        self.rules.update({fault.partition(":")[0] for fault in checked.faults})

@@ -144,9 +144,6 @@ def has_unsettled_number(conversation: Conversation) -> bool:
 
 
 def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:
-    if not facts.problem.steps:
-        # An imported conversation may lack its problem.
-        return Claim()
     step = facts.problem.steps[number - 1]
     if (named := _named_quantity(text, written, step)) is not None:
         return Claim(
