@@ -137,6 +137,7 @@ def worker_named(parent: int, name: str) -> int:
 
 def kill_run(process: subprocess.Popen[str]) -> list[int]:
     """kill -9 to the run; its workers, which end by themselves."""
+    assert process.poll() is None, f"the run was over before its end: {process.communicate()}"
     workers = worker_pids(process.pid)
     kill(process.pid)
     process.communicate()

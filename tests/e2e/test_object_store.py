@@ -8,10 +8,10 @@ from tests.e2e.runs import (
     dataset,
     grown,
     kill_run,
+    killed_at_end,
     paced,
     run,
     said,
-    start,
     wait_for_end,
     wait_for_frames,
 )
@@ -21,9 +21,9 @@ from tests.objects.fixtures import object_store as object_store
 
 def test_a_run_into_an_object_store_is_killed_and_goes_on(bucket: str, reference: Path, tmp_path: Path) -> None:
     out, work = f"{bucket}/dataset", tmp_path / "work"
-    process = start(paced(out, work=str(work)))
-    wait_for_frames(work, 3, process)
-    wait_for_end(kill_run(process))
+    with killed_at_end(paced(out, work=str(work))) as process:
+        wait_for_frames(work, 3, process)
+        wait_for_end(kill_run(process))
     elsewhere = said(command(out, conversations=12, work=str(tmp_path / "elsewhere")))
     assert (elsewhere.returncode, elsewhere.stdout) == (2, "")
     assert f"is writing {out} since" in elsewhere.stderr
