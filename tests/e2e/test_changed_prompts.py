@@ -26,8 +26,6 @@ from tests.e2e.runs import (
     wait_for_frames,
     worker_pids,
 )
-from tests.objects.fixtures import bucket as bucket
-from tests.objects.fixtures import object_store as object_store
 
 # The scripted student keeps to the words that its prompt allows.
 SHORTER = ("Keep each reply under 60 words.", "You are tired. Keep each reply under 12 words.")

@@ -15,8 +15,6 @@ from tests.e2e.runs import (
     wait_for_end,
     wait_for_frames,
 )
-from tests.objects.fixtures import bucket as bucket
-from tests.objects.fixtures import object_store as object_store
 
 
 def test_a_run_into_an_object_store_is_killed_and_goes_on(bucket: str, reference: Path, tmp_path: Path) -> None:

@@ -63,6 +63,8 @@ def reached_by_environment(store: ObjectStore, environment: pytest.MonkeyPatch) 
         "AWS_DEFAULT_REGION": "us-east-1",
     }.items():
         environment.setenv(name, value)
+    # They remember the store that the environment named when they were made.
+    s3fs.S3FileSystem.clear_instance_cache()
 
 
 @pytest.fixture
