@@ -14,9 +14,8 @@ from soliloquy.cli.options import NEW_FOLDER
 from soliloquy.cli.parameters import Choice
 from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.prompts import own_folder
+from soliloquy.recipes.prompts import BrokenPrompt, own_folder
 from soliloquy.recipes.recipe import find
-from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.foreign import refuse_foreign
 from soliloquy.runtime.retry import Refused

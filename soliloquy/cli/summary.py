@@ -1,4 +1,4 @@
-"""What a run made, in words, and the commands that read it."""
+"""Sums a run up in words, with the commands that read its dataset."""
 
 import shlex
 from collections.abc import Iterator, Mapping

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from soliloquy.recipes.packages import folder
-from soliloquy.runtime.ask import BrokenPrompt
-from soliloquy.runtime.failure import did_you_mean
+from soliloquy.runtime.failure import Failure, did_you_mean
 
 # A process receives them in a line of at most 1 MiB.
 _MOST_BYTES = 256 * 1024
 _TAG = re.compile(r"</?\w+(?=[ >])")
 T = TypeVar("T")
+
+
+class BrokenPrompt(Failure):
+    """A prompt file cannot be rendered; the message names the file and what to fix."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.recipes.prompt_checks import MESSAGE, Kind, lost_parts, slot_faults, table_faults, text_faults
-from soliloquy.recipes.prompts import Prompts, prompts_for, read_text
-from soliloquy.runtime.ask import BrokenPrompt, Prompt
+from soliloquy.recipes.prompts import BrokenPrompt, Prompts, prompts_for, read_text
+from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Turn
 
 

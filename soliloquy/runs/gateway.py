@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sources import ProblemSource
+from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import routes, tutoring
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan, problems_of
-from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.runtime.failure import did_you_mean
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.transports.port import Transport

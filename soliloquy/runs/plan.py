@@ -29,7 +29,7 @@ class Plan:
     problems_sha256: str
     models: Models
     prompts_sha256: dict[str, str]
-    # Those that the run has in place of the recipe's own.
+    # Set if the run changes the recipe's prompts.
     prompts: Prompts | None = None
     conversations: int
     seed: int

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from soliloquy.runtime.answers import Answer, Unreadable
-from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.metrics import ANSWERS
 from soliloquy.runtime.seeds import digest, seed
@@ -29,10 +28,6 @@ class Prompt:
     @property
     def messages(self) -> list[Message]:
         return [Message(role=role, text=text) for role, text in self.said]
-
-
-class BrokenPrompt(Failure):
-    """A prompt file cannot be rendered; the message names the file and what to fix."""
 
 
 class Unusable(Exception):

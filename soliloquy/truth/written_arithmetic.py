@@ -54,7 +54,7 @@ def _any(words: Iterable[str]) -> str:
 
 _EQUALS = rf"=(?!>)|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.,?|{_any(WORDS.equals)})"
 _STATES = re.compile(_EQUALS, re.IGNORECASE)
-# What stands before is stated again, also behind the end of a line.
+# Signs and words that state the same quantity again; the end of a line may stand before them.
 _RESTATES = re.compile(
     rf"=(?!>)|[≈≃≅≐]|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.|{_any(WORDS.restates)})", re.IGNORECASE
 )

@@ -59,6 +59,7 @@ def test_the_page_lists_exactly_what_a_package_exports(package: str) -> None:
         ("from soliloquy.client import Sandbox, Job, Limits, Execution, Unserialisable", ARROW),
         ("from soliloquy.recipes import Recipe, known_recipes", GRPC | ARROW),
         ("from soliloquy.recipes import find; find('soliloquy')", ARROW),
+        ("import soliloquy.dataset.exports.exporting", GRPC | {"pydantic"}),
     ],
 )
 def test_an_import_loads_nothing_that_it_does_not_need(statement: str, unneeded: set[str]) -> None:

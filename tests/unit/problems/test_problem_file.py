@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.problems.files.problem_file import ProblemFile, problem_faults, read_problems
+from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.failure import Failure
@@ -322,37 +322,3 @@ def test_any_prose_becomes_steps_whose_numbers_agree(tmp_path_factory: pytest.Te
             assert [slip.strategy for slip in step.slips] == [1, 2, 3, 4]
             right = step.result.value
             assert all(abs(slip.value - right) > 0.03 * abs(right) for slip in step.slips)
-
-
-def test_a_file_gives_its_problems_in_order_and_starts_again(tmp_path: Path) -> None:
-    source = problem_source(str(file_of(tmp_path, FORCE, {**FORCE, "question": "And 60 kg?"})))
-    assert source.count == 2
-    assert [source.problem(9, ordinal).source for ordinal in range(3)] == [
-        "problems.jsonl:1",
-        "problems.jsonl:2",
-        "problems.jsonl:1",
-    ]
-    assert source.book.recognise(f"  {FORCE['question']}\n") == source.problem(0, 0)
-    assert source.book.recognise("And 70 kg?") is None
-
-
-def test_the_digest_follows_the_problems_and_not_the_place_of_the_file(tmp_path: Path) -> None:
-    problems = read_problems(file_of(tmp_path, FORCE))
-    moved = read_problems(file_of(tmp_path, "\n", FORCE))
-    other = read_problems(file_of(tmp_path, {**FORCE, "topic": "forces"}))
-    digests = [ProblemFile(problems=each).digest for each in (problems, moved, other)]
-    assert digests[0] == digests[1] != digests[2]
-    assert len(digests[0]) == 64
-
-
-def test_a_bank_is_found_by_its_name_and_gives_a_run_its_own_problems() -> None:
-    source = problem_source("physics")
-    assert source.count is None
-    assert source.problem(1, 5) == source.problem(1, 5)
-    assert source.problem(1, 5) != source.problem(2, 5)
-    assert len(source.digest) == 64
-
-
-def test_an_unknown_source_names_the_banks() -> None:
-    with pytest.raises(Failure, match=r"'chemistry' is neither a file nor a bank \(.*physics"):
-        problem_source("chemistry")

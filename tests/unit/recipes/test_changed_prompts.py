@@ -12,11 +12,11 @@ from soliloquy.recipes.codegen import program_prompt
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathdial import prompting as mathdial
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.prompts import Prompts, changed_prompts, check_tags, own_folder
+from soliloquy.recipes.prompts import BrokenPrompt, Prompts, changed_prompts, check_tags, own_folder
 from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.student import drawn_persona
-from soliloquy.runtime.ask import BrokenPrompt, Prompt
+from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.unit.recipes.conversations import calculated, sound_conversation
 from tests.unit.scripted.dialling import dialled

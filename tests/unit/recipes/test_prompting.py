@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from soliloquy.recipes.codegen import program_prompt
+from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.records import record
 from soliloquy.recipes.templates import Templates
-from soliloquy.runtime.ask import BrokenPrompt, Prompt
+from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ErrorStrategy, Intent
 from soliloquy.v1.sandbox_pb2 import Status
 from tests.unit.recipes.conversations import (
