@@ -21,7 +21,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 # The tests that tell most in half a minute.
 FAST := $(addprefix tests/unit/,test_structure.py recipes runtime truth)
 
-.PHONY: help demo check test lint protos kafka observe faults bench dashboards docs pictures images-check chart-cluster chart-node lock clean
+.PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images-check chart-cluster chart-node lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -59,6 +59,12 @@ observe: .venv/installed .venv/prometheus ## Run a Prometheus with our rules aga
 
 faults: .venv/dev .venv/runsc .venv/kafka .venv/prometheus ## Kill runs, collectors and workers, soak the sandbox, check thousands of conversations (an hour)
 	$(BIN)/python -m pytest -s tests/chaos
+
+faults-long: .venv/dev .venv/runsc ## Let writes fail and processes stop in FAULTS runs of CONVERSATIONS each (200 of 100: two hours)
+	FAULTS=$(or $(FAULTS),200) CONVERSATIONS=$(or $(CONVERSATIONS),100) $(BIN)/python -m pytest -s tests/faults
+
+attack: .venv/dev .venv/runsc .venv/kafka ## Attack the gateway, the events, the model clients and the files on loopback (15 minutes)
+	$(BIN)/python -m pytest -s tests/attack
 
 bench: .venv/dev .venv/runsc ## Run all benchmarks, as JSON (takes minutes)
 	$(BIN)/python -m benchmarks all --json

@@ -1,8 +1,11 @@
-"""Compiles the contract and the recipes' labels at installation; adds rules and the example to the wheel."""
+"""Compiles the contract and the recipes' labels at installation; adds rules, the example and an SBOM to the wheel."""
 
+import json
 import os
+import re
 import shutil
 import sysconfig
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,9 @@ PROTOS = Path(__file__).parent
 ROOT = PROTOS.parent
 RULES = ROOT / "deploy" / "helm" / "soliloquy" / "files" / "rules"
 EXAMPLE = ROOT / "examples" / "recipe"
+# The dependencies that the tests of this version ran with.
+LOCK = ROOT / "requirements.lock"
+_LOCKED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 
 
 class ProtoBuildHook(BuildHookInterface[Any]):
@@ -29,12 +35,40 @@ class ProtoBuildHook(BuildHookInterface[Any]):
             # An editable install reads these from the checkout.
             build_data["force_include"][str(RULES)] = "soliloquy/cli/rules"
             build_data["force_include"][str(EXAMPLE)] = "soliloquy/cli/example"
+            bill = Path(self.directory) / "soliloquy.cdx.json"
+            bill.parent.mkdir(parents=True, exist_ok=True)
+            bill.write_text(json.dumps(_sbom(self.metadata.version, LOCK.read_text("utf-8")), indent=1), "utf-8")
+            build_data["sbom_files"].append(str(bill))
         generated = ("soliloquy/v1/*_pb2*.py", "soliloquy/v1/*_pb2*.pyi", "soliloquy/v1/*.proto")
         build_data["artifacts"] += [
             *generated,
             "soliloquy/recipes/*/labels_pb2.py",
             "soliloquy/recipes/*/labels_pb2.pyi",
         ]
+
+
+def _sbom(version: str, lock: str) -> dict[str, Any]:
+    """Returns a CycloneDX document of the locked dependencies; the same lock gives the same document."""
+    components = [
+        {
+            "type": "library",
+            "bom-ref": f"pkg:pypi/{name}@{locked}",
+            "purl": f"pkg:pypi/{name}@{locked}",
+            "name": name,
+            "version": locked,
+        }
+        for name, locked in _LOCKED.findall(lock)
+    ]
+    own = {"type": "application", "bom-ref": "soliloquy", "name": "soliloquy", "version": version}
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": uuid.uuid5(uuid.NAMESPACE_URL, f"soliloquy {version}\n{lock}").urn,
+        "version": 1,
+        "metadata": {"component": own},
+        "components": components,
+        "dependencies": [{"ref": "soliloquy", "dependsOn": [component["bom-ref"] for component in components]}],
+    }
 
 
 def _compile(files: list[Path], *outputs: str) -> None:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
@@ -23,6 +24,11 @@ TOGETHER = {
     "sandboxes": ("tests/integration/executor/",),
     "console": ("tests/e2e/console/",),
 }
+
+
+# A busy machine is slow, and finds no fault by it.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 class Sharing(LoadScopeScheduling):

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from services.collector.journal import collected_now
 from services.collector.segment import Segment, Topics, merge
@@ -20,6 +19,7 @@ from soliloquy.dataset.shards import DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.recipe import find
+from soliloquy.runtime.parquet import BoundedParquetFile, TooLarge
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected, Origin
@@ -143,9 +143,9 @@ class LiveDataset:
         for shard in shards_of(manifest, ACCEPTED, REJECTED):
             try:
                 with self._storage.opened(shard.name) as file:
-                    for batch in pq.ParquetFile(file).iter_batches(columns=wanted):
+                    for batch in BoundedParquetFile(file).batches(wanted):
                         self._restore_ids(batch)
-            except pa.ArrowException as error:
+            except (pa.ArrowException, TooLarge) as error:
                 raise DamagedShard(f"{self._storage}/{shard.name} is damaged ({error})") from error
 
     def _restore_ids(self, batch: pa.RecordBatch) -> None:

@@ -12,6 +12,7 @@ from soliloquy.dataset.layout import WORKING
 from soliloquy.dataset.lock import write_lock
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
+from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import RunChanged
@@ -74,7 +75,8 @@ class LiveDatasets:
         self._held.close()
 
     async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
-        growing = run_key(conversation.run)
+        if not (growing := run_key(conversation.run)):
+            raise Refused(f"conversation {conversation.id} belongs to no run: its dataset has no name")
         self._adding[growing] += 1
         try:
             dataset = await self._dataset(conversation.run)

@@ -5,6 +5,7 @@ import dataclasses
 import itertools
 import logging
 import os
+import resource
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from services.executor.gvisor import bundle, cgroups, container, folder, runsc
 from services.executor.gvisor.cgroups import Cgroup, NoCgroups
 from services.executor.gvisor.container import ContainerSpec
 from services.executor.gvisor.folder import PrivateFolder
-from services.executor.gvisor.runsc import PLATFORMS, Runsc, SandboxUnavailable
+from services.executor.gvisor.runsc import PLATFORMS, Runsc, RunscFailed, SandboxUnavailable
 from services.executor.policy import CGROUP, DENIED, MATH, guest_policy
 from services.executor.reports import InvalidReport
 from services.executor.sandbox import SandboxDied, WarmSandbox
@@ -28,6 +29,10 @@ _log = logging.getLogger(__name__)
 
 # More than a job may have: on a busy machine the first job in a sandbox is slow.
 _SELFTEST_SECONDS = 5.0
+# A boot may fail once because of the machine; a platform that fails more often does not work.
+_TRIES = 2
+# With fewer, the errors of runsc and its children say little.
+_FEWEST_DESCRIPTORS = 512
 # A sandbox must prove this from inside before it gets a job.
 _SELFTEST = """
 import ctypes, math, os, socket
@@ -65,7 +70,7 @@ class SandboxLauncher:
     platform: str
     folder: PrivateFolder
     settings: SandboxSettings
-    # If None, only the guest's own limits bound a sandbox, and `unbounded` says why.
+    # If none can be made, only the guest's own limits bound a sandbox, and `unbounded` says why.
     cgroup: Cgroup | None
     unbounded: str
     ordinals: "itertools.count[int]" = field(default_factory=itertools.count)
@@ -88,9 +93,14 @@ class SandboxLauncher:
             sandbox.proofs = await selftest(sandbox, self.settings, canary=self.folder.path / folder.OWNER)
         except (TimeoutError, OSError, asyncio.IncompleteReadError, InvalidReport, SandboxDied) as error:
             metrics.BOOTS.labels("failed").inc()
-            await sandbox.close()
-            why = running.last_words or f"{type(error).__name__} {error}".strip()
-            raise SandboxUnavailable(f"no sandbox boots with {self.runsc.path} ({self.platform}): {why}") from error
+            try:
+                ended = await running.ended_by_itself()
+            finally:
+                await sandbox.close()
+            killer = runsc.killer_of(ended)
+            why = f"it was killed by {killer}" if killer else running.last_words or _told(error)
+            failure = RunscFailed if ended and not killer else SandboxUnavailable
+            raise failure(f"no sandbox boots with {self.runsc.path} ({self.platform}): {why}") from error
         except BaseException:
             await sandbox.close()
             raise
@@ -122,6 +132,10 @@ class SandboxLauncher:
             isolation=f"gvisor-{self.platform}",
             runsc_version=self.runsc.version,
         )
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".strip()
 
 
 async def selftest(sandbox: WarmSandbox, settings: SandboxSettings, *, canary: Path) -> list[str]:
@@ -190,23 +204,27 @@ def _cgroup(home: PrivateFolder) -> tuple[Cgroup | None, str]:
         cgroup.make()
     except NoCgroups as reason:
         return None, str(reason)
+    except OSError as error:
+        raise SandboxUnavailable(f"cannot create a control group: {error}") from error
     return cgroup, ""
 
 
 async def _probe(launcher: SandboxLauncher) -> SandboxLauncher:
-    """Finds the first platform that boots; gives up the control group only if none boots with it."""
+    """Finds the first platform that boots, in the control group if there is one."""
     platforms = [launcher.settings.platform] if launcher.settings.platform else PLATFORMS
-    faults: list[str] = []
-    for cgroup in dict.fromkeys((launcher.cgroup, None)):
-        unbounded = launcher.unbounded or "; ".join(faults)
-        for platform in platforms:
-            candidate = dataclasses.replace(launcher, platform=platform, cgroup=cgroup, unbounded=unbounded)
+    faults: list[SandboxUnavailable] = []
+    for platform in platforms:
+        candidate = dataclasses.replace(launcher, platform=platform)
+        for _ in range(_TRIES):
             try:
                 candidate.booted.append(await candidate.boot())
             except SandboxUnavailable as fault:
-                faults.append(str(fault))
-                continue
-            if launcher.cgroup and not cgroup:
-                _log.warning("no sandbox boots in a control group, so none bounds them: %s", unbounded)
-            return candidate
-    raise SandboxUnavailable(f"{'; '.join(dict.fromkeys(faults))}; if runsc is broken or too old, {runsc.INSTALL}")
+                faults.append(fault)
+            else:
+                return candidate
+    told = "; ".join(dict.fromkeys(map(str, faults)))
+    _, descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= descriptors < _FEWEST_DESCRIPTORS:
+        raise SandboxUnavailable(f"{told}; a process may open only {descriptors} files: raise the limit (ulimit -n)")
+    is_broken = all(isinstance(fault, RunscFailed) for fault in faults)
+    raise SandboxUnavailable(told + (f"; if runsc is broken or too old, {runsc.INSTALL}" if is_broken else ""))

@@ -21,6 +21,9 @@ from soliloquy.v1.sandbox_pb2 import LANE_SINGLE_USE, STATUS_SANDBOX_DIED, Execu
 
 _log = logging.getLogger(__name__)
 
+# Only a job that kills its sandbox every time has died of itself, and not of the machine.
+_TRIES_ALONE = 3
+
 _REASONS = {LimitExceeded: "limit", Busy: "busy", SandboxUnavailable: "unavailable"}
 
 
@@ -116,25 +119,32 @@ class SandboxPool:
 
     async def _run_alone(self, submission: Submission) -> Execution:
         """Runs the job in a sandbox that no other job uses."""
-        try:
-            findings = await self._inspect(submission)
-            done = await self._single_use.run(
-                kind_for(findings.imports), lambda sandbox: sandbox.run(submission, findings)
-            )
-        except SandboxDied as death:
-            metrics.DEATHS.inc()
-            _log.warning("a sandbox of its own died on job %s: %s", submission.id, death)
-            done = Execution(status=STATUS_SANDBOX_DIED, error=f"the sandbox died on the job: {death}")
+        findings = await self._inspect(submission)
+        for _ in range(_TRIES_ALONE):
+            try:
+                done = await self._single_use.run(
+                    kind_for(findings.imports), lambda sandbox: sandbox.run(submission, findings)
+                )
+            except SandboxDied as death:
+                metrics.DEATHS.inc()
+                _log.warning("a sandbox of its own died on job %s: %s", submission.id, death)
+                done = Execution(status=STATUS_SANDBOX_DIED, error=f"the sandbox died on the job: {death}")
+            else:
+                break
         done.lane = LANE_SINGLE_USE
         return done
 
     async def _inspect(self, submission: Submission) -> VetResult:
         """Returns what the code imports and which verdicts it reaches, without running it."""
-        try:
-            vetted = await self._vetted.run(lambda sandbox: sandbox.vet(submission, only=True))
-        except SandboxDied as death:
-            return VetResult(refused=f"the sandbox died on it: {death}")
-        return vetted if isinstance(vetted, VetResult) else VetResult(refused="")
+        refused = ""
+        for _ in range(_TRIES_ALONE):
+            try:
+                vetted = await self._vetted.run(lambda sandbox: sandbox.vet(submission, only=True))
+            except SandboxDied as death:
+                refused = f"the sandbox died on it: {death}"
+            else:
+                return vetted if isinstance(vetted, VetResult) else VetResult(refused="")
+        return VetResult(refused=refused)
 
     def _lane(self, boot: Callable[[], Awaitable[WarmSandbox]], recycle_after: int) -> SandboxLane:
         return SandboxLane(

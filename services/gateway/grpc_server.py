@@ -80,12 +80,15 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> "Handler | None":
         handler = await continuation(handler_call_details)
-        if handler is None or handler_call_details.method.startswith(_OPEN):
-            return handler
+        if handler is None:
+            return None
         action = handler_call_details.method.rpartition("/")[2]
         # Requests come as bytes, so that callers are authenticated before anything is parsed.
         codec = (None, handler.response_serializer)
         parse = partial(_parsed, handler.request_deserializer)
+        if handler_call_details.method.startswith(_OPEN):
+            make = grpc.unary_unary_rpc_method_handler if handler.unary_unary else grpc.unary_stream_rpc_method_handler
+            return make(_open_to_all(parse, handler.unary_unary or handler.unary_stream), *codec)
         if handler.unary_unary:
             return grpc.unary_unary_rpc_method_handler(self._one(action, parse, handler.unary_unary), *codec)
         if handler.unary_stream:
@@ -117,23 +120,27 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
                     call.streamed = True
                     request = parse(content)
                     call.target = target_of(request)
-                    messages = self._while_admitted(inner(request, context), credentials)
+                    messages = self._while_admitted(inner(request, context), credentials, context)
                     async with aclosing(messages):
                         async for message in messages:
-                            # The contract has no message for what a slow reader missed.
-                            if not isinstance(message, Skipped):
-                                yield message
+                            # A reader whose stream ends lists what it missed, and follows again.
+                            if isinstance(message, Skipped):
+                                return
+                            yield message
             except Exception as error:
                 await context.abort(*_status(error))
 
         return admitted
 
     async def _while_admitted(
-        self, messages: AsyncGenerator[Any, None], credentials: Credentials
+        self, messages: AsyncGenerator[Any, None], credentials: Credentials, context: Context
     ) -> AsyncGenerator[Any, None]:
         """Checks the caller again before each message, and while none comes."""
         coming = asyncio.ensure_future(anext(messages))
         try:
+            # Tells the caller that it follows: what it lists after this and what it is sent leave no gap.
+            await asyncio.sleep(0)
+            await context.send_initial_metadata(())
             while True:
                 await asyncio.wait({coming}, timeout=RECHECK_SECONDS)
                 self._access.recheck(credentials)
@@ -146,6 +153,18 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
             coming.cancel()
             await asyncio.gather(coming, return_exceptions=True)
             await messages.aclose()
+
+
+def _open_to_all(parse: Callable[[bytes], Any], inner: Any) -> Callable[..., Any]:
+    async def answer(content: bytes, context: Context) -> Any:
+        try:
+            request = parse(content)
+        except Refusal as refusal:
+            await context.abort(*_status(refusal))
+        # The stream of health writes to its context.
+        return await inner(request, context)
+
+    return answer
 
 
 def _parsed(parse: Callable[[bytes], Any] | None, content: bytes) -> Any:

@@ -1,5 +1,6 @@
 """Indexes finished conversations, as `conversation.collected` tells, and lists them in pages."""
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
@@ -22,8 +23,8 @@ _SCHEMA = Path(__file__).with_name("finished.sql").read_text("utf-8")
 # In pages of 4 KiB; further pages go to a private temporary file.
 _CACHE_PAGES = 16_000
 _VERDICTS = {Verdict.VERDICT_ACCEPTED: True, Verdict.VERDICT_REJECTED: False}
-# The number of digits that fits every SQLite integer.
-_DIGITS = 18
+# As many digits as fit every SQLite integer.
+PLACE_TOKEN = "[0-9]{1,18}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +102,7 @@ class Index:
 
     def listed(self, request: ListConversationsRequest) -> ListConversationsResponse:
         size, token = checked_size(request.page_size), request.page_token
-        if token and not (token.isascii() and token.isdecimal() and len(token) <= _DIGITS):
+        if token and not re.fullmatch(PLACE_TOKEN, token):
             raise bad_page_token(token)
         conditions, values = _conditions(request)
         where = " AND ".join(conditions)

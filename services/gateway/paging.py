@@ -12,7 +12,7 @@ Place = tuple[float, str]
 
 USUAL_SIZE = 50
 LARGEST_SIZE = 500
-_TOKEN = re.compile(r"(\d{1,12}(?:\.\d{1,9})?):([\w.-]{1,128})", re.ASCII)
+PAGE_TOKEN = "([0-9]{1,12}(?:[.][0-9]{1,9})?):([A-Za-z0-9_.-]{1,128})"
 
 
 def checked_size(size: int) -> int:
@@ -36,6 +36,6 @@ def page(rows: Iterable[Row], place_of: Callable[[Row], Place], size: int, token
 
 
 def _place(token: str) -> Place:
-    if (parts := _TOKEN.fullmatch(token)) is None:
+    if (parts := re.fullmatch(PAGE_TOKEN, token)) is None:
         raise bad_page_token(token)
     return float(parts[1]), parts[2]

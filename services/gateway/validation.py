@@ -11,12 +11,12 @@ from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
 
 RUN_LIMITS: dict[str, dict[str, int]] = tomllib.loads(Path(__file__).with_name("limits.toml").read_text("utf-8"))
-_REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
+REQUEST_ID = "[A-Za-z0-9_.:-]{1,128}"
 
 
 def validated(start: StartRunRequest) -> RunRequest:
     """Returns the request with the usual values where it names none; raises Refusal for an invalid one."""
-    if _REQUEST_ID.fullmatch(start.request_id) is None:
+    if re.fullmatch(REQUEST_ID, start.request_id) is None:
         raise _invalid("request_id", start.request_id, "send a unique id of up to 128 letters, digits and .:_-")
     if not start.HasField("request"):
         raise Refusal(Code.INVALID, "request is missing: send at least recipe, problems and conversations")

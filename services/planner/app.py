@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from services.planner.handler import EnrichmentCache, enrich
+from services.planner.handler import Enrichments, enrich
 from soliloquy.recipes.prompts import Prompts
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
@@ -13,10 +13,10 @@ _REMEMBERED = 2048
 
 
 def service(model: Model, prompts: Prompts | None = None) -> Service:
-    enrichments = EnrichmentCache(model, _REMEMBERED)
+    handle = partial(enrich, model=model, enrichments=Enrichments(_REMEMBERED), prompts=prompts)
     return Service(
         name="planner",
-        handlers={EnrichmentNeeded: partial(enrich, enrichments=enrichments, prompts=prompts)},
+        handlers={EnrichmentNeeded: handle},
         emits=(ConversationStarted, ConversationFinished),
         max_in_flight=MODEL_BOUND,
     )

@@ -5,7 +5,7 @@ from functools import partial
 from soliloquy.problems.solving.independent_programs import weigh
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.prompts import Prompts
-from soliloquy.recipes.recipe import Recipe, find
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.model import Model
@@ -14,22 +14,12 @@ from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 
-
-class EnrichmentCache:
-    """Remembers the enrichments used last."""
-
-    def __init__(self, model: Model, remembered: int) -> None:
-        self._model = model
-        self._known = Once[Enrichment](remembered)
-
-    async def get(self, problem: Problem, recipe: Recipe) -> Enrichment:
-        key = _key(problem, recipe.enrichment_prompt(problem))
-        # The seeds depend on the problem alone, so that every conversation gets the same answer.
-        ask = Ask(model=self._model, role="planner", origin=(key,))
-        return await self._known.get(key, partial(recipe.planner, problem, ask))
+Enrichments = Once[Enrichment]
 
 
-async def enrich(event: EnrichmentNeeded, enrichments: EnrichmentCache, prompts: Prompts | None = None) -> Outcome:
+async def enrich(
+    event: EnrichmentNeeded, model: Model, enrichments: Enrichments, prompts: Prompts | None = None
+) -> Outcome:
     conversation = event.conversation
     problem, run = conversation.problem, conversation.run
     if problem.enrichment.programs:
@@ -38,7 +28,11 @@ async def enrich(event: EnrichmentNeeded, enrichments: EnrichmentCache, prompts:
             return finish(conversation, Ending.ENDING_UNFIT, f"programs contradict the answer: {why}")
         problem.agreeing_programs = check.agreeing if check.holds else 0
     if run.enrich:
-        problem.enrichment.MergeFrom(await enrichments.get(problem, find(run.recipe, prompts)))
+        recipe = find(run.recipe, prompts)
+        key = _key(problem, recipe.enrichment_prompt(problem))
+        # The seeds depend on the problem alone, so that every conversation gets the same answer.
+        ask = Ask(model=model, role="planner", origin=(key,))
+        problem.enrichment.MergeFrom(await enrichments.get(key, partial(recipe.planner, problem, ask)))
     return emit(ConversationStarted(conversation=conversation))
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.table import Column, Table
 
 from soliloquy.cli.command import Group
@@ -17,6 +16,7 @@ from soliloquy.cli.evaluate.retraining import RECIPE, retraining_evaluation
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.parameters import ADDRESS, real
 from soliloquy.cli.service_options import option
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def list_(*, registry: str, as_json: bool) -> None:
     if as_json:
         listed = [{"id": version.id, **asdict(version)} for version in versions]
         in_service = {name: {"version": entry.version, "since": entry.since} for name, entry in active.items()}
-        click.echo(json.dumps({"versions": listed, "active": in_service}))
+        echo(json.dumps({"versions": listed, "active": in_service}))
         return
     table = Table(Column("adapter", no_wrap=True), "active", "base", "trained on", "held-out loss", "note")
     for version in versions:
@@ -72,7 +72,7 @@ def list_(*, registry: str, as_json: bool) -> None:
         validation = version.metrics.get("validation") or {}
         loss = f"{validation['loss']:.4f}" if "loss" in validation else ""
         table.add_row(version.id, since, version.base_digest[:12], version.data_digest[:12], loss, version.note)
-    Console().print(table)
+    open_console().print(table)
 
 
 @adapters.command()
@@ -86,7 +86,7 @@ def push(*, folder: Path, name: str, registry: str) -> None:
     with reporting_file_errors():
         version, files = read_version(folder, name)
         pushed = _opened(registry).push(version, files)
-    click.echo(version.id if pushed else f"{version.id} is already in the registry")
+    echo(version.id if pushed else f"{version.id} is already in the registry")
 
 
 @adapters.command()
@@ -139,7 +139,7 @@ def _change(
 
     with reporting_file_errors():
         active = asyncio.run(changed())
-    click.echo(f"active: {active.version}")
+    echo(f"active: {active.version}")
 
 
 def _opened(registry: str) -> "Registry":

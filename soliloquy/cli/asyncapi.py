@@ -6,6 +6,7 @@ from importlib.metadata import version
 import click
 
 from soliloquy.cli.command import Command
+from soliloquy.cli.terminal import echo
 from soliloquy.runs.assembly import declared
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.transports.kafka.asyncapi import document
@@ -30,7 +31,7 @@ def asyncapi() -> None:
         tables=dict.fromkeys(RECALLED, _ignore),
     )
     described = document([*declared(), gateway, command], version=version("soliloquy"), bootstrap="127.0.0.1:9092")
-    click.echo(json.dumps(described, indent=2))
+    echo(json.dumps(described, indent=2))
 
 
 def _ignore(_: object) -> None:

@@ -3,14 +3,13 @@
 import json
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.tables import facts
-from soliloquy.cli.visible import visible
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import UnknownRecipe
@@ -44,7 +43,7 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     except UnknownRecipe as unknown:
         raise Failure(f"conversation {conversation.id} cannot be checked: {unknown}") from unknown
     if as_json:
-        click.echo(json.dumps(report.as_json()))
+        echo(json.dumps(report.as_json()))
     else:
         _print(report, dataset.recipe)
     context.exit(FAULTY if report.faults else 0)
@@ -52,10 +51,10 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
 
 def _print(report: TruthReport, recipe: str) -> None:
     for conversation, fault in report.faults:
-        click.echo(visible(f"{conversation}  {fault}"))
+        echo(f"{conversation}  {fault}")
     for pair in report.likeness.alike:
-        click.echo(f"{pair.one}  similar wording: {pair.likeness:.0%} of it is also in {pair.other}")
-    console = Console()
+        echo(f"{pair.one}  similar wording: {pair.likeness:.0%} of it is also in {pair.other}")
+    console = open_console()
     console.print(_labels(report, recipe))
     console.print(facts(_figures(report)))
 

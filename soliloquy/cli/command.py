@@ -2,6 +2,7 @@
 
 import functools
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -18,11 +19,21 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             _refuse_empty(args)
-            return super().parse_args(ctx, args)
+            given = list(args)
+            rest = super().parse_args(ctx, args)
+            self._refuse_repeated(ctx, given)
+            return rest
         except click.UsageError as error:
             # The parser leaves it out of some errors.
             error.ctx = error.ctx or ctx
             raise
+
+    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+        """Click would take the last value and say nothing of the others."""
+        _, _, given = self.make_parser(ctx).parse_args(args)
+        for option, times in Counter(one for one in given if isinstance(one, click.Option)).items():
+            if times > 1 and not (option.multiple or option.is_flag or option.count):
+                raise click.UsageError(f"{max(option.opts, key=len)} is given {times} times: give it once")
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         parameters = super().get_params(ctx)

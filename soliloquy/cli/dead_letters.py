@@ -11,7 +11,7 @@ from google.protobuf.text_format import MessageToString
 
 from soliloquy.cli.command import Group
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.visible import visible
+from soliloquy.cli.terminal import echo
 from soliloquy.runs.installation import LOG
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import Undecodable, message_of
@@ -46,13 +46,13 @@ def list_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
         raise click.UsageError(f"unexpected argument {rest[0]!r}: use dlq show for a single letter")
     letters = _at(place, read)
     if not letters:
-        click.echo("no dead letters")
+        echo("no dead letters")
         return
     for letter in letters:
         event = letter.event
         made = datetime.fromtimestamp(event.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
         line = f"{event.id}  {origin(event.topic)}  {made}  after {event.attempt} attempts\n    {event.error}"
-        click.echo(visible(line))
+        echo(line)
 
 
 @dlq.command("show")
@@ -65,11 +65,11 @@ def show_letter(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
         raise click.UsageError("dlq show requires one ID: dlq list shows them")
     event = _at(place, lambda transport: dead_letters.letter(transport, ids[0])).event
     for name in ("id", "topic", "key", "source", "attempt", "error"):
-        click.echo(visible(f"{name}: {getattr(event, name)}"))
+        echo(f"{name}: {getattr(event, name)}")
     try:
-        click.echo(visible(MessageToString(message_of(event), as_utf8=True)))
+        echo(MessageToString(message_of(event), as_utf8=True))
     except Undecodable:
-        click.echo(f"payload: {event.payload!r}")
+        echo(f"payload: {event.payload!r}")
 
 
 @dlq.command("replay")
@@ -80,7 +80,7 @@ def replay_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
     place, ids = _place_and_ids(words, kafka)
     replayed = _at(place, lambda transport: dead_letters.replay(transport, ids))
     after = "the services continue with them" if kafka else f"run the command of {place} again to continue"
-    click.echo(f"{replayed} put back; {after}")
+    echo(f"{replayed} put back; {after}")
 
 
 def _place_and_ids(words: Sequence[str], kafka: KafkaSettings | None) -> tuple[KafkaSettings | Path, Sequence[str]]:

@@ -9,6 +9,7 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
+from soliloquy.cli.terminal import echo
 from soliloquy.dataset.exports.exporting import ExportCounts
 from soliloquy.dataset.exports.exporting import export as export_dataset
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
@@ -80,15 +81,15 @@ def export(
     with writing_to(out):
         counts = export_dataset(Dataset(folder), name, out, choice=choice, shares=shares, rejected=rejected)
     if as_json:
-        click.echo(json.dumps({"written": counts.written, "left_out": counts.left_out, "empty": list(form.empty)}))
+        echo(json.dumps({"written": counts.written, "left_out": counts.left_out, "empty": list(form.empty)}))
         return
     _print(counts, name, out)
 
 
 def _print(counts: ExportCounts, name: str, out: Path) -> None:
     parts = ", ".join(f"{part} {rows}" for part, rows in counts.written.items())
-    click.echo(f"{counts.written.total()} rows in {out}" + (f": {parts}" if len(counts.written) > 1 else ""))
+    echo(f"{counts.written.total()} rows in {out}" + (f": {parts}" if len(counts.written) > 1 else ""))
     if counts.left_out:
-        click.echo(f"{counts.left_out} left out: {name} requires {find(name).wants}", err=True)
+        echo(f"{counts.left_out} left out: {name} requires {find(name).wants}", err=True)
     if find(name).empty:
-        click.echo(f"empty fields: {', '.join(find(name).empty)}", err=True)
+        echo(f"empty fields: {', '.join(find(name).empty)}", err=True)

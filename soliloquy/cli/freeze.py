@@ -10,6 +10,7 @@ import click
 from soliloquy.cli.command import Command
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FOLDER
+from soliloquy.cli.terminal import echo
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 
@@ -42,9 +43,9 @@ def freeze(*, kafka: KafkaSettings | None, data: str | None, out: Path, offsets:
     elif data is not None:
         manifest = freeze_dataset(data, out)
     if as_json:
-        click.echo(json.dumps(manifest))
+        echo(json.dumps(manifest))
     else:
-        click.echo(f"{manifest['counts']['accepted']} conversations in {out}")
+        echo(f"{manifest['counts']['accepted']} conversations in {out}")
 
 
 async def _of_topic(kafka: KafkaSettings, offsets: Path | None, out: Path) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.kafka_options import kafka_options
@@ -20,7 +19,6 @@ from soliloquy.cli.options import (
     AS_JSON,
     ATTEMPTS,
     COUNT,
-    EXISTING_FOLDER,
     IN_FLIGHT,
     NEW_FOLDER,
     QUIET,
@@ -32,12 +30,13 @@ from soliloquy.cli.options import (
 )
 from soliloquy.cli.parameters import PLACE, Choice, whole
 from soliloquy.cli.progress import display
+from soliloquy.cli.prompts_option import PROMPTS, chosen_prompts
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
 from soliloquy.cli.summary import next_commands, summary
 from soliloquy.cli.tables import facts
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import DEFAULT, known_recipes
-from soliloquy.recipes.prompts import changed_prompts, check_tags
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
@@ -66,12 +65,7 @@ INCOMPLETE = 1
     type=NEW_FOLDER,
     help="A local folder for the unfinished run, which a dataset in a store requires.  [default: .run in --out]",
 )
-@click.option(
-    "--prompts",
-    metavar="DIR",
-    type=EXISTING_FOLDER,
-    help="Changed prompts of the recipe, as `soliloquy recipes prompts` writes them.",
-)
+@PROMPTS
 @count_option("--workers", 1, "Worker processes, for models that a single one does not keep busy.", most=WORKERS)
 @count_option("--in-flight", 64, "Conversations at once.", most=IN_FLIGHT)
 @LATENCY
@@ -122,23 +116,21 @@ def generate(
         raise click.UsageError(f"--classifiers requires a recipe that writes problems: {recipe} does not")
     if kafka is None:
         _check_sandbox()
-    changed = changed_prompts(recipe, prompts) if prompts else None
+    changed = chosen_prompts(recipe, prompts, settings["models"], on_kafka=kafka is not None)
     source = problems_of(problems, recipe, changed)
     plan = Plan.of(recipe, source, prompts=changed, problems=problems, **settings)
-    if changed and any(plan.models.endpoint_of(role).engine == "scripted" for role in plan.models.roles):
-        check_tags(changed)
     started = time.monotonic()
     show = display(plan.conversations, quiet=quiet or as_json)
     result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)
     report = result.report(seconds=time.monotonic() - started)
     if as_json:
-        click.echo(json.dumps(report))
+        echo(json.dumps(report))
     elif not quiet and report["accepted"] + report["rejected"]:
-        Console().print(facts(summary(report, out)))
+        open_console().print(facts(summary(report, out)))
         if not result.shortfall:
-            click.echo(next_commands(out, rejected=report["rejected"]))
+            echo(next_commands(out, rejected=report["rejected"]))
     if result.shortfall:
-        click.echo(f"soliloquy: {result.shortfall}", err=True)
+        echo(f"soliloquy: {result.shortfall}", err=True)
     context.exit(exit_status(result))
 
 
@@ -153,11 +145,6 @@ def _check_sandbox() -> None:
 
 
 def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> None:
-    if kafka and context.params["prompts"]:
-        raise click.UsageError(
-            "--prompts cannot be used with --kafka: the services have the prompts of their installed recipes: "
-            "leave out --kafka, or install a recipe with these prompts"
-        )
     for name in ("workers", "latency", "model_cache", "traces", "wait"):
         if kafka and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --kafka: set it on the services")

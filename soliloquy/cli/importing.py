@@ -9,6 +9,7 @@ import click
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.export import CommandOfFormats
 from soliloquy.cli.parameters import Choice
+from soliloquy.cli.terminal import echo
 from soliloquy.dataset.exports.format import NAMES
 from soliloquy.dataset.exports.importing import import_rows
 from soliloquy.problems.files.reading.rows import RefusedRow
@@ -35,7 +36,7 @@ def import_(*, source: Path, name: str, out: Path) -> None:
             count = import_rows(source, name, out, _rows(source))
         except Failure as cannot:
             raise Failure(f"{cannot}; nothing was written") from cannot
-    click.echo(f"{count} conversations in {out}")
+    echo(f"{count} conversations in {out}")
 
 
 def _rows(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:

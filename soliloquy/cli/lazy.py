@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Group
+from soliloquy.cli.terminal import echo
 from soliloquy.runtime.extras import missing_extra
 from soliloquy.runtime.failure import Failure, first_error
 
@@ -29,9 +30,7 @@ class LazyGroup(Group):
             failure = missing_extra(first) if isinstance(first, ModuleNotFoundError) else first
             if not isinstance(failure, Failure):
                 raise
-            from soliloquy.cli.visible import visible
-
-            click.echo(f"soliloquy: {visible(str(failure))}", err=True)
+            echo(f"soliloquy: {failure}", err=True)
             ctx.exit(failure.exit_code)
 
     def resolve_command(

@@ -1,10 +1,13 @@
 """The `soliloquy` command."""
 
+import signal
 import sys
+from typing import NoReturn
 
 import click
 
 from soliloquy.cli.lazy import LazyGroup
+from soliloquy.cli.terminal import echo, escape_unprintable
 from soliloquy.cli.usage import usage_line
 
 # The exit status of a command that Ctrl-C ended.
@@ -51,14 +54,27 @@ def commands() -> None:
 
 def main() -> None:
     """Runs a command; an error in its options is one line, like every Failure."""
+    escape_unprintable()
     try:
         status = commands(standalone_mode=False, prog_name="soliloquy")
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
+        echo(error.format_message())
         status = error.exit_code
     except click.UsageError as error:
-        click.echo(usage_line(error), err=True)
+        echo(usage_line(error), err=True)
         status = error.exit_code
     except click.Abort:
         status = INTERRUPTED
+    except SystemExit as end:
+        # Click and rich make a broken pipe a failure without a message.
+        if isinstance(end.__context__, BrokenPipeError):
+            _end_by_pipe()
+        raise
     sys.exit(status)
+
+
+def _end_by_pipe() -> NoReturn:
+    """Ends as other programs do whose reader, such as `head`, has seen enough."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGPIPE)
+    raise AssertionError("SIGPIPE ended nothing")

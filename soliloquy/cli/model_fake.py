@@ -12,6 +12,7 @@ from soliloquy.cli.options import EXISTING_FILE, SEED
 from soliloquy.cli.parameters import ADDRESS, DURATION, real
 from soliloquy.cli.service_options import LATENCY, NOISE, PROBLEMS, option
 from soliloquy.cli.signals import stop_signals
+from soliloquy.cli.terminal import echo
 from soliloquy.runs.model import ModelSettings, scripted_model
 
 if TYPE_CHECKING:
@@ -94,5 +95,5 @@ def fake(
 async def _serve(server: "FakeServer", address: str) -> None:
     stopped = stop_signals()
     async with server.serving(address) as url:
-        click.echo(f"ready, for --model openai --base-url {url}", err=True)
+        echo(f"ready, for --model openai --base-url {url}", err=True)
         await stopped.wait()

@@ -11,6 +11,7 @@ from soliloquy.cli.processes import PORTS, processes_of_up
 from soliloquy.cli.prometheus import Prometheus, prometheus
 from soliloquy.cli.service_options import option
 from soliloquy.cli.signals import end_when_asked
+from soliloquy.cli.terminal import echo
 from soliloquy.runtime.failure import Failure
 
 _CONNECT_SECONDS = 0.5
@@ -30,20 +31,20 @@ def observe(*, processes: Mapping[str, str], port: int) -> None:
         _tell(running, len(targets))
         if not any(map(_answers, targets)):
             first = next(iter(targets)).rpartition(":")[2]
-            click.echo(f"no service answers yet: run soliloquy up .. --http-from {first}", err=True)
+            echo(f"no service answers yet: run soliloquy up .. --http-from {first}", err=True)
         running.wait()
         raise Failure(f"Prometheus stopped: {running.last_words}")
 
 
 def _tell(running: Prometheus, targets: int) -> None:
-    click.echo(f"Prometheus on {running.address} scrapes {targets} processes; press Ctrl-C to stop")
+    echo(f"Prometheus on {running.address} scrapes {targets} processes; press Ctrl-C to stop")
     for page, what in (
         ("alerts", "alerts; see deploy/RUNBOOK.md"),
         ("targets", "processes and whether they answer"),
         ("graph?g0.expr=soliloquy%3Alag_events%3Asum&g0.tab=0", "backlog of each stage"),
         ("graph?g0.expr=soliloquy%3Aconversations_finished%3Arate5m&g0.tab=0", "finished conversations"),
     ):
-        click.echo(f"  {running.address}/{page}  {what}")
+        echo(f"  {running.address}/{page}  {what}")
 
 
 def _answers(address: str) -> bool:

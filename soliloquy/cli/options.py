@@ -11,12 +11,15 @@ from soliloquy.cli.parameters import whole
 Command = Callable[..., Any]
 
 
-class _NewFile(click.Path):
-    """A file to write; never one that is there."""
+class NewFile(click.Path):
+    """A file to write; never one that is there, unless a command knows it for its own."""
+
+    def is_ours(self, path: Path) -> bool:
+        return False
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(str(super().convert(value, param, ctx)))
-        if path.exists():
+        if path.exists() and not self.is_ours(path):
             self.fail(f"{path} exists: choose another file", param, ctx)
         return path
 
@@ -38,7 +41,7 @@ WAIT = click.option(
 )
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-NEW_FILE = _NewFile(path_type=Path, dir_okay=False)
+NEW_FILE = NewFile(path_type=Path, dir_okay=False)
 NEW_FOLDER = click.Path(path_type=Path, file_okay=False)
 
 

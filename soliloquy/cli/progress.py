@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-import click
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from soliloquy.runs.progress import RunCounts, Show
+from soliloquy.cli.terminal import echo, open_console
+from soliloquy.runs.progress import RunCounts, Show, WaitingCalls
 
 # Between two lines where standard error is no terminal.
 LINE_SECONDS = 10.0
@@ -26,7 +26,7 @@ def display(wanted: int, *, quiet: bool) -> Callable[[int], AbstractContextManag
 
     def begin(resumed_from: int) -> AbstractContextManager[Show]:
         if resumed_from:
-            click.echo(f"resuming: {resumed_from} of {wanted} conversations are there", err=True)
+            echo(f"resuming: {resumed_from} of {wanted} conversations are there", err=True)
         return progress_bar(wanted=wanted, resumed_from=resumed_from)
 
     return begin
@@ -40,7 +40,7 @@ def bar(*, quiet: bool = False) -> Progress:
         MofNCompleteColumn(),
         TextColumn("{task.fields[figures]}"),
         TimeRemainingColumn(compact=True),
-        console=Console(stderr=True),
+        console=open_console(stderr=True),
         disable=quiet,
     )
 
@@ -48,7 +48,7 @@ def bar(*, quiet: bool = False) -> Progress:
 def progress_bar(*, wanted: int, resumed_from: int) -> AbstractContextManager[Show]:
     """Returns a context of a function that shows the progress."""
     figures = Figures(wanted, resumed_from)
-    console = Console(stderr=True)
+    console = open_console(stderr=True)
     return _bar(figures, console) if console.is_terminal else _lines(figures)
 
 
@@ -75,18 +75,19 @@ class Figures:
             said.append(f"cost {counts.cost:.2f}")
         return said
 
-    def calls(self, counts: RunCounts, fault: str) -> str:
-        """Returns what holds the run up; empty if nothing does."""
-        said = []
-        if counts.waiting and (counts.oldest_seconds >= LONG_SECONDS or counts.error):
-            calls = "1 model call waits" if counts.waiting == 1 else f"{counts.waiting} model calls wait"
-            oldest = "" if counts.waiting == 1 else ", the oldest"
-            said.append(f"{calls}{oldest} for {duration(counts.oldest_seconds)}")
-        if counts.error:
-            said.append(f"last error: {counts.error}")
-        if fault and not (counts.error and counts.error in fault):
-            said.append(fault)
-        return "; ".join(said)
+
+def calls_line(calls: WaitingCalls, fault: str = "") -> str:
+    """Returns what holds the work up; empty if nothing does."""
+    said = []
+    if calls.number and (calls.oldest_seconds >= LONG_SECONDS or calls.error):
+        waiting = "1 model call waits" if calls.number == 1 else f"{calls.number} model calls wait"
+        oldest = "" if calls.number == 1 else ", the oldest"
+        said.append(f"{waiting}{oldest} for {duration(calls.oldest_seconds)}")
+    if calls.error:
+        said.append(f"last error: {calls.error}")
+    if fault and not (calls.error and calls.error in fault):
+        said.append(fault)
+    return "; ".join(said)
 
 
 def speed(a_second: float) -> str:
@@ -117,7 +118,7 @@ def _bar(figures: Figures, console: Console) -> Iterator[Show]:
 
         def show(counts: RunCounts, fault: str) -> None:
             progress.update(task, completed=counts.accepted, figures="  ".join(figures.run(counts)))
-            told.plain = figures.calls(counts, fault)
+            told.plain = calls_line(counts.calls, fault)
             live.update(Group(progress, told) if told.plain else progress)
 
         yield show
@@ -132,6 +133,6 @@ def _lines(figures: Figures) -> Iterator[Show]:
         if time.monotonic() - told_at >= LINE_SECONDS:
             told_at = time.monotonic()
             run = ", ".join([f"{counts.accepted} of {figures.wanted} conversations", *figures.run(counts)])
-            click.echo("; ".join(filter(None, [run, figures.calls(counts, fault)])), err=True)
+            echo("; ".join(filter(None, [run, calls_line(counts.calls, fault)])), err=True)
 
     yield show

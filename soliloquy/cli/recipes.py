@@ -6,12 +6,12 @@ from pathlib import Path
 from shutil import copyfile, copytree, ignore_patterns
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from soliloquy.cli.command import Group
 from soliloquy.cli.options import NEW_FOLDER
 from soliloquy.cli.parameters import Choice
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.prompts import BrokenPrompt, own_folder
@@ -37,7 +37,7 @@ def list_() -> None:
     table = Table("recipe", "package", "", box=None, header_style="bold", pad_edge=False)
     for name, package in known_recipes().items():
         table.add_row(name, package, _state(name))
-    Console().print(table)
+    open_console().print(table)
 
 
 @recipes.command()
@@ -55,7 +55,7 @@ def new(name: str) -> None:
     if folder.exists():
         raise Failure(f"{folder} exists: choose another name, or run this elsewhere")
     package = write_package(name, folder)
-    click.echo(f"""\
+    echo(f"""\
 {folder} holds the recipe {name}. Try it:
   pip install -e {folder}
   soliloquy generate --recipe {name} --problems {package}/problems.jsonl --conversations 4 --out dataset""")
@@ -76,7 +76,7 @@ def prompts(name: str, out: Path) -> None:
         files = [Path(copyfile(path, out / path.name)) for path in sorted(own_folder(name).iterdir())]
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
-    click.echo(f"{out} holds the {len(files)} prompts of {name}: change them, and generate with --prompts {out}")
+    echo(f"{out} holds the {len(files)} prompts of {name}: change them, and generate with --prompts {out}")
 
 
 def check_recipes(*, ours: bool = True) -> None:

@@ -6,16 +6,26 @@ import click
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import EXISTING_FOLDER, NEW_FILE
+from soliloquy.cli.options import EXISTING_FOLDER, NewFile
+from soliloquy.cli.terminal import echo
 from soliloquy.dataset.card import CARD, card
 from soliloquy.dataset.reading import Dataset
-from soliloquy.dataset.report.writing import REPORT, write_report
+from soliloquy.dataset.report.writing import REPORT, is_report, write_report
 from soliloquy.problems.bank.catalogue import catalogue
+
+
+class _Page(NewFile):
+    """A page to write; only an earlier report is replaced."""
+
+    def is_ours(self, path: Path) -> bool:
+        return is_report(path)
 
 
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-@click.option("--out", type=NEW_FILE, help=f"The page to write.  [default: {REPORT} in DIR]")
+@click.option(
+    "--out", type=_Page(path_type=Path, dir_okay=False), help=f"The page to write.  [default: {REPORT} in DIR]"
+)
 def report(folder: Path, *, out: Path | None) -> None:
     """Write an HTML page with the statistics and all conversations of a dataset.
 
@@ -26,4 +36,4 @@ def report(folder: Path, *, out: Path | None) -> None:
         counted = write_report(Dataset(folder), page, catalogue)
         if not (folder / CARD).exists():
             (folder / CARD).write_text(card(counted), "utf-8")
-    click.echo(f"The report: {page.resolve().as_uri()}")
+    echo(f"The report: {page.resolve().as_uri()}")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import click
-from rich.console import Console
 
 from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_file_errors
 from soliloquy.cli.command import Command
@@ -21,6 +20,7 @@ from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, QUIET, count_option
 from soliloquy.cli.signals import end_when_asked
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.training_view import serving_metrics, train_observed
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings import shipped_models
@@ -134,10 +134,10 @@ def retrain(
             with serving_metrics(metrics), display:
                 done = retraining.run(rounds)
     except KeyboardInterrupt:
-        click.echo("soliloquy: stopped: run the same command to resume", err=True)
+        echo("soliloquy: stopped: run the same command to resume", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     if as_json:
-        click.echo(json.dumps({"state": str(state), "rounds": [asdict(outcome) for outcome in done]}))
+        echo(json.dumps({"state": str(state), "rounds": [asdict(outcome) for outcome in done]}))
 
 
 def _evaluate(
@@ -166,7 +166,7 @@ class _RoundDisplay:
     def __init__(self, every: int, *, quiet: bool) -> None:
         self._every = every
         self._quiet = quiet
-        self._status = Console(stderr=True, quiet=quiet).status("")
+        self._status = open_console(stderr=True, quiet=quiet).status("")
 
     def __enter__(self) -> Self:
         return self
@@ -181,4 +181,4 @@ class _RoundDisplay:
     def at(self, number: int, step: str) -> None:
         self._status.stop()
         if not self._quiet:
-            click.echo(f"round {number}: {step}", err=True)
+            echo(f"round {number}: {step}", err=True)

@@ -12,7 +12,7 @@ from soliloquy.cli.parameters import Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.runs_options import gateway_options
 from soliloquy.cli.runs_view import conversation_line, print_conversation, print_status, run_line, to_json
-from soliloquy.cli.visible import visible
+from soliloquy.cli.terminal import echo
 from soliloquy.client import NotFound, Runs, is_over
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runs.progress import RunCounts
@@ -61,7 +61,7 @@ def start(context: click.Context, /, *, runs: Runs, watch_run: bool, as_json: bo
         status = runs.start(**request)
         if watch_run:
             context.exit(_watch(runs, status, as_json=as_json))
-    click.echo(to_json(status) if as_json else status.id)
+    echo(to_json(status) if as_json else status.id)
 
 
 @runs.command("list")
@@ -74,9 +74,9 @@ def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
         found = False
         for status in runs.list(state or ""):
             found = True
-            click.echo(to_json(status) if as_json else visible(run_line(status)))
+            echo(to_json(status) if as_json else run_line(status))
     if not (found or as_json):
-        click.echo("no runs")
+        echo("no runs")
 
 
 @runs.command()
@@ -104,7 +104,7 @@ def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) ->
         with runs:
             status = _of_run(runs, run, call)
         if as_json:
-            click.echo(to_json(status))
+            echo(to_json(status))
         else:
             print_status(status)
 
@@ -137,7 +137,7 @@ def conversations(*, runs: Runs, run: str, conversation: str | None, limit: int,
             print_conversation(runs.conversation(run, conversation), as_json=as_json)
             return
         for finished in runs.tail(run) if follow else islice(runs.conversations(run), limit):
-            click.echo(to_json(finished) if as_json else visible(conversation_line(finished)))
+            echo(to_json(finished) if as_json else conversation_line(finished))
 
 
 def _of_run(runs: Runs, beginning: str, call: Callable[[Runs, str], RunStatus]) -> RunStatus:
@@ -159,7 +159,7 @@ def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
     last = first
     if as_json:
         for last in runs.watch(first.id):
-            click.echo(to_json(last))
+            echo(to_json(last))
         return _EXIT[last.state]
     try:
         there = first.progress.accepted
@@ -168,7 +168,7 @@ def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
                 show_progress(_counts(last), _pause_reason(last))
     finally:
         if not is_over(last):
-            click.echo(f"run {first.id} continues: soliloquy runs watch {first.id}", err=True)
+            echo(f"run {first.id} continues: soliloquy runs watch {first.id}", err=True)
     print_status(last)
     return _EXIT[last.state]
 

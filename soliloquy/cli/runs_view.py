@@ -3,13 +3,12 @@
 import time
 from collections.abc import Mapping
 
-import click
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
-from rich.console import Console
 from rich.text import Text
 
 from soliloquy.cli.tables import ending, facts, short
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.visible import json_line, visible
 from soliloquy.client import is_over, state_of
 from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, GetConversationResponse, RunStatus
@@ -42,12 +41,18 @@ def print_status(status: RunStatus) -> None:
         "tokens": f"{sum(used.prompt for used in tokens)} prompt, {sum(used.completion for used in tokens)} completion",
         "cost": f"{status.cost:.6g}",
         "duration": _span((status.changed_at if is_over(status) else time.time()) - status.requested_at),
-        "dataset": _DATASET[status.dataset],
+        "dataset": _dataset(status),
         "rate": f"{status.rate:.1f}/s" + (f", {_span(status.eta_seconds)} left" if status.eta_seconds else ""),
     }
     if is_over(status):
         del rows["rate"], rows["under way"]
-    Console().print(facts(rows))
+    open_console().print(facts(rows))
+
+
+def _dataset(status: RunStatus) -> str:
+    """Returns how far the dataset is and the name of its folder, which is all that a gateway tells of its machine."""
+    known = status.dataset != DatasetState.DATASET_STATE_UNSPECIFIED
+    return _DATASET[status.dataset] + (f", in {status.id} of the collector's --data or --store" if known else "")
 
 
 def _reasons(reasons: Mapping[str, int]) -> str:
@@ -72,9 +77,9 @@ def print_conversation(found: GetConversationResponse, *, as_json: bool) -> None
     flags = [MessageToDict(flag, preserving_proto_field_name=True) for flag in found.flags]
     if as_json:
         judged = {"accepted": found.accepted, "reasons": list(found.reasons), "flags": flags}
-        click.echo(json_line({**record_of(found.conversation), **judged}))
+        echo(json_line({**record_of(found.conversation), **judged}))
         return
-    console = Console(soft_wrap=False, highlight=False)
+    console = open_console(soft_wrap=False)
     show_conversation(found.conversation, console)
     for reason in found.reasons:
         console.print(Text(visible(f"rejected: {reason}"), style="red"))

@@ -16,6 +16,7 @@ from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, duration_text, size_text
 from soliloquy.cli.service_options import GRACE, sandbox_options
 from soliloquy.cli.signals import stop_signals
+from soliloquy.cli.terminal import echo
 from soliloquy.client import Sandbox
 from soliloquy.runtime.code import names
 from soliloquy.runtime.failure import Failure
@@ -80,7 +81,7 @@ def run(
         done = uvloop.run(_submit(job, address) if address else _run_here(job))
     except Failure as error:
         raise Failure(_in_options(str(error))) from error
-    click.echo(json.dumps(outcome_json(done)) if as_json else "\n".join(outcome_lines(done)))
+    echo(json.dumps(outcome_json(done)) if as_json else "\n".join(outcome_lines(done)))
     context.exit(0 if done.status == STATUS_OK else JOB_FAILED)
 
 
@@ -165,14 +166,14 @@ async def _boot_each_kind() -> None:
     try:
         # The first one is already up, so its boot would take no time.
         await site.booted.pop().close()
-        click.echo(f"runsc {site.runsc.version} on {site.platform} ({site.runsc.path})")
-        click.echo(f"control groups: {'memory and pids' if site.cgroup else f'none ({site.unbounded})'}")
+        echo(f"runsc {site.runsc.version} on {site.platform} ({site.runsc.path})")
+        echo(f"control groups: {'memory and pids' if site.cgroup else f'none ({site.unbounded})'}")
         for kind in KINDS:
             before = time.monotonic()
             sandbox = await site.boot(kind)
-            click.echo(f"{kind}: up in {time.monotonic() - before:.2f} s, {len(sandbox.proofs)} proofs")
+            echo(f"{kind}: up in {time.monotonic() - before:.2f} s, {len(sandbox.proofs)} proofs")
             await sandbox.close()
-        click.echo("proved from inside: " + "; ".join(sandbox.proofs))
+        echo("proved from inside: " + "; ".join(sandbox.proofs))
     finally:
         await asyncio.to_thread(site.folder.remove)
 
@@ -188,7 +189,7 @@ async def _serve(listen: str, settings: "SandboxSettings", grace_seconds: float)
     address = await server.start(listen)
     try:
         await pool.start()
-        click.echo(f"serving on {address}")
+        echo(f"serving on {address}")
         await stopped.wait()
     finally:
         await server.stop(grace_seconds)

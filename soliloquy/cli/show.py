@@ -3,9 +3,9 @@
 from typing import Any
 
 import click
-from rich.console import Console
 
 from soliloquy.cli.command import Command
+from soliloquy.cli.terminal import open_console
 from soliloquy.cli.view import show_conversation, show_prompts, show_rejections
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.solving.independent_programs import program_prompt
@@ -28,7 +28,7 @@ def show(folder: str, *, wanted: str | None, rejected: bool, prompts: bool) -> N
     ID may be a prefix of an id, as `soliloquy tail` lists them; without one, shows the first conversation. With
     --rejected and no ID, also lists all rejected conversations with their reasons.
     """
-    console = Console(soft_wrap=False, highlight=False)
+    console = open_console(soft_wrap=False)
     dataset = Dataset(folder)
     everything = dataset.conversations(rejected=rejected)
     conversation = dataset.find(wanted, rejected=rejected) if wanted else next(everything, None)
@@ -45,7 +45,13 @@ def show(folder: str, *, wanted: str | None, rejected: bool, prompts: bool) -> N
         programs = (call for call in conversation.problem.enrichment.calls if call.role == "codegen")
         asked_before = [(0, program_prompt(conversation.problem)) for _ in programs]
         recipe = find(conversation.run.recipe, dataset.prompts)
-        show_prompts([*asked_before, *recipe.prompts(conversation)], console)
+        try:
+            asked = [*asked_before, *recipe.prompts(conversation)]
+        except (LookupError, ValueError, TypeError) as error:
+            raise Failure(
+                f"{conversation.id} does not follow its recipe ({error!r}), so its prompts are unknown"
+            ) from error
+        show_prompts(asked, console)
 
 
 def record_of(conversation: Conversation) -> dict[str, Any]:

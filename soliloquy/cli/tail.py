@@ -11,7 +11,8 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import ending, short
-from soliloquy.cli.visible import json_line, visible
+from soliloquy.cli.terminal import echo
+from soliloquy.cli.visible import json_line
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
@@ -41,10 +42,10 @@ def tail(*, folder: str | None, kafka: KafkaSettings | None, follow: bool, after
             return
         assert folder is not None
         for place, conversation in _in_shards(folder, after, follow=follow):
-            click.echo(_json(place, conversation) if as_json else visible(_line(conversation)))
+            echo(_json(place, conversation) if as_json else _line(conversation))
     finally:
         if folder is not None and place is not None and not as_json:
-            click.echo(f"to continue from here: --after {place}", err=True)
+            echo(f"to continue from here: --after {place}", err=True)
 
 
 def _in_shards(folder: str, after: str | None, *, follow: bool) -> Iterator[tuple[str, Conversation]]:
@@ -67,10 +68,10 @@ async def _print_events(kafka: KafkaSettings, after: str | None, *, follow: bool
     try:
         async with aclosing(_finished(kafka, starts, follow=follow)) as finished:
             async for conversation in finished:
-                click.echo(_json(_place(starts), conversation) if as_json else visible(_line(conversation)))
+                echo(_json(_place(starts), conversation) if as_json else _line(conversation))
     finally:
         if starts and not as_json:
-            click.echo(f"to continue from here: --after {_place(starts)}", err=True)
+            echo(f"to continue from here: --after {_place(starts)}", err=True)
 
 
 async def _finished(
@@ -90,7 +91,7 @@ async def _finished(
                     message = message_of(delivery.event)
                 except Undecodable as error:
                     told = f"soliloquy: {topic}, partition {number}, offset {delivery.offset}: {error}"
-                    click.echo(visible(told), err=True)
+                    echo(told, err=True)
                     continue
                 assert isinstance(message, ConversationFinished)
                 yield message.conversation

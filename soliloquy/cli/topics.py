@@ -12,6 +12,7 @@ from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import whole
 from soliloquy.cli.service_options import with_options
+from soliloquy.cli.terminal import echo
 from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from soliloquy.runtime.transports.kafka.layout import Change
 
@@ -67,15 +68,15 @@ def apply(*, kafka: KafkaSettings, replication: int | None, grow: bool, as_json:
 
 def _print(changes: Sequence[Change], *, as_json: bool, summary: str) -> None:
     if as_json:
-        click.echo(json.dumps({"changes": [_as_json(change) for change in changes]}))
+        echo(json.dumps({"changes": [_as_json(change) for change in changes]}))
         return
     if not changes:
-        click.echo("nothing to do: every topic matches topics.toml")
+        echo("nothing to do: every topic matches topics.toml")
         return
     width = max(len(change.desired.topic) for change in changes)
     for change in changes:
-        click.echo(f"{change.action:<9}  {change.desired.topic:<{width}}  {_in_words(change)}")
-    click.echo(summary)
+        echo(f"{change.action:<9}  {change.desired.topic:<{width}}  {_in_words(change)}")
+    echo(summary)
 
 
 def _as_json(change: Change) -> dict[str, Any]:

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET
 from soliloquy.cli.tables import facts
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.training_view import serving_metrics, train_observed
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True)
@@ -61,10 +61,10 @@ def train(
         with serving_metrics(metrics):
             train_observed(launch, job, quiet=quiet or as_json)
     except KeyboardInterrupt:
-        click.echo("soliloquy: stopped: run the same command to resume from the newest checkpoint", err=True)
+        echo("soliloquy: stopped: run the same command to resume from the newest checkpoint", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     report = json.loads((job.folder / "report.json").read_bytes())
     if as_json:
-        click.echo(json.dumps(report | {"folder": str(job.folder)}))
+        echo(json.dumps(report | {"folder": str(job.folder)}))
     elif not quiet:
-        Console().print(facts(report | {"folder": job.folder}))
+        open_console().print(facts(report | {"folder": job.folder}))

@@ -23,6 +23,7 @@ from soliloquy.cli.service_options import (
     sandbox_options,
     with_options,
 )
+from soliloquy.cli.terminal import echo
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.installation import LOG, assignments, keep_up
 from soliloquy.runs.model import ModelSettings
@@ -81,7 +82,7 @@ def up(
     if console is None and (given := [name for name, value in asdict(gateway).items() if value]):
         raise click.UsageError(f"--{given[0].replace('_', '-')} requires --console")
     for fault in uvloop.run(check_endpoints(model.models)):
-        click.echo(f"soliloquy: {fault}; runs wait until it answers", err=True)
+        echo(f"soliloquy: {fault}; runs wait until it answers", err=True)
     served = None
     if console:
         place = datasets.store or str(datasets.data)

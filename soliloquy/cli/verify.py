@@ -7,6 +7,7 @@ import click
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import PLACE
+from soliloquy.cli.terminal import echo
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
@@ -27,9 +28,9 @@ def verify(context: click.Context, /, place: Storage, *, as_json: bool) -> None:
     for line in findings(place):
         found.append(line)
         if not as_json:
-            click.echo(line)
+            echo(line)
     if as_json:
-        click.echo(json.dumps({"dataset": str(place), "findings": found}))
+        echo(json.dumps({"dataset": str(place), "findings": found}))
     elif not found:
-        click.echo(f"{place}: matches {MANIFEST}")
+        echo(f"{place}: matches {MANIFEST}")
     context.exit(FAULTY if found else 0)

@@ -192,6 +192,8 @@ class AsyncRuns(GatewayClient):
             seconds = self.away_seconds
             call = method(request, metadata=self._metadata)
             try:
+                # A listing that began before the gateway follows would leave a gap.
+                await call.initial_metadata()
                 yield None
                 async for message in call:
                     yield message

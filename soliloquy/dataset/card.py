@@ -51,7 +51,7 @@ def card(summary: DatasetSummary) -> str:
         "responses": _responses(kept),
         "labels": "\n\n".join(_labels(kept)),
         "sent_back": counts("sent back by", kept.sent_back),
-        "programs": counts("program", kept.statuses) + "\n\n" + counts("lane", kept.lanes),
+        "programs": counts("program", kept.statuses),
         "errors": counts("failed with", kept.errors),
         "verdicts": _by_evaluation(
             kept, "found", kept.verdicts, {found: found for found in sorted({found for _, found in kept.verdicts})}

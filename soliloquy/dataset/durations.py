@@ -17,6 +17,9 @@ BINS_A_DECADE = 40
 _PAUSE_SECONDS = 60
 _PAUSE_GAPS = 20
 
+# The year 10000; seconds beyond it, or before 1970, are no time of a run.
+_END_OF_TIME = 253_402_300_800
+
 Histogram = Counter[int]
 
 
@@ -30,7 +33,9 @@ class Durations:
     calls: dict[str, Histogram] = field(default_factory=dict)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        self.collected += value_counts(pc.floor(batch["collected_at"]).cast(pa.int64()))
+        at = batch["collected_at"]
+        known = at.filter(pc.and_(pc.greater_equal(at, 0), pc.less(at, _END_OF_TIME)))
+        self.collected += value_counts(pc.floor(known).cast(pa.int64()))
         executions = pc.list_flatten(batch["executions"])
         _add(self.executions, below(executions, "seconds"), by=named(below(executions, "lane"), "LANE_"))
         self.waits += binned(below(executions, "waited_seconds"))
@@ -98,6 +103,6 @@ def bin_start(number: float) -> float:
 
 def binned(seconds: pa.Array) -> Histogram:
     """Leaves out zeros: those durations were not measured."""
-    measured = seconds.filter(pc.greater(seconds, 0))
+    measured = seconds.filter(pc.and_(pc.greater(seconds, 0), pc.is_finite(seconds)))
     bins = np.floor(np.log10(np.asarray(measured)) * BINS_A_DECADE)
     return value_counts(pa.array(bins.astype(np.int64)))

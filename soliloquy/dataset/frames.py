@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from soliloquy.runtime.regular_file import require_regular
+
 # The payload's length, and a checksum of length and payload.
 _HEAD = struct.Struct("<II")
 # Ten times the longest event: a head that claims more is damaged.
@@ -91,6 +93,7 @@ def read_payloads(path: Path) -> Iterator[bytes]:
 
 def _frames(path: Path) -> Iterator[tuple[int, bytes]]:
     start = 0
+    require_regular(path)
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         while len(head := file.read(_HEAD.size)) == _HEAD.size:

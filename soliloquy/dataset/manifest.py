@@ -1,20 +1,36 @@
 """Reads and writes the manifest, which decides what a dataset holds: a shard that it does not name does not count."""
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
-from soliloquy.dataset.storage import Storage
+from soliloquy.dataset.layout import KINDS, PROMPTS
+from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.labels import labels_of
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
 MANIFEST = "manifest.json"
 FORMAT = 2
-_PARTS = ("format", "run", "counts", "cost", "arrival", "shards")
+_PARTS = {"format": int, "run": dict, "counts": dict, "cost": dict, "arrival": dict, "shards": list}
+# The settings of a run that readers use; the others they print.
+_OF_RUNS = {
+    "recipe": str,
+    "conversations": int,
+    "seed": int,
+    "max_turns": int,
+    "max_attempts": int,
+    "prompts_sha256": dict,
+    "protos_sha256": (dict, str),
+    "imported": dict,
+    "frozen": dict,
+}
+# A folder and a file in it, so that no name leads out of the dataset.
+_NAME = re.compile(rf"({'|'.join((*KINDS, PROMPTS))})/\w[\w.-]*", re.ASCII)
 _CONTRACT = (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2)
 
 
@@ -31,6 +47,15 @@ class Shard:
     bytes: int
     sha256: str
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for a name that leads elsewhere, and TypeError."""
+        _require(self.name, str, "a shard's name")
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"{self.name[:100]!r} is not the name of a shard, such as accepted/00000.parquet")
+        _require(self.rows, int, f"the rows of {self.name}")
+        _require(self.bytes, int, f"the bytes of {self.name}")
+        _require(self.sha256, str, f"the sha256 of {self.name}")
+
     @property
     def kind(self) -> str:
         return self.name.partition("/")[0]
@@ -40,16 +65,27 @@ def read_manifest(storage: Storage) -> dict[str, Any] | None:
     """Returns None if there is no manifest."""
     if storage.folder and storage.folder.is_file():
         raise UnreadableManifest(f"{storage} is a file: use the folder of a dataset")
-    text = storage.read(MANIFEST)
+    try:
+        text = storage.read(MANIFEST)
+    except StorageUnavailable:
+        raise
+    except OSError as error:
+        raise UnreadableManifest(f"{storage}/{MANIFEST} cannot be read: {error.strerror}") from error
     if text is None:
         return None
     try:
         manifest = json.loads(text)
+        _require(manifest, dict, "it")
         version_read = manifest["format"]
         if version_read == FORMAT:
-            parts = {name: manifest[name] for name in _PARTS}
+            parts = {name: _require(manifest[name], kind, name) for name, kind in _PARTS.items()}
+            for name, kind in _OF_RUNS.items():
+                _require(parts["run"].get(name, kind() if isinstance(kind, type) else ""), kind, name)
+            _require(parts["arrival"].get("segments", 0), int, "segments")
             shards_of(parts)
             return parts
+    except RecursionError as error:
+        raise UnreadableManifest(f"{storage}/{MANIFEST} cannot be read: its brackets are too deep") from error
     except (ValueError, TypeError, KeyError) as error:
         why = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise UnreadableManifest(f"{storage}/{MANIFEST} cannot be read as the manifest of a dataset ({why})") from error
@@ -72,6 +108,13 @@ def shards_of(manifest: dict[str, Any], *kinds: str) -> list[Shard]:
     """Returns the shards of these kinds, in the order of their rows."""
     shards = [Shard(**shard) for shard in manifest["shards"]]
     return [shard for shard in shards if shard.kind in kinds]
+
+
+def _require(value: Any, kind: Any, name: str) -> Any:
+    """Returns the value; raises TypeError if it is of another kind."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+        raise TypeError(f"{name} is {json.dumps(value)[:40]}")
+    return value
 
 
 def versions(recipe: str = "") -> dict[str, Any]:

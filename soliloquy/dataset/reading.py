@@ -13,25 +13,38 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from google.protobuf.message import DecodeError
 
 from soliloquy.dataset.frames import read_payloads
 from soliloquy.dataset.layout import ACCEPTED, PROMPTS, REJECTED, TIMED, UNFINISHED_PROMPTS, WORKING
 from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.prompts import read_prompts
-from soliloquy.dataset.rows import REASONS, RECIPE, TIMINGS, completed, messages, recipe_named, recipe_of, rows, schema
+from soliloquy.dataset.rows import (
+    REASONS,
+    RECIPE,
+    TIMINGS,
+    NotRows,
+    completed,
+    messages,
+    recipe_named,
+    recipe_of,
+    rows,
+    schema,
+)
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.prompts import Prompts, stored_prompts
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.parquet import BoundedParquetFile, TooLarge
+from soliloquy.runtime.regular_file import NotRegular, require_regular
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
 ROWS_AT_ONCE = 500
-# The buffer of one column; without it, a whole row group of the column would be in memory.
-READ_AT_ONCE = 1_048_576
 # The key of a batch's end in its schema's metadata.
 AFTER = b"after"
+_JOURNAL = re.compile(r"journal(-\d+)?")
 _LIST = re.compile(r"\.list\.(element|item)\b")
 
 # Conditions that must all hold: a column, one of ==, !=, <, >, <=, >=, in and not in, and a value.
@@ -57,11 +70,11 @@ class Dataset:
             manifest = read_manifest(self._storage)
         except (UnreadableManifest, OSError) as error:
             raise NoDataset(_one_line(error)) from error
-        self._files, self._root = self._storage.for_arrow()
         # The manifest of a run that is over names all that counts; its journal may be that of an extension.
         is_over = manifest is not None and "segments" not in manifest["arrival"]
         folder_here = None if is_over else self._storage.folder
-        self._journals = sorted(folder_here.glob(".run/journal*")) if folder_here else []
+        journals = sorted(folder_here.glob(f"{WORKING}/journal*")) if folder_here else []
+        self._journals = [path for path in journals if _JOURNAL.fullmatch(path.name)]
         self._unfinished_prompts = folder_here / WORKING / UNFINISHED_PROMPTS if folder_here else None
         if manifest is None and not self._journals:
             there = self._storage.folder is None or self._storage.folder.exists()
@@ -97,7 +110,7 @@ class Dataset:
         except FileNotFoundError as error:
             raise NoDataset(f"{self.folder}: the manifest lists {error}, but it is not there") from error
         if self._unfinished_prompts and self._unfinished_prompts.exists():
-            texts = json.loads(self._unfinished_prompts.read_bytes())
+            texts = _unfinished(self._unfinished_prompts)
         return stored_prompts(self.recipe, texts, f"{self.folder}/{PROMPTS}") if texts else None
 
     def schemas(self, *, without: Sequence[str] = (), rejected: bool = False) -> list[pa.Schema]:
@@ -144,7 +157,7 @@ class Dataset:
                 for group in range(shard.num_row_groups):
                     end = first + shard.metadata.row_group(group).num_rows
                     if end > start and (candidates is None or group in candidates):
-                        for batch in shard.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=leaves):
+                        for batch in shard.batches(leaves, [group]):
                             first += batch.num_rows
                             rest = batch.slice(max(0, batch.num_rows - max(0, first - start)))
                             place = first - rest.num_rows
@@ -161,8 +174,8 @@ class Dataset:
         for shard in shards_of(self.manifest, TIMED):
             with self._opened(shard.name) as file:
                 is_complete = file.schema_arrow.equals(TIMINGS)
-                for batch in file.iter_batches(ROWS_AT_ONCE):
-                    yield from (batch,) if is_complete else completed(batch)
+                for batch in file.batches():
+                    yield from (batch,) if is_complete else completed(batch, timed=True)
 
     def messages(self, *, rejected: bool = False, where: Filter = (), after: str | None = None) -> Iterator[bytes]:
         """Yields each conversation as its serialised protobuf message."""
@@ -212,7 +225,10 @@ class Dataset:
         # Earlier segments are in shards, even if their files are not removed yet.
         first = self.manifest["arrival"].get("segments", 0)
         for path in (path for path in self._journals if int(path.name.partition("-")[2] or first) >= first):
-            yield from (Collected.FromString(payload) for payload in read_payloads(path))
+            try:
+                yield from (Collected.FromString(payload) for payload in read_payloads(path))
+            except (DecodeError, OSError) as error:
+                raise NoDataset(_one_line(error)) from error
 
     def _shards(self, rejected: bool) -> list[Shard]:
         return shards_of(self.manifest, REJECTED if rejected else ACCEPTED)
@@ -230,16 +246,20 @@ class Dataset:
         yield from ((name, 0) for name in names[names.index(at) + 1 :])
 
     @contextmanager
-    def _opened(self, name: str) -> Iterator[pq.ParquetFile]:
+    def _opened(self, name: str) -> Iterator[BoundedParquetFile]:
         try:
             with (
-                self._files.open_input_file(f"{self._root}/{name}") as file,
-                pq.ParquetFile(file, pre_buffer=False, buffer_size=READ_AT_ONCE) as shard,
+                self._storage.opened_by_arrow(name) as file,
+                BoundedParquetFile(file) as shard,
             ):
                 yield shard
         except FileNotFoundError as error:
             raise NoDataset(f"{self.folder}: the manifest lists {name}, but it is not there") from error
-        except (pa.ArrowException, OSError) as error:
+        except (TooLarge, NotRegular) as error:
+            raise NoDataset(f"{self.folder}: {name} cannot be read: {error.strerror or error}") from error
+        except NotRows as error:
+            raise NoDataset(f"{self.folder}: {name} holds no rows of a dataset: {error}") from error
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise NoDataset(f"{self.folder}: {name} is damaged ({_one_line(error)})") from error
 
     def _candidate_groups(self, name: str, condition: pc.Expression | None) -> set[int] | None:
@@ -249,12 +269,26 @@ class Dataset:
         # This import loads pandas if it is installed.
         from pyarrow.dataset import ParquetFileFormat
 
-        fragment = ParquetFileFormat().make_fragment(f"{self._root}/{name}", filesystem=self._files)
+        files, root = self._storage.for_arrow()
+        fragment = ParquetFileFormat().make_fragment(f"{root}/{name}", filesystem=files)
         return {group.id for group in fragment.subset(condition).row_groups}
 
 
 def _read(unsharded: Sequence[bytes], recipe: str) -> Iterator[Conversation]:
-    return map(Conversation.FromString, messages(without_timings(rows(unsharded, recipe))))
+    try:
+        read = messages(without_timings(rows(unsharded, recipe)))
+    except ValueError as error:
+        raise NoDataset(f"a conversation of the journal cannot be read ({_one_line(error)})") from error
+    return map(Conversation.FromString, read)
+
+
+def _unfinished(prompts: Path) -> dict[str, str]:
+    try:
+        require_regular(prompts)
+        texts = json.loads(prompts.read_bytes())
+        return {str(name): str(text) for name, text in texts.items()}
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        raise NoDataset(f"{prompts} cannot be read ({_one_line(error)})") from error
 
 
 def _is_complete(stored: pa.Schema, rejected: bool) -> bool:

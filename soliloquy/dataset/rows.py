@@ -40,20 +40,47 @@ def rows(serialised: Iterable[bytes], recipe: str) -> pa.RecordBatch:
     return handler.list_to_record_batch(list(serialised)).replace_schema_metadata(kind.metadata)
 
 
-def completed(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+class NotRows(ValueError):
+    """A file holds other columns than a dataset's."""
+
+
+def completed(batch: pa.RecordBatch, *, timed: bool = False) -> Iterator[pa.RecordBatch]:
     """Yields the rows of each recipe with the columns that an earlier contract lacked.
 
-    Raises KeyError for rows that are no conversations.
+    Raises NotRows for rows that are no conversations, or no timings if these are wanted.
     """
-    if "collected_at" in batch.schema.names:
+    if timed:
+        _require_columns(batch.schema, TIMINGS, ["id", "collected_at"])
         yield _TIMINGS.list_to_record_batch(serialised_timings(batch))
         return
-    batch.select(_REQUIRED)
+    _require_columns(batch.schema, schema(recipe_named(batch.schema)).append(REASONS), _REQUIRED)
     for part in by_recipe(batch):
         recipe = recipe_of(part)
         complete = rows(messages(part) if recipe_named(part.schema) else _upgraded(part, recipe), recipe)
         has_reasons = REASONS.name in part.schema.names
         yield complete.append_column(REASONS, part[REASONS.name]) if has_reasons else complete
+
+
+def _require_columns(stored: pa.Schema, wanted: pa.Schema, required: Iterable[str]) -> None:
+    for name in required:
+        if name not in stored.names:
+            raise NotRows(f"it has no column {name!r}")
+    for field in stored:
+        if stored.names.count(field.name) > 1:
+            raise NotRows(f"it has two columns {field.name!r}")
+        if field.name in wanted.names and (unfit := _unfit(field.name, field.type, wanted.field(field.name).type)):
+            raise NotRows(f"{unfit} is of another type than in the contract")
+
+
+def _unfit(path: str, stored: pa.DataType, wanted: pa.DataType) -> str:
+    """Returns the path of the first type that a reader cannot take for the wanted one; empty if there is none."""
+    if pa.types.is_struct(stored) and pa.types.is_struct(wanted):
+        both = [field for field in stored if wanted.get_field_index(field.name) >= 0]
+        found = (_unfit(f"{path}.{field.name}", field.type, wanted.field(field.name).type) for field in both)
+        return next(filter(None, found), "")
+    if pa.types.is_list(stored) and pa.types.is_list(wanted):
+        return _unfit(path, stored.value_type, wanted.value_type)
+    return "" if stored.equals(wanted) else path
 
 
 def by_recipe(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

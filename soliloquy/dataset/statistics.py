@@ -62,7 +62,6 @@ class Statistics:
     # Calculations by number of attempts.
     attempts: Counter[int] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
-    lanes: Counter[str] = field(default_factory=Counter)
     # Failed programs, by exception or status.
     errors: Counter[str] = field(default_factory=Counter)
     # By the tutor's evaluation and the code's verdict on the student's number.
@@ -204,7 +203,6 @@ class Statistics:
         executions = below(calculations, "attempts", "execution")
         statuses = named(below(executions, "status"), "STATUS_")
         self.statuses += value_counts(statuses)
-        self.lanes += value_counts(named(below(executions, "lane"), "LANE_"))
         self.errors += value_counts(_kinds_of_errors(below(executions, "error"), statuses))
         self.verdicts += value_counts(evaluations, verdicts(calculations))
 

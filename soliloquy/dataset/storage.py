@@ -1,5 +1,6 @@
 """Reads and writes files in a local folder or in an object store (any URL that fsspec knows)."""
 
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,11 +13,15 @@ from fsspec.implementations.local import LocalFileSystem
 
 from soliloquy.runtime.extras import installation
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import NotRegular, require_regular
 
 if TYPE_CHECKING:
-    from pyarrow import fs
+    from pyarrow import NativeFile, fs
 
 T = TypeVar("T")
+
+# The largest file that is read as a whole, such as a manifest.
+MOST_BYTES = 64 * 1024**2
 
 
 class StorageUnavailable(Failure, OSError):
@@ -43,11 +48,14 @@ class Storage:
     def __str__(self) -> str:
         return self.url
 
-    def read(self, name: str) -> bytes | None:
-        """Returns None if there is no such file."""
+    def read(self, name: str, most_bytes: int = MOST_BYTES) -> bytes | None:
+        """Returns None if there is no such file; raises NotRegular, also for a file of more than `most_bytes`."""
 
         def read() -> bytes | None:
             try:
+                self._require_regular(name)
+                if (size := self._files.size(self._path(name)) or 0) > most_bytes:
+                    raise NotRegular(errno.EFBIG, f"it has {size:,} bytes; the most is {most_bytes:,}", name)
                 return bytes(self._files.cat_file(self._path(name)))
             except FileNotFoundError:
                 return None
@@ -114,8 +122,15 @@ class Storage:
 
     @contextmanager
     def opened(self, name: str) -> Iterator[BinaryIO]:
+        self._require_regular(name)
         with self._attempt(lambda: self._files.open(self._path(name), "rb")) as file:
             yield file
+
+    def opened_by_arrow(self, name: str) -> "NativeFile":
+        """Opens a file for Arrow's own readers; raises OSError."""
+        self._require_regular(name)
+        files, root = self.for_arrow()
+        return files.open_input_file(f"{root}/{name}")
 
     def for_arrow(self) -> tuple["fs.FileSystem", str]:
         """Returns the file system and root for Arrow, which reads local files itself."""
@@ -130,6 +145,10 @@ class Storage:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.with_name(f".{path.name}.unfinished")
+
+    def _require_regular(self, name: str) -> None:
+        if self.folder is not None:
+            require_regular(self.folder / name)
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"

@@ -13,14 +13,16 @@ from soliloquy.dataset.rows import TIMINGS, serialised_timings
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Timings
 
-# Fields with their subfields.
+# Fields with their subfields, or with their unset value.
 _Fields = Mapping[str, Any]
-_CALLS: _Fields = {"calls": {"seconds": {}}}
-_EXECUTIONS: _Fields = {"execution": {"seconds": {}, "waited_seconds": {}, "runsc_version": {}}}
+_CALLS: _Fields = {"calls": {"seconds": 0}}
+# A program whose sandbox dies runs again in another lane, and comes to the same there.
+_OF_EXECUTIONS: _Fields = {"seconds": 0, "waited_seconds": 0, "runsc_version": "", "lane": "LANE_UNSPECIFIED"}
+_EXECUTIONS: _Fields = {"execution": _OF_EXECUTIONS}
 _CALCULATIONS: _Fields = {"calculation": {"attempts": _EXECUTIONS}}
 _VARYING: _Fields = {
     # How fast the run was executed, and which execution it was.
-    "run": {"in_flight": {}, "growing": {}},
+    "run": {"in_flight": 0, "growing": ""},
     "problem": {"enrichment": _CALLS},
     "turns": {"student": {"rejected": _CALCULATIONS}, **_CALCULATIONS, **_CALLS},
 }
@@ -62,8 +64,8 @@ def timed(conversation: Conversation, times: Timings | None) -> Conversation:
     turns = {turn.number: turn for turn in conversation.turns}
     for one in times.executions:
         execution = turns[one.turn].calculation.attempts[one.attempt - 1].execution
-        execution.seconds, execution.waited_seconds = one.seconds, one.waited_seconds
-        execution.runsc_version = one.runsc_version
+        for name in _OF_EXECUTIONS:
+            setattr(execution, name, getattr(one, name))
     asked = chain(conversation.problem.enrichment.calls, *(turn.calls for turn in conversation.turns))
     for call, kept in zip(asked, times.calls, strict=True):
         call.seconds = kept.seconds
@@ -73,7 +75,7 @@ def timed(conversation: Conversation, times: Timings | None) -> Conversation:
 def _executions(turns: pa.Array, attempts: pa.Array) -> dict[str, Any]:
     ends = _ends(attempts)
     executions = below(attempts.flatten(), "execution")
-    columns = {name: below(executions, name) for name in ("seconds", "waited_seconds", "runsc_version", "lane")}
+    columns = {name: below(executions, name) for name in _OF_EXECUTIONS}
     attempt = np.arange(1, ends[-1] + 1) - np.repeat(ends[:-1], np.diff(ends))
     return columns | {"turn": np.repeat(below(turns, "number"), np.diff(ends)), "attempt": attempt}
 
@@ -102,7 +104,7 @@ def _ends(lists: pa.Array) -> Any:
     return np.concatenate([[0], np.cumsum(pc.list_value_length(lists).fill_null(0))])
 
 
-def _cleared(array: pa.Array, fields: _Fields) -> pa.Array:
+def _cleared(array: pa.Array, fields: Any) -> pa.Array:
     if pa.types.is_list(array.type):
         return pa.ListArray.from_arrays(array.offsets, _cleared(array.values, fields), array.type, mask=array.is_null())
     if pa.types.is_struct(array.type):
@@ -112,5 +114,4 @@ def _cleared(array: pa.Array, fields: _Fields) -> pa.Array:
             for kind in kinds
         ]
         return pa.StructArray.from_arrays(left, fields=kinds, mask=array.is_null())
-    unset = pa.scalar("" if pa.types.is_string(array.type) else 0, array.type)
-    return pc.if_else(array.is_valid(), unset, array)
+    return pc.if_else(array.is_valid(), pa.scalar(fields, array.type), array)

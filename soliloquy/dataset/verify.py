@@ -5,17 +5,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, TIMED, WORKING
 from soliloquy.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
-from soliloquy.dataset.rows import REASONS, TIMINGS, completed, recipe_named, recipe_of, schema
-from soliloquy.dataset.shards import GROUP_ROWS
+from soliloquy.dataset.rows import REASONS, TIMINGS, NotRows, completed, recipe_named, recipe_of, schema
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import COUNTED_BY_RECIPES, Tally
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.parquet import BoundedParquetFile
 
 _CHUNK = 1024 * 1024
 
@@ -66,11 +65,11 @@ class _Verification:
             if shard.kind == PROMPTS:
                 return
             with self._storage.opened(shard.name) as file:
-                yield from self._rows(shard, pq.ParquetFile(file))
+                yield from self._rows(shard, BoundedParquetFile(file))
         except FileNotFoundError:
             self._unread = True
             yield f"{shard.name} is missing"
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError, NotRows) as error:
             self._unread = True
             yield f"{shard.name} cannot be read ({error})"
 
@@ -97,14 +96,14 @@ class _Verification:
         elif digest.hexdigest() != shard.sha256:
             yield f"{shard.name} does not match the checksum in the manifest"
 
-    def _rows(self, shard: Shard, file: pq.ParquetFile) -> Iterator[str]:
+    def _rows(self, shard: Shard, file: BoundedParquetFile) -> Iterator[str]:
         is_complete = file.schema_arrow.equals(_wanted_schema(shard.kind, file.schema_arrow))
         if self._same_contract and installed(recipe_named(file.schema_arrow)) and not is_complete:
             yield f"{shard.name} has columns that differ from the contract"
         if file.metadata.num_rows != shard.rows:
             yield f"{shard.name} has {file.metadata.num_rows} rows; the manifest says {shard.rows}"
-        for batch in file.iter_batches(GROUP_ROWS):
-            for rows in (batch,) if is_complete else completed(batch):
+        for batch in file.batches():
+            for rows in (batch,) if is_complete else completed(batch, timed=shard.kind == TIMED):
                 yield from self._timings(rows, shard) if shard.kind == TIMED else self._conversations(rows, shard)
 
     def _timings(self, batch: pa.RecordBatch, shard: Shard) -> Iterator[str]:

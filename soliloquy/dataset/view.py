@@ -104,8 +104,6 @@ def _attempts(attempts: pa.Array) -> dict[str, Any]:
         "of": {
             "code": code.to_pylist(),
             "status": named(below(execution, "status"), "STATUS_").to_pylist(),
-            "lane": named(below(execution, "lane"), "LANE_").to_pylist(),
-            "isolation": below(execution, "isolation").to_pylist(),
             "error": below(execution, "error").to_pylist(),
             "error_line": below(execution, "error_line").to_pylist(),
             "stdout": below(execution, "stdout").to_pylist(),
@@ -227,4 +225,6 @@ def _call(call: ModelCall) -> dict[str, Any]:
         f"{call.prompt_tokens} + {call.completion_tokens} tokens",
         f"{call.seconds:.2f} s" if call.seconds else "",
     )
-    return {"role": call.role, "raw": list(call.raw), "prompt": call.prompt, "told": " · ".join(filter(None, facts))}
+    told = " · ".join(filter(None, facts))
+    thoughts = [thought for thought in call.reasoning if thought]
+    return {"role": call.role, "raw": list(call.raw), "thoughts": thoughts, "prompt": call.prompt, "told": told}

@@ -4,27 +4,51 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.recipes.speech import cleaned, has_alternatives, second_speaker
+from soliloquy.runtime.answers import Answer, Fields, Unreadable
 from soliloquy.runtime.code import names, unfenced
+from soliloquy.runtime.refusals import Refusal, is_refusal
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-_SPEAKER = re.compile(r"^\s*(student|tutor|tutorbot|teacher)\s*:\s*", re.IGNORECASE)
+
+
+_NUMBER = re.compile(r"\d")
+# A choice that was not made.
+_EITHER = re.compile(r"^\W*(?:y|yes|n|no)\s*(?:/|\||or)\s*(?:y|yes|n|no)\W*$", re.IGNORECASE)
 
 
 def yes_or_no(value: object) -> object:
     if isinstance(value, bool):
         return "y" if value else "n"
-    return value.strip().lower()[:1] if isinstance(value, str) else value
+    return value.strip().lower()[:1] if isinstance(value, str) and not _EITHER.search(value) else value
 
 
-def without_speaker(value: object) -> object:
-    return _SPEAKER.sub("", value).strip() if isinstance(value, str) else value
+def spoken_by_tutor(value: object) -> object:
+    return cleaned(value, "tutor").text if isinstance(value, str) else value
 
 
 def in_code_fence(value: object) -> object:
+    """Fences code, also where it comes as a list of lines or with its line breaks escaped twice."""
+    if isinstance(value, list):
+        value = "\n".join(map(str, value))
+    if isinstance(value, str) and "\n" not in value and "\\n" in value:
+        value = value.replace("\\n", "\n").replace("\\t", "\t")
     return f"```python\n{unfenced(value)}\n```" if isinstance(value, str) else value
+
+
+def _joined(value: object) -> object:
+    """Joins names that come as a list."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def says_nothing(text: str) -> bool:
+    return text.strip(" .-_").lower() in ("n/a", "na", "none", "null", "not applicable")
+
+
+def _none_if_empty(value: object) -> object:
+    return None if isinstance(value, str) and (not value.strip() or says_nothing(value)) else value
 
 
 def any_of(*kinds: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
@@ -59,23 +83,26 @@ class StudentMessage(PlainAnswer):
     """A student's message in plain text."""
 
     text: Text
-    # Matches words spoken on behalf of the other speaker.
-    other: ClassVar[re.Pattern[str]] = re.compile(r"^\s*(tutor|tutorbot|teacher)\s*:", re.IGNORECASE | re.MULTILINE)
+    speaker: ClassVar[str] = "student"
 
     @classmethod
     def read(cls, text: str) -> tuple[Self, bool]:
-        spoken = _SPEAKER.sub("", text).strip().strip('"')
+        spoken = cleaned(text, cls.speaker).text
         if not spoken:
             raise Unreadable("the message is empty")
-        if other := cls.other.search(spoken):
-            raise Unreadable(f"the message also speaks for another ({other[0].strip()}); write your own words only")
+        if is_refusal(spoken):
+            raise Refusal(spoken)
+        if other := second_speaker(spoken, cls.speaker):
+            raise Unreadable(f"the message also speaks for another ({other}); write your own words only")
+        if has_alternatives(spoken):
+            raise Unreadable("it offers several messages; write one")
         return cls(text=spoken), spoken == text
 
 
 class TutorMessage(StudentMessage):
     """A tutor's message in plain text."""
 
-    other: ClassVar[re.Pattern[str]] = re.compile(r"^\s*student\s*:", re.IGNORECASE | re.MULTILINE)
+    speaker: ClassVar[str] = "tutor"
 
 
 class Decision(Answer):
@@ -87,7 +114,18 @@ class Decision(Answer):
     )
 
     use_python: Annotated[Literal["y", "n"], BeforeValidator(yes_or_no)] = Field(alias="Use Python")
-    description: Text | None = Field(default=None, alias="Description")
+    description: Annotated[Text | None, BeforeValidator(_none_if_empty)] = Field(default=None, alias="Description")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_needless_description(cls, data: Any) -> Any:
+        """Drops a description from an answer that wants no calculation, unless it describes one."""
+        if not isinstance(data, dict) or yes_or_no(data.get("Use Python")) != "n":
+            return data
+        described = data.get("Description")
+        if isinstance(described, str) and _NUMBER.search(described):
+            raise ValueError('"Use Python" is "n", but "Description" describes a calculation')
+        return {name: value for name, value in data.items() if name != "Description"}
 
     @model_validator(mode="after")
     def _described(self) -> Self:
@@ -96,15 +134,36 @@ class Decision(Answer):
         return self
 
 
-class _Program(BaseModel):
-    model_config = ConfigDict(frozen=True, populate_by_name=True, json_schema_extra={"additionalProperties": False})
+_CODE_BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_VARIABLE = re.compile(r"^[*_# -]*result variables?[*_]*:[*_ ]*`?(\w+)`?\W*$", re.IGNORECASE | re.MULTILINE)
 
+
+class _Program(Fields):
     fenced: Annotated[Text, BeforeValidator(in_code_fence)] = Field(alias="Python Code")
-    result_variable: Text = Field(alias="Result Variable")
+    result_variable: Annotated[Text, BeforeValidator(_joined)] = Field(alias="Result Variable")
 
 
 class Program(Answer):
+    code_fields = frozenset({"Python Code"})
+
     python: _Program = Field(alias="Python")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_outer_object(cls, data: Any) -> Any:
+        """Accepts the fields without the object around them."""
+        return {"Python": data} if isinstance(data, dict) and "Python" not in data else data
+
+    @classmethod
+    def read(cls, text: str) -> tuple[Self, bool]:
+        try:
+            return super().read(text)
+        except Unreadable:
+            # A block of code, and the variable named below it.
+            block, variable = _CODE_BLOCK.findall(text), _VARIABLE.findall(text)
+            if len(block) != 1 or len(variable) != 1:
+                raise
+            return cls.model_validate({"Python Code": block[0], "Result Variable": variable[0]}), False
 
     @property
     def code(self) -> str:

@@ -150,7 +150,7 @@ def _attempt(attempt: CodeAttempt) -> dict[str, Any]:
         **fields_of(attempt, "code", "result_variables"),
         **fields_of(execution, "status"),
         "values": {named.name: plain(named.value) for named in execution.values},
-        **fields_of(execution, "stdout", "error", "error_line", "lane", "isolation"),
+        **fields_of(execution, "stdout", "error", "error_line", "isolation"),
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.runs.backends import RunBackend
 from soliloquy.runs.plan import Plan
-from soliloquy.runs.progress import RunCounts, Show, hopeless
+from soliloquy.runs.progress import RunCounts, Show, WaitingCalls, hopeless
 from soliloquy.runtime import driver
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.reading import open_ordinals
@@ -99,14 +99,12 @@ class Driver:
         return await self._backend.is_stuck(self._run)
 
     def _counts(self) -> RunCounts:
-        journal, endpoints = self._journal, self._backend.endpoints
+        journal = self._journal
         [(reason, _)] = journal.reasons.most_common(1) or [("", 0)]
         return RunCounts(
             accepted=journal.accepted,
             rejected=journal.rejected,
             reason=reason,
             cost=sum(self._plan.cost(journal.tokens).values()),
-            waiting=sum(endpoint.waiting for endpoint in endpoints),
-            oldest_seconds=max((endpoint.oldest_seconds for endpoint in endpoints), default=0.0),
-            error=next((endpoint.error for endpoint in endpoints if endpoint.error), ""),
+            calls=WaitingCalls.at(self._backend.endpoints),
         )

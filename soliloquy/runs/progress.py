@@ -1,7 +1,8 @@
 """The progress that a run reports, and whether it can go on."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Self
 
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.topics import TOPIC_OF
@@ -10,8 +11,26 @@ from soliloquy.v1.events_pb2 import ProblemSubmitted
 
 SUBMITTED = TOPIC_OF[ProblemSubmitted].name
 
-# An endpoint for which no call succeeds for so long ends the run, unless it is to wait.
+# An endpoint for which no call succeeds for so long ends the work, unless it is to wait.
 PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitingCalls:
+    """The calls to models that have no answer yet."""
+
+    number: int = 0
+    oldest_seconds: float = 0.0
+    # The last error of an endpoint that has answered no call since.
+    error: str = ""
+
+    @classmethod
+    def at(cls, endpoints: Sequence[EndpointStatus]) -> Self:
+        return cls(
+            number=sum(endpoint.waiting for endpoint in endpoints),
+            oldest_seconds=max((endpoint.oldest_seconds for endpoint in endpoints), default=0.0),
+            error=next((endpoint.error for endpoint in endpoints if endpoint.error), ""),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,11 +41,7 @@ class RunCounts:
     reason: str = ""
     # At the prices of the endpoints, over all conversations so far.
     cost: float = 0.0
-    # Calls without an answer so far, and the age of the oldest.
-    waiting: int = 0
-    oldest_seconds: float = 0.0
-    # The last error of an endpoint that has answered no call since.
-    error: str = ""
+    calls: WaitingCalls = field(default_factory=WaitingCalls)
 
 
 # Receives the counts so far, and why the run cannot go on at the moment; empty while it can.
@@ -41,7 +56,7 @@ def overdue(backlog: Iterable[Backlog]) -> str:
 
 
 def hopeless(endpoints: Sequence[EndpointStatus], *, wait: bool) -> str:
-    """Returns why the run cannot go on; empty while it may. Nothing is worth waiting for that a person has to fix."""
+    """Returns why the work cannot go on; empty while it may. Nothing is worth waiting for that a person has to fix."""
     for endpoint in endpoints:
         if endpoint.refused:
             return endpoint.error

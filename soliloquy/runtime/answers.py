@@ -1,40 +1,74 @@
 """Reads a model's answers tolerantly and validates them against a schema."""
 
-import ast
 import functools
 import json
 import re
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import from_json, to_json
+
+from soliloquy.runtime.escapes import kept_backslashes, kept_latex
+from soliloquy.runtime.tolerant_json import Truncated, objects_in
 
 MAX_ANSWER_CHARACTERS = 64_000
 # The closing quote is missing while the model still writes the string.
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+# An escape or a LaTeX command that the model may still be writing.
+_UNFINISHED = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[\da-fA-F]{0,3}|[A-Za-z]*)\Z")
+# Two objects without a word between them: neither is called the final one.
+_SIDE_BY_SIDE = re.compile(r"^\}[\s,;`]*^(?:```\w*\s*)?\{", re.MULTILINE)
+# A brace that begins an object and not a group of LaTeX.
+_BRACE = re.compile(r"(?:^|[\s`:])\{", re.MULTILINE)
+_NOT_A_WORD = re.compile(r"[\W_]+")
 
 
 class Unreadable(Exception):
     """The answer cannot be used; the message tells the model what to fix."""
 
 
-class Answer(BaseModel):
-    """An answer in JSON. Validators accept the slips of real models and return the canonical form."""
+class Fields(BaseModel):
+    """Fields of an answer, whose names may come in another dress: "use_python", "**Use Python**"."""
 
     # A model that is constrained by the schema adds no fields; we ignore the fields that other models add.
     model_config = ConfigDict(frozen=True, populate_by_name=True, json_schema_extra={"additionalProperties": False})
+    # The fields that hold code, in which "\t" is a tab and never LaTeX.
+    code_fields: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_known_names(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        names = _names(cls)
+        return {names.get(_bare(key), key): value for key, value in data.items()}
+
+
+class Answer(Fields):
+    """An answer in JSON. Validators accept the slips of real models and return the canonical form."""
 
     @classmethod
     def read(cls, text: str) -> tuple[Self, bool]:
-        """Returns the answer in a text, and whether the text was exactly what the prompt asked for."""
-        data, strict = read_object(text)
-        try:
-            answer = cls.model_validate(data)
-        except ValidationError as error:
-            raise Unreadable(_first_problem(error)) from error
-        return answer, strict and answer.model_dump(by_alias=True, exclude_none=True) == data
+        """Returns the answer in a text, and whether the text was exactly what the prompt asked for.
+
+        Of several objects the last that fits is the answer; another object may hold it, as in a tool call.
+        """
+        candidates, strict = _candidates(text, cls)
+        problem = ""
+        if len(candidates) > 1 and _SIDE_BY_SIDE.search(text):
+            raise Unreadable("it has several answers; write one")
+        for data in reversed(candidates):
+            try:
+                answer = cls.model_validate(data)
+            except ValidationError as error:
+                problem = problem or _first_problem(error)
+                inner = _fitting(cls, data)
+                if len(inner) == 1:
+                    return inner[0], False
+            else:
+                return answer, strict and answer.model_dump(by_alias=True, exclude_none=True) == data
+        raise Unreadable(problem)
 
     @classmethod
     def written(cls, **values: Any) -> str:
@@ -50,8 +84,14 @@ class Answer(BaseModel):
 
 
 @functools.cache
-def _keys(answer: type[Answer]) -> dict[str, str]:
+def _keys(answer: type[BaseModel]) -> dict[str, str]:
     return {name: field.alias or name for name, field in answer.model_fields.items()}
+
+
+@functools.cache
+def _names(answer: type[BaseModel]) -> dict[str, str]:
+    """Maps the bare name of each field to the name that the schema has."""
+    return {_bare(key): key for key in _keys(answer).values()}
 
 
 @functools.cache
@@ -59,31 +99,111 @@ def _json_schema(answer: type[Answer]) -> str:
     return json.dumps(answer.model_json_schema(by_alias=True))
 
 
-def read_object(text: str) -> tuple[dict[str, Any], bool]:
-    """Returns the object that a text holds, and whether the text was strict JSON.
+@functools.lru_cache(1024)
+def _bare(name: str) -> str:
+    return _NOT_A_WORD.sub("", name).lower()
 
-    Besides strict JSON, accepts prose or fences around the object, Python literals, trailing commas, missing closing
-    braces and line breaks inside strings. Rejects a text that stops inside a string: it lacks content, not punctuation.
-    """
+
+def _candidates(text: str, answer: type[Answer]) -> tuple[list[dict[str, Any]], bool]:
+    """Returns the objects that may be the answer, and whether the text is one object in strict JSON."""
     if len(text) > MAX_ANSWER_CHARACTERS:
         raise Unreadable(f"the answer is {len(text)} characters long; {MAX_ANSWER_CHARACTERS} are allowed")
-    as_asked = _loaded(json.loads, text)
-    if as_asked is not None:
-        return as_asked, True
-    start = text.find("{")
-    if start < 0:
-        raise Unreadable("the answer holds no JSON object")
-    candidate = _completed(text[start:])
-    data = _loaded(partial(json.loads, strict=False), candidate) or _loaded(ast.literal_eval, candidate)
-    if data is None:
-        raise Unreadable("the answer is not valid JSON")
-    return data, False
+    if not _BRACE.search(text) and (labelled := _labelled(text, answer)):
+        return [labelled], False
+    found, strict = _objects(text, kept_latex)
+    if answer.code_fields and "\\" in text:
+        code, _ = _objects(text, kept_backslashes)
+        fields = frozenset(map(_bare, answer.code_fields))
+        merged = [_with_code(one, other, fields) for one, other in zip(found, code, strict=False)]
+        strict = strict and merged == code
+        found = merged
+    return found, strict
+
+
+def _objects(text: str, write: Callable[[str], str]) -> tuple[list[dict[str, Any]], bool]:
+    escaped = write(text)
+    try:
+        data = json.loads(escaped)
+    except (ValueError, RecursionError):
+        data = None
+    if isinstance(data, dict):
+        return [data], escaped == text
+    if isinstance(data, str):
+        return _objects(data, write)[0], False
+    found = list(objects_in(escaped))
+    if not found:
+        raise Unreadable("the answer is not valid JSON" if "{" in text else "the answer holds no JSON object")
+    if isinstance(found[-1], Truncated):
+        raise Unreadable(str(found[-1]))
+    return [each for each in found if isinstance(each, dict)], False
+
+
+def _with_code(prose: Any, code: Any, code_fields: frozenset[str]) -> Any:
+    """Returns the object with its code as the other reading of the same text has it."""
+    if not isinstance(prose, dict) or not isinstance(code, dict):
+        return prose
+    return {
+        key: code[key] if _bare(key) in code_fields and key in code else _with_code(value, code.get(key), code_fields)
+        for key, value in prose.items()
+    }
+
+
+def _fitting(answer: type[Answer], data: Any) -> list[Any]:
+    """Returns the answers inside of an object."""
+    found = []
+    for inner in _inner(data):
+        try:
+            found.append(answer.model_validate(inner))
+        except ValidationError:
+            found += _fitting(answer, inner)
+    return found
+
+
+def _inner(data: Any) -> Iterator[dict[str, Any]]:
+    for value in data.values() if isinstance(data, dict) else data:
+        if isinstance(value, dict):
+            yield value
+        elif isinstance(value, list):
+            yield from (each for each in value if isinstance(each, dict))
+        elif isinstance(value, str) and value.lstrip().startswith("{"):
+            yield from (each for each in objects_in(value) if isinstance(each, dict))
+
+
+def _labelled(text: str, answer: type[Answer]) -> dict[str, str]:
+    """Reads fields that stand as headings or list items in place of an object: "**Use Python:** y"."""
+    labels = _label_pattern(answer)
+    places = list(labels.finditer(text))
+    ends = [place.start() for place in places[1:]] + [len(text)]
+    named = [_bare(place["label"]) for place in places]
+    if not places or len(set(named)) < len(named):
+        return {}
+    return {
+        place["label"]: text[place.end() : end].strip().strip("*_").strip()
+        for place, end in zip(places, ends, strict=True)
+    }
+
+
+@functools.cache
+def _label_pattern(answer: type[Answer]) -> re.Pattern[str]:
+    labels = "|".join(r"[ _-]".join(map(re.escape, key.split())) for key in _leaves(answer))
+    return re.compile(rf"^[\s#>*_\d.)-]*(?P<label>{labels})[*_`\s]*(?::[*_]*|$)", re.IGNORECASE | re.MULTILINE)
+
+
+def _leaves(fields: type[BaseModel]) -> Iterator[str]:
+    """Yields the names of all fields that have no fields of their own."""
+    for field in fields.model_fields.values():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _leaves(kind)
+        else:
+            yield field.alias or ""
 
 
 def partial_field(text: str, field: str) -> str:
     """Returns as much of a text field as an unfinished object holds; empty where the object cannot be read yet."""
+    text = kept_latex(_UNFINISHED.sub(r"\1", text[text.find("{") :]))
     try:
-        data = from_json(_STRING.sub(_escaped, text[text.find("{") :]), allow_partial="trailing-strings")
+        data = from_json(_STRING.sub(_escaped, text), allow_partial="trailing-strings")
     except ValueError:
         return ""
     value = data.get(field) if isinstance(data, dict) else None
@@ -93,55 +213,6 @@ def partial_field(text: str, field: str) -> str:
 def _escaped(string: re.Match[str]) -> str:
     """Escapes line breaks and tabs, which models do not always do."""
     return string[0].replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-
-
-def _completed(text: str) -> str:
-    """Returns the object at the start of the text, with trailing commas removed and all brackets closed."""
-    characters: list[str] = []
-    open_brackets: list[str] = []
-    quote = ""
-    escaped = False
-    for character in text:
-        if quote:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == quote:
-                quote = ""
-        elif character in "\"'":
-            quote = character
-        elif character in "{[(":
-            open_brackets.append({"{": "}", "[": "]", "(": ")"}[character])
-        elif character in "}])":
-            _drop_trailing_comma(characters)
-            if open_brackets:
-                open_brackets.pop()
-        characters.append(character)
-        if not open_brackets and not quote:
-            return "".join(characters)
-    if quote:
-        raise Unreadable("the answer stops in the middle of a text")
-    while characters and characters[-1] in " \n\r\t`":
-        characters.pop()
-    _drop_trailing_comma(characters)
-    return "".join(characters) + "".join(reversed(open_brackets))
-
-
-def _drop_trailing_comma(characters: list[str]) -> None:
-    position = len(characters) - 1
-    while position >= 0 and characters[position].isspace():
-        position -= 1
-    if position >= 0 and characters[position] == ",":
-        del characters[position]
-
-
-def _loaded(load: Callable[[str], Any], text: str) -> dict[str, Any] | None:
-    try:
-        data = load(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None
 
 
 def _first_problem(error: ValidationError) -> str:

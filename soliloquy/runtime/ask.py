@@ -8,6 +8,8 @@ from typing import TypeVar
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.metrics import ANSWERS
+from soliloquy.runtime.model_answer import OUTCOMES, CutOff, Empty, Filtered, read_words, words_of
+from soliloquy.runtime.refusals import Refusal
 from soliloquy.runtime.seeds import digest, seed
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import ModelCall, ParseOutcome
@@ -52,6 +54,8 @@ class Ask:
         call = ModelCall(role=self.role, prompt=prompt.name)
         self.calls.append(call)
         messages = prompt.messages
+        problem: Unreadable
+        extra_room = 0
         for _ in range(MAX_ASKS):
             ask = (*self.origin, prompt.name, len(self.calls), len(call.raw))
             request = GenerateRequest(
@@ -62,6 +66,7 @@ class Ask:
                 sampling=Sampling(temperature=prompt.temperature) if prompt.temperature else None,
                 seed=seed(*ask),
                 id=digest(*ask),
+                extra_room=extra_room,
             )
             began = time.perf_counter()
             with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):
@@ -75,17 +80,30 @@ class Ask:
             call.model = completion.model
             call.engine = completion.engine
             call.adapter_digest = completion.adapter_digest
-            call.raw.append(completion.text)
+            words = words_of(completion)
+            call.raw.append(words.text)
+            if words.thoughts:
+                # Each attempt's thoughts have the place of its text.
+                call.reasoning.extend([""] * (len(call.raw) - 1 - len(call.reasoning)) + [words.thoughts])
             call.prompt_tokens += completion.prompt_tokens
             call.completion_tokens += completion.completion_tokens
+            call.reasoning_tokens += completion.reasoning_tokens
             try:
-                value, strict = answer.read(completion.text)
+                value, strict = read_words(completion, words, answer)
                 if check:
                     check(value)
+            except CutOff as cut_off:
+                problem = cut_off
+                extra_room += 1
+                continue
+            except (Refusal, Filtered, Empty) as unusable:
+                # The next seed may do better; words about the failure would only invite another.
+                problem = unusable
+                continue
             except Unreadable as unreadable:
-                problem = str(unreadable)
+                problem = unreadable
                 messages += [
-                    Message(role="assistant", text=completion.text),
+                    Message(role="assistant", text=words.text),
                     Message(role="user", text=f"That answer cannot be used: {problem}. Answer once more, as asked."),
                 ]
                 continue
@@ -94,7 +112,7 @@ class Ask:
             else:
                 self._close(call, ParseOutcome.PARSE_OUTCOME_STRICT if strict else ParseOutcome.PARSE_OUTCOME_REPAIRED)
             return value
-        self._close(call, ParseOutcome.PARSE_OUTCOME_FAILED)
+        self._close(call, OUTCOMES.get(type(problem), ParseOutcome.PARSE_OUTCOME_FAILED))
         raise Unusable(f"{prompt.name}: unusable after {MAX_ASKS} asks: {problem}")
 
     def _close(self, call: ModelCall, outcome: ParseOutcome) -> None:

@@ -1,5 +1,6 @@
 """Events, and how messages become events and back."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -32,6 +33,9 @@ ConversationEvent = (
 )
 
 RunEvent = events_pb2.ProblemSubmitted | events_pb2.RunStanding | events_pb2.RunChanged | events_pb2.RunCancelled
+
+# It names folders and files.
+_RUN_KEY = re.compile(r"\w[\w.:-]{0,199}", re.ASCII)
 
 # The messages that a handler returns.
 Outcome = Sequence[ConversationEvent]
@@ -84,9 +88,13 @@ def message_of(event: Event) -> Message:
     if event.flaw:
         raise Undecodable(f"{event.topic}: {event.flaw}")
     try:
-        return TOPICS[origin(event.topic)].message.FromString(event.payload)
+        message = TOPICS[origin(event.topic)].message.FromString(event.payload)
     except DecodeError as error:
         raise Undecodable(f"{event.topic}: the payload of event {event.id} is no valid message ({error})") from error
+    assert isinstance(message, ConversationEvent | RunEvent)
+    if (key := run_key(run_of(message))) and not _RUN_KEY.fullmatch(key):
+        raise Undecodable(f"{event.topic}: the run {key[:80]!r} of event {event.id} has characters that no run has")
+    return message
 
 
 def topic_of(message: Message) -> Topic:

@@ -200,7 +200,8 @@ class Stage:
         EVENT.set(event)
         if is_retry(event.topic):
             if (seconds := event.not_before - time.time()) > 0:
-                return Hold(delivery=delivery, seconds=seconds)
+                # Whoever wrote the record chose the time.
+                return Hold(delivery=delivery, seconds=min(seconds, self._service.retry.backoff_cap))
         # Bury foreign records at once: republished, one might look like a valid event.
         elif not event.flaw and self._parked[delivery.partition][event.key]:
             self._forward(delivery, parked(event))

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from soliloquy.truth.arithmetic_policy import LIMITS
 from soliloquy.truth.arithmetic_terms import (
     Term,
+    absolute,
     combined,
+    factorial_of,
     function_of,
     in_unit,
     measured_number,
@@ -68,7 +70,10 @@ class Parser:
 
     def power(self) -> Term:
         base = self.operand()
-        token = self._token()
+        while (token := self._token()) and token.kind == "factorial":
+            self.at += 1
+            self.operations += 1
+            base = factorial_of(base)
         if token and token.kind == "raised":
             self.at += 1
             self.operations += 1
@@ -116,6 +121,9 @@ class Parser:
             case "open":
                 before = self.operations
                 inner, own = self._bracket()
+                if token.text == "|":
+                    self.operations += 1
+                    return absolute(inner)
                 if own is not None and self.operations == before:
                     # The s of "2 (9.8) s" is a symbol.
                     raise NoArithmetic
@@ -140,9 +148,10 @@ class Parser:
         return self.power(), None
 
     def _bracket(self) -> tuple[Term, Unit | None]:
+        start = self.at
         inner = self.sum()
-        closing = self._token()
-        if closing is None or closing.kind != "close":
+        closing, opening = self._token(), self.tokens[start - 1]
+        if closing is None or closing.kind != "close" or (closing.text == "|") != (opening.text == "|"):
             raise NoArithmetic
         self.at += 1
         return Term(f"({inner.python})", inner.value), closing.unit

@@ -30,6 +30,7 @@ class Words(_Table):
     minus: tuple[str, ...]
     fillers: frozenset[str]
     orders: tuple[Order, ...]
+    multipliers: dict[str, float]
     labels: tuple[str, ...]
     no_nouns: frozenset[str]
     supposes: frozenset[str]
@@ -49,11 +50,21 @@ class Tolerances(_Table):
     solution: float
 
 
+class Known(_Table):
+    counts: frozenset[float]
+    sizes: frozenset[float]
+    parts: frozenset[float]
+    latex: frozenset[str]
+    punctuation: str
+    changes: frozenset[str]
+
+
 class _Policy(_Table):
     words: Words
+    known: Known
     limits: Limits
     tolerances: Tolerances
 
 
 _POLICY = _Policy.model_validate(tomllib.loads(Path(__file__).with_name("arithmetic.toml").read_text("utf-8")))
-WORDS, LIMITS, TOLERANCES = _POLICY.words, _POLICY.limits, _POLICY.tolerances
+WORDS, KNOWN, LIMITS, TOLERANCES = _POLICY.words, _POLICY.known, _POLICY.limits, _POLICY.tolerances

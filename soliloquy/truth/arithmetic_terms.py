@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
-from soliloquy.truth.measured_values import Measured, Unworkable, added, measured, multiplied, raised
+from soliloquy.truth.measured_values import Measured, Unworkable, added, measured, multiplied, negative, raised
 from soliloquy.truth.units import Unit
 from soliloquy.truth.written_arithmetic import PERCENT, Written
 
@@ -26,10 +26,11 @@ class Reading(NamedTuple):
 
 _FUNCTIONS = {
     "ln": "math.log({})",
-    "log": "math.log10({})",
     **{name: f"math.{name}(math.radians({{}}))" for name in ("sin", "cos", "tan")},
     **{f"arc{name}": f"math.degrees(math.a{name}({{}}))" for name in ("sin", "cos", "tan")},
 }
+# A float reaches no further.
+_LARGEST_FACTORIAL = 170
 READINGS = tuple(Reading(*choice) for choice in product((True, False), repeat=4))
 
 
@@ -154,12 +155,39 @@ def function_of(name: str, argument: Term) -> Term:
             if inverse:
                 angle = getattr(math, name.replace("arc", "a"))(own)
                 result = math.degrees(angle) if reading.degrees else angle
-            elif name in ("ln", "log"):
-                result = math.log(own) if name == "ln" else math.log10(own)
+            elif name == "ln":
+                result = math.log(own)
+            elif name.startswith("log"):
+                result = math.log(own, _base(name))
             else:
                 result = getattr(math, name)(own * scale)
-        except (ValueError, OverflowError) as error:
+        except (ValueError, OverflowError, ZeroDivisionError) as error:
             raise Unworkable from error
         return Measured(result, result, {})
 
+    if name.startswith("log"):
+        return Term(f"(math.log({argument.python}) / math.log({_base(name)}))", value)
     return Term(_FUNCTIONS[name].format(argument.python), value)
+
+
+def _base(logarithm: str) -> int:
+    return int(logarithm.removeprefix("log") or 10)
+
+
+def absolute(term: Term) -> Term:
+    def value(reading: Reading) -> Measured:
+        inner = term.value(reading)
+        return negative(inner) if inner.number < 0 else inner
+
+    return Term(f"abs({term.python})", value)
+
+
+def factorial_of(term: Term) -> Term:
+    def value(reading: Reading) -> Measured:
+        number = term.value(reading).number
+        if number % 1 or not 0 <= number <= _LARGEST_FACTORIAL:
+            raise Unworkable
+        product = float(math.factorial(int(number)))
+        return Measured(product, product, {})
+
+    return Term(f"math.factorial({term.python})", value)

@@ -1,7 +1,8 @@
 """Takes the words out of written arithmetic: "420 m plus its own 180 m", "divide 15 L by 2.5 L/min"."""
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
+from itertools import pairwise
 
 from soliloquy.truth.arithmetic_policy import LIMITS, WORDS, Order
 from soliloquy.truth.written_arithmetic import Written
@@ -11,7 +12,18 @@ _ORDERS = [(re.compile(order.verb, re.I), re.compile(order.between, re.I), order
 
 def without_words(tokens: Sequence[Written]) -> list[Written]:
     """Returns the tokens without the words that belong to a calculation, such as counted things ("3 boxes + 4")."""
-    return _without_nouns(_without_fillers(_in_order(list(tokens))))
+    return _without_nouns(_without_fillers(_in_order(list(_multiplied(tokens)))))
+
+
+def _multiplied(tokens: Sequence[Written]) -> Iterator[Written]:
+    """Turns "twice 14" into a product."""
+    for token, follows in pairwise((*tokens, Written("break", "", 0, 0))):
+        factor = WORDS.multipliers.get(token.text.lower()) if token.kind == "word" else None
+        if factor and follows.kind == "number":
+            yield Written("number", token.text, token.start, token.end, factor, place=1.0)
+            yield Written("operator", "*", token.end, token.end)
+        else:
+            yield token
 
 
 def _in_order(tokens: list[Written]) -> list[Written]:
@@ -80,20 +92,36 @@ def _number_follows(tokens: Sequence[Written], words: Container[str]) -> bool:
 
 
 def _without_nouns(tokens: Sequence[Written]) -> list[Written]:
-    """Removes up to three words between a number or bracket and the sign behind them."""
+    """Removes what is counted between a number or bracket and the sign behind it: "5 pages/day", "93 (average)"."""
     kept: list[Written] = []
     at = 0
     while at < len(tokens):
         if kept and kept[-1].kind in ("number", "close"):
-            end = at
-            while end < len(tokens) and _is_noun(tokens[end]):
-                end += 1
-            if end > at and _are_nouns(tokens[at : end + 1]):
-                at = end
-                continue
-        kept.append(tokens[at])
-        at += 1
+            at = _past_nouns(tokens, at, may_remark=kept[-1].kind == "number")
+        if at < len(tokens):
+            kept.append(tokens[at])
+            at += 1
     return kept
+
+
+def _past_nouns(tokens: Sequence[Written], at: int, *, may_remark: bool) -> int:
+    """Returns where the words for what is counted end; the start if they are none."""
+    end = _past_words(tokens, at)
+    if tokens[end : end + 1] and tokens[end].text == "/" and (below := _past_words(tokens, end + 1)) > end + 1:
+        is_rate = end == at or _are_nouns([*tokens[at:end], tokens[end]])
+        if is_rate and _are_nouns(tokens[end + 1 : below + 1]):
+            return below
+    if may_remark and tokens[at].kind == "open":
+        inner = _past_words(tokens, at + 1)
+        is_remark = inner > at + 1 and inner < len(tokens) and tokens[inner].kind == "close"
+        return inner + 1 if is_remark and _are_nouns(tokens[at + 1 : inner + 1]) else at
+    return end if end > at and _are_nouns(tokens[at : end + 1]) else at
+
+
+def _past_words(tokens: Sequence[Written], at: int) -> int:
+    while at < len(tokens) and _is_noun(tokens[at]):
+        at += 1
+    return at
 
 
 def _are_nouns(words: Sequence[Written]) -> bool:

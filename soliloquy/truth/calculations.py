@@ -78,6 +78,17 @@ def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
             link = grouped if grouped is not None and grouped.right else link
         if link is not None:
             yield link
+    if len(parts) > 2 and all(sign.text == "=" for sign in signs) and (link := _ends(parts, text)):
+        yield link
+
+
+def _ends(parts: Sequence[Sequence[Written]], text: str) -> Calculation | None:
+    """Returns the first and the last side of a chain if these state one quantity: "54 km/h = 54 / 3.6 = 15 m/s"."""
+    first, last = parts[0][-1:], parts[-1]
+    has_words = any(token.kind == "word" for part in parts for token in part)
+    if has_words or len(parts[0]) != 1 or len(last) != 1 or not (first[0].unit and last[0].unit):
+        return None
+    return _link(first, last, text, sign="=", goes_on=False)
 
 
 def _in_thousands(tokens: Sequence[Written]) -> list[Written]:

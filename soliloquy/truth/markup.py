@@ -11,16 +11,19 @@ _WORDS_IN_LATEX = re.compile(r"(?P<before>\\(?:text|mathrm|mathbf|mathit|operato
 # Dollar signs around a formula, and not two prices.
 _FORMULA = re.compile(r"\$(?=\S)([^$\n]{1,300}?)(?<=\S)\$(?!\d)")
 # Marks around words or a number, and neither a product nor Python's power.
-_EMPHASIS = re.compile(r"(?<![\w)*])(\*\*|__|\*)(?=[^\s*])([^\n]{1,300}?)(?<=[^\s*])\1(?![\w(*])")
+_EMPHASIS = re.compile(r"(?<![\w)*])(\*{1,3}|__)(?=[^\s*])([^\n]{1,300}?)(?<=[^\s*])\1(?![\w(*])")
 _LIST_MARK = re.compile(r"^[ \t]*(?:[*•][ \t]|\(?(?:\d{1,2}|[a-z])[.)][ \t])", re.MULTILINE)
 # A single dash may be a minus sign.
 _DASH_MARK = re.compile(r"^[ \t]*-[ \t]", re.MULTILINE)
+# The line below the head of a table.
+_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$", re.MULTILINE)
 _DASHES = str.maketrans("−–—‐‑", "-----")
 
 
 def without_markup(text: str) -> str:
     if len(_DASH_MARK.findall(text)) > 1:
         text = _DASH_MARK.sub(_blank, text)
+    text = _RULE.sub(lambda rule: " " * len(rule[0]), text)
     text = _EMPHASIS.sub(_without_emphasis, _LIST_MARK.sub(_blank, text))
     text = _FORMULA.sub(r" \1 ", text)
     text = _WORDS_IN_LATEX.sub(lambda group: " " * len(group["before"]) + group["words"] + " ", text)

@@ -15,7 +15,7 @@ _PARTS: dict[str, int] = _TABLE["parts"]
 
 _ONE, _TEN, _LARGE, _PART = ("|".join(words) for words in (_UNITS, _TENS, MAGNITUDES, _PARTS))
 _SMALL = rf"(?:(?:{_TEN})(?:[-\s](?:{_ONE}))?|(?:{_ONE}))"
-_WHOLE = rf"(?:{_SMALL}|an?(?=\s(?:{_LARGE})))(?:(?:\s(?:{_LARGE})s?)+(?:\s(?:and\s)?{_SMALL})?)*"
+_WHOLE = rf"(?:{_SMALL}|an?(?=\s(?:{_LARGE})\b))(?:(?:\s(?:{_LARGE})s?)+(?:\s(?:and\s)?{_SMALL})?)*"
 SPELLED = (
     r"(?:(?:minus|negative)\s)?"
     rf"(?:(?:{_WHOLE})(?:\spoint(?:\s(?:{_ONE}))+)?(?:\sand\s(?:an?\s|(?:{_ONE})\s)(?:{_PART})s?)?(?:[-\s](?:{_PART})s?)?"
@@ -51,6 +51,9 @@ def value_of(text: str) -> tuple[float, float]:
         elif word in _UNITS or word in _TENS:
             current += _UNITS.get(word, 0.0) + _TENS.get(word, 0.0)
         elif singular in MAGNITUDES:
+            if not current:
+                # "a thousand million"
+                current, total = total, 0.0
             current = (current or 1.0) * MAGNITUDES[singular]
             half = max(half, MAGNITUDES[singular] / 2)
             if MAGNITUDES[singular] > 100:

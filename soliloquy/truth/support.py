@@ -1,14 +1,26 @@
-"""Whether anything supports the numbers of a problem: a calculation that was worked through, or programs that agree."""
+"""Whether anything supports the numbers of a problem: a solution that was read completely, or programs that agree."""
 
+from soliloquy.truth.unread import reading_of
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 
 def is_supported(step: Step, problem: Problem) -> bool:
-    """Whether a step's result was calculated when the problem was read, or is an answer that programs agree on."""
+    """Whether a step's result follows from a solution that was read completely, or programs agree on it."""
     is_answer = problem.HasField("answer") and step.HasField("result") and step.result.value == problem.answer.value
-    return bool(step.expression) or (is_answer and problem.agreeing_programs > 0)
+    if is_answer and problem.agreeing_programs > 0:
+        return True
+    reading = reading_of(problem)
+    return not reading.unread and (bool(step.expression) or reading.gives(step.result.value))
 
 
 def has_supported_answer(problem: Problem) -> bool:
     answers = (step for step in problem.steps if step.result.value == problem.answer.value)
     return any(is_supported(step, problem) for step in answers)
+
+
+def doubt_about(problem: Problem) -> str:
+    """Returns why the answer of a problem is unverified; empty if it is supported."""
+    if has_supported_answer(problem):
+        return ""
+    bit = reading_of(problem).unread
+    return f"cannot read {bit!r}" if bit else "no calculation of the solution gives the answer"

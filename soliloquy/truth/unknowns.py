@@ -22,6 +22,7 @@ _SIGNS = frozenset(["=", *ROUGHLY])
 class Equation:
     text: str
     start: int
+    end: int
     symbol: str
     left: Sequence[Written]
     right: Sequence[Written]
@@ -73,12 +74,22 @@ class Equation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Contradiction:
-    before: Equation
+class Comparison:
+    before: Equation | None
     after: Equation
+    # None if the two cannot be compared, or if there is nothing before.
+    holds: bool | None
 
 
-def contradictions_in(text: str) -> Iterator[Contradiction]:
+def contradictions_in(text: str) -> Iterator[tuple[Equation, Equation]]:
+    """Yields the pairs of equations that contradict each other, the earlier one first."""
+    for found in comparisons_in(text):
+        if found.before and found.holds is False:
+            yield found.before, found.after
+
+
+def comparisons_in(text: str) -> Iterator[Comparison]:
+    """Yields every equation of a text with an earlier one that it follows from or contradicts."""
     before: dict[str, Equation] = {}
     values: dict[str, Equation] = {}
     # With several solutions, an equation for one of them does not contradict that of another.
@@ -89,11 +100,15 @@ def contradictions_in(text: str) -> Iterator[Contradiction]:
             values[equation.symbol] = equation
         elif (value := values.get(equation.symbol)) and _solves(equation, value):
             # Works out one side for a value: "for x = 3, 2x + 1 = 7".
+            yield Comparison(before=value, after=equation, holds=True)
             continue
         if equation.is_supposed:
+            yield Comparison(before=None, after=equation, holds=None)
             continue
-        if known and equation.symbol not in branched and _contradict(known, equation):
-            yield Contradiction(before=known, after=equation)
+        holds = _follows(known, equation) if known else None
+        if holds is False and equation.symbol in branched:
+            holds = None
+        yield Comparison(before=known, after=equation, holds=holds)
         if known and not equation.is_value and _root(known) is None and _root(equation) is not None:
             branched.add(equation.symbol)
         if not equation.is_number:
@@ -147,6 +162,7 @@ def _equation(clause: Sequence[Written], text: str, word: str) -> Equation | Non
     equation = Equation(
         text=text[start:end].strip(),
         start=start,
+        end=end,
         symbol=named[0],
         left=left,
         right=right,
@@ -183,18 +199,19 @@ def _root(equation: Equation) -> float | None:
         return None
 
 
-def _contradict(before: Equation, after: Equation) -> bool:
+def _follows(before: Equation, after: Equation) -> bool | None:
+    """Whether an equation agrees with the one before it; None if that cannot be said."""
     try:
         if before.is_value:
-            return after.is_statement and not _agree(before, after)
+            return _agree(before, after) if after.is_statement else None
         if len(before.units | after.units) > 1:
-            return False
+            return None
         if after.is_value:
-            return not _solves(before, after)
+            return _solves(before, after)
     except Unworkable:
-        return False
+        return None
     one, other = _root(before), _root(after)
-    return one is not None and other is not None and not _near(one, other)
+    return None if one is None or other is None else _near(one, other)
 
 
 def _agree(before: Equation, after: Equation) -> bool:
@@ -208,7 +225,7 @@ def _solves(equation: Equation, stated: Equation) -> bool:
     root = _root(equation)
     if root is not None:
         return is_rounded(value, root) or (value % 1 != 0 and _near(value, root))
-    margin = max(place, TOLERANCES.solution * abs(value), TOLERANCES.exact)
+    margin = max(place if place < 1 else place / 2, TOLERANCES.solution * abs(value), TOLERANCES.exact)
     return equation.difference(value - margin) * equation.difference(value + margin) <= 0
 
 

@@ -9,9 +9,11 @@ from soliloquy.truth.arithmetic_policy import WORDS
 from soliloquy.truth.markup import without_markup
 from soliloquy.truth.numbers import exponent_of
 from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
-from soliloquy.truth.units import Unit, unit, unit_after
+from soliloquy.truth.units import Unit, measure, unit, unit_after
 
-Kind = Literal["number", "operator", "raised", "open", "close", "function", "fraction", "equals", "word", "break"]
+Kind = Literal[
+    "number", "operator", "raised", "open", "close", "function", "fraction", "factorial", "equals", "word", "break"
+]
 
 _PARTS = "".join(FRACTIONS)
 # "1,250,000", in India "12,50,000", in LaTeX "1{,}250{,}000"; on the continent "12,5", "1.250,50", "1 250 000".
@@ -52,7 +54,7 @@ def _any(words: Iterable[str]) -> str:
     return rf"\b(?:{'|'.join(longest_first).replace(' ', chr(92) + 's+')})\b"
 
 
-_EQUALS = rf"=(?!>)|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.,?|{_any(WORDS.equals)})"
+_EQUALS = rf"=(?!>)|→|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.,?|{_any(WORDS.equals)})"
 _STATES = re.compile(_EQUALS, re.IGNORECASE)
 # Signs and words that state the same quantity again; the end of a line may stand before them.
 _RESTATES = re.compile(
@@ -66,10 +68,14 @@ _TOKEN = re.compile(
     rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|{_any(WORDS.times)}|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?|-)?\d))"
     rf"|(?P<over>[/÷∕⁄]|\\div\b|{_any(WORDS.over)})|(?P<plus>\+|{_any(WORDS.plus)})|(?P<minus>-|{_any(WORDS.minus)})|(?P<of>\bof\b)"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<fraction>\\[dt]?frac(?![A-Za-z]))"
-    r"|(?P<function>√|\\?\b(?:sqrt|arcsin|arccos|arctan|sin|cos|tan|ln|log(?:_\{?10\}?)?)(?![^\W_]))|(?P<pi>π|\\pi\b|\bpi\b)"
-    r"|(?P<word>[^\W\d_](?:[\w']|-(?=[^\W\d_]))*)",
+    r"|(?P<ratio>:)|(?P<bar>\|)|(?P<factorial>(?<=[\d)])!(?=\s*[-+*/=)}^·×∙⋅÷:\\]|\s*\d+!))"
+    r"|(?P<function>√|\\?\b(?:sqrt|arcsin|arccos|arctan|sin|cos|tan|ln|log(?:_?\{?\d+\}?)?)(?![^\W_]))|(?P<pi>π|\\pi\b|\bpi\b)"
+    rf"|(?P<word>[^\W\d_](?:[^\W{_SUPERSCRIPTS}]|'|-(?=[^\W\d_]))*)",
     re.IGNORECASE,
 )
+# "8 : 2 = 4", "84 cm : 6 = 14 cm", "18:24 = 3:4"; elsewhere a colon is punctuation, or a ratio that is only named.
+_DIVIDES = re.compile(rf"(?<=\s):\s{_DIGITS}\s?[^\W\d]{{0,3}}\s?=|:{_DIGITS}\s?=\s?\d+\s?:")
+_RATIO = re.compile(r"(?<=\d):\d")
 _CALCULATES_ON = re.compile(r"\s*(?:[-+*/^×·∙⋅÷]|x\b|\\(?:times|cdot)\b)")
 # Signs behind which a number may be rounded freely.
 ROUGHLY = frozenset(["≈", "≃", "≅", "≐", "\\approx", "\\simeq", "\\cong"])
@@ -156,6 +162,11 @@ def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool)
     own, end = unit("$") if currency else None, (magnitude or match).end()
     if match["hours"]:
         own = unit("min")
+    if currency and text.startswith("/", end):
+        # "$20/hour"
+        below, behind = unit_after(text, end + 1)
+        if below and (rate := measure(f"(dollar)/({below.measure})")):
+            own, end = rate, behind
     if own is None:
         own, end = _unit_at(text, end)
     if own is None and (mark := _PERCENT_OR_DEGREE.match(text, end)):
@@ -253,7 +264,20 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
             is_symbol = own is None or _CALCULATES_ON.match(text, behind)
             return Written("close", said, start, end) if is_symbol else Written("close", said, start, behind, unit=own)
         case "function":
-            return Written("function", said.lower().strip("\\_{}10").replace("√", "sqrt"), start, end)
+            return Written("function", re.sub(r"\W|_", "", said.lower().replace("√", "sqrt")), start, end)
+        case "bar":
+            opens = text[end : end + 1].strip() and not (
+                before and before[-1].end == start and before[-1].kind != "open"
+            )
+            closes = before and before[-1].end == start and before[-1].kind in ("number", "close")
+            return Written("open" if opens else "close" if closes else "break", said, start, end)
+        case "factorial":
+            return Written("factorial", said, start, end)
+        case "ratio":
+            divides = _DIVIDES.match(text, start) if before and before[-1].kind in ("number", "close") else None
+            is_stated = len(before) > 1 and before[-2].kind == "equals"
+            kind_of_colon: Kind = "operator" if divides or (is_stated and _RATIO.match(text, start)) else "break"
+            return Written(kind_of_colon, "/" if kind_of_colon == "operator" else said, start, end)
         case "subscript":
             return Written("break", said, start, end)
         case "pi":

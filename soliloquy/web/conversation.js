@@ -91,12 +91,14 @@ export function soliloquyView(turn, words) {
 
 /**
  * What a model was asked and what it answered, word for word.
- * @param {{ role: string, raw: string[], prompt: string, told: string }} call
+ * @param {{ role: string, raw: string[], thoughts: string[], prompt: string, told: string }} call
  */
-function callView({ role, told, prompt, raw }) {
+function callView({ role, told, prompt, raw, thoughts }) {
   return element("details", { class: "call" },
     element("summary", null, element("span", null, role), element("span", { class: "aside" }, told)),
     raw.map((text) => element("pre", { class: "code printed" }, text)),
+    thoughts.length ? element("details", null, element("summary", null, "What it thought"),
+      thoughts.map((thought) => element("pre", { class: "code printed" }, thought))) : null,
     prompt ? element("details", null, element("summary", null, "What it was asked"), element("pre", { class: "code printed" }, prompt)) : null);
 }
 
@@ -110,8 +112,7 @@ function attemptView(attempt, place, attempts) {
     highlighted(attempt.code, ran ? 0 : attempt.error_line),
     ran ? element("ul", { class: "output", "aria-label": "Output" }, values)
       : element("p", { class: "failed" }, `${attempt.status || "did not run"}${attempt.error ? `: ${attempt.error}` : ""}`),
-    attempt.stdout ? element("pre", { class: "code printed" }, attempt.stdout) : null,
-    attempt.lane ? element("p", { class: "aside" }, `${attempt.lane} lane, ${attempt.isolation}`) : null);
+    attempt.stdout ? element("pre", { class: "code printed" }, attempt.stdout) : null);
 }
 
 /**

@@ -42,15 +42,13 @@ export interface TurnView {
   labels: Record<string, string | null> | null;
   model: string | null;
   /** Only the console shows model calls and flags. */
-  calls?: { role: string; raw: string[]; prompt: string; told: string }[];
+  calls?: { role: string; raw: string[]; thoughts: string[]; prompt: string; told: string }[];
   flags?: { claim: string; evidence: string }[];
 }
 
 export interface AttemptView {
   code: string;
   status: string | null;
-  lane: string | null;
-  isolation: string | null;
   error: string | null;
   /** From 1; 0 where no line is to blame. */
   error_line: number | null;

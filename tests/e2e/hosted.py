@@ -19,9 +19,9 @@ from tests.unit.runtime.model.service import generating
 
 
 @contextmanager
-def fake(*options: str) -> Iterator[str]:
+def fake(*options: str, http: str = "127.0.0.1:0") -> Iterator[str]:
     """`soliloquy model fake` for as long as it is entered; its URL."""
-    command = [SOLILOQUY, "model", "fake", "--http", "127.0.0.1:0", "--problems", "physics", *options]
+    command = [SOLILOQUY, "model", "fake", "--http", http, "--problems", "physics", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         try:

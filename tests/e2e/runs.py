@@ -34,10 +34,10 @@ def command(
 ) -> list[str]:
     """An option that is True is a flag."""
     flags = []
-    for name, value in options.items():
+    for name, value in ({"seed": 7} | options).items():
         flags += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
     wanted = ["--problems", str(problems), "--conversations", str(conversations), "--out", str(out)]
-    return [SOLILOQUY, "generate", *wanted, "--seed", "7", "--json", *flags]
+    return [SOLILOQUY, "generate", *wanted, "--json", *flags]
 
 
 def paced(out: Path | str, **options: Any) -> list[str]:

@@ -193,3 +193,13 @@ def test_a_prompt_that_cannot_be_used_leaves_no_folder(prompts: Path, tmp_path: 
     [line] = refused.stderr.splitlines()
     assert "broken/student.txt: $conversation is missing: put it where the recipe's own text has it" in line
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_problems_are_written_with_the_prompts_of_a_folder(tmp_path: Path) -> None:
+    folder, out = written(tmp_path / "mine", "mathwell"), tmp_path / "problems.jsonl"
+    reword(folder / "writing.txt", ("fit for a class of children", "fit for a class of ten-year-olds"))
+    result = said(
+        [SOLILOQUY, "problems", "generate", "--n", "2", "--out", str(out), "--prompts", str(folder), "--json"]
+    )
+    assert (result.returncode, json.loads(result.stdout)["kept"]) == (0, 2), result.stderr
+    assert "fit for a class of ten-year-olds" in shown(tmp_path / "problems")

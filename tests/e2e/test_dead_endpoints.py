@@ -1,10 +1,13 @@
 """A run that cannot go on says why and stops, and the same command goes on once the endpoint is back."""
 
+import json
+import subprocess
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from soliloquy.runs import progress
 from soliloquy.runtime.listening import listening
 from tests.e2e.consoles import site
 from tests.e2e.hosted import answering, fake, silent
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, said
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, killed_at_end, said
 
 REFUSED = '{"error": {"message": "no", "code": "c"}}'
 GOES_ON = "stopped at 0 of 2; the same command goes on from here\n"
@@ -48,6 +51,12 @@ def test_what_a_person_has_to_fix_stops_a_run_at_once(
         assert words in stopped(tmp_path, url)
 
 
+def test_an_address_without_a_path_is_said_to_lack_one(tmp_path: Path) -> None:
+    with answering(404, "404: Not Found") as url:
+        line = stopped(tmp_path, url.removesuffix("/v1"))
+    assert "(404: Not Found): check the address and the model's name; the address of most such APIs ends in /v1" in line
+
+
 def test_an_endpoint_without_https_stops_a_run_at_once(tmp_path: Path) -> None:
     with answering(200, "") as url:
         assert "check https and its certificate" in stopped(tmp_path, url.replace("http:", "https:"))
@@ -72,6 +81,65 @@ def test_what_may_pass_stops_a_run_after_a_while(
     assert "answered no call for 1 s (" in line
     assert words in line
     assert "--wait" in line
+
+
+QUESTION = '{"question": "Seven rows of five. How many?", "solution": "Count them: there are 35."}\n'
+OUT = ["--out", "out"]
+
+
+def asking(command: list[str], url: str, *more: str) -> list[str]:
+    """A command that asks a model for something else than a dataset."""
+    return [SOLILOQUY, *command, "--model", "openai", "--base-url", url, "--model-name", "large", *more]
+
+
+@pytest.fixture(
+    params=[
+        ["problems", "verify", "mine.jsonl", *OUT],
+        ["problems", "rate", "mine.jsonl", "--tries", "2", *OUT],
+        ["evaluate", "soliloquy", "--problems", "physics", "--questions", "2", *OUT],
+        ["evaluate", "mathdial", "--dialogues", "1", *OUT],
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def asks(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text(QUESTION)
+    return list(request.param)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words"),
+    [
+        (partial(nullcontext, "http://127.0.0.1:1/v1"), "answered no call for 1 s (cannot connect to 127.0.0.1:1"),
+        (partial(answering, 401, REFUSED), "requires a key: put it in OPENAI_API_KEY"),
+    ],
+    ids=["dead", "key"],
+)
+def test_whatever_asks_a_model_stops_and_says_why(
+    asks: list[str], endpoint: Callable[[], AbstractContextManager[str]], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 1.0)
+    with endpoint() as url:
+        result = said(asking(asks, url))
+    assert result.returncode == 1
+    assert words in result.stderr.splitlines()[-1]
+    assert not Path("out").exists()
+
+
+def test_whoever_waits_gets_the_answers_of_an_endpoint_that_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text(QUESTION)
+    address = f"127.0.0.1:{_free_port()}"
+    verify = ["problems", "verify", "mine.jsonl", *OUT, "--json"]
+    with killed_at_end(asking(verify, f"http://{address}/v1", "--wait")) as verifying:
+        # Nobody listens there at first.
+        with pytest.raises(subprocess.TimeoutExpired):
+            verifying.wait(3)
+        with fake(http=address):
+            told, _ = verifying.communicate(timeout=60)
+    assert (verifying.returncode, json.loads(told)["checked"]) == (0, 1)
 
 
 @pytest.mark.timeout(180)
@@ -111,7 +179,7 @@ def test_an_installation_survives_an_endpoint_that_refuses_and_goes_on_when_it_a
         _wait_until(lambda: "quota exhausted" in up.call("GET", f"/v1/runs/{run_id}").get("because", ""))
         assert up.call("GET", f"/v1/runs/{run_id}")["state"] == "RUN_STATE_RUNNING"
         refusing.close()
-        opened.enter_context(fake("--http", url.removeprefix("http://").removesuffix("/v1")))
+        opened.enter_context(fake(http=url.removeprefix("http://").removesuffix("/v1")))
         _wait_until(lambda: up.call("GET", f"/v1/runs/{run_id}")["state"] == "RUN_STATE_FINISHED")
         assert _readiness(health) == "ok"
         _wait_until(lambda: any((tmp_path / "data").glob("*/manifest.json")), seconds=60)

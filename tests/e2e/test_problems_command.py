@@ -1,8 +1,11 @@
 """`soliloquy problems` lists, shows, samples and checks what the banks hold."""
 
 import json
+import signal
+import subprocess
 from collections import Counter
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -25,6 +28,25 @@ def test_the_banks_and_their_families_are_listed() -> None:
     assert len(families) == banks["physics"]["families"]
     assert {row["topic"] for row in families} == set(banks["physics"]["topics"])
     assert {"topic", "family", "difficulty", "steps", "title"} == families[0].keys()
+
+
+@pytest.mark.parametrize("bank", ["arithmetic", "physics"])
+def test_a_list_names_its_columns_in_full_where_a_terminal_is_narrow(
+    bank: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert problems("list", bank).split("\n")[0].split() == ["topic", "family", "difficulty", "steps", "title"]
+
+
+def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
+    listing = subprocess.Popen([SOLILOQUY, "problems", "list", "physics"], stdout=PIPE, stderr=PIPE)
+    assert listing.stdout is not None
+    # Nobody reads, as behind `head` once it has its lines.
+    listing.stdout.close()
+    assert listing.stderr is not None
+    assert listing.stderr.read() == b""
+    listing.stderr.close()
+    assert listing.wait() == -signal.SIGPIPE
 
 
 def test_a_problem_is_shown_with_its_steps_answer_and_wrong_ways() -> None:

@@ -44,13 +44,21 @@ def test_what_is_imported_can_be_tutored(tmp_path: Path) -> None:
     assert report["accepted"] == 2
 
 
+@pytest.mark.parametrize(("name", "divider"), [("theirs.csv", ","), ("theirs.tsv", "\t"), ("theirs.CSV", ";")])
+def test_the_suffix_of_a_table_says_its_format(tmp_path: Path, name: str, divider: str) -> None:
+    source = tmp_path / name
+    source.write_text(f"question{divider}solution\nHow much is 3 times 4?{divider}3 * 4 = 12\n", "utf-8")
+    imported = problems("import", source, "--out", tmp_path / "mine.jsonl", "--json")
+    assert json.loads(imported.stdout)["written"] == 1
+
+
 def test_rows_that_cannot_be_used_are_reported_and_counted(tmp_path: Path) -> None:
     source = jsonl(tmp_path / "theirs.jsonl", BROKEN, TROLLEY, TROLLEY)
     result = problems("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--json")
     assert result.returncode == 0
-    assert json.loads(result.stdout) == {"read": 3, "written": 1, "refused": 1, "repeated": 1}
+    assert json.loads(result.stdout) == {"read": 3, "written": 1, "refused": 1, "repeated": 1, "unread": 0}
     assert result.stderr.splitlines() == [
-        "theirs.jsonl:1: solution: no column 'answer'; there are: 'question'",
+        "theirs.jsonl:1: solution: no column 'answer'; there are: 'question'; --columns says which is which",
         "theirs.jsonl:3: question: the same as at theirs.jsonl:2",
     ]
 

@@ -116,7 +116,8 @@ def test_a_run_checks_the_answers_that_nothing_supports_before_their_conversatio
     # Problems that are worked through cost nothing.
     assert not by_question["Two"].problem.HasField("enrichment")
     shown = subprocess.run([SOLILOQUY, "show", str(out), checked.id], capture_output=True, text=True, check=True)
-    assert all(text in shown.stdout for text in ("24;", "24.0", "ZeroDivisionError: division by zero"))
+    for text in ("24;", "24.0", "ZeroDivisionError: division by zero"):
+        assert text in shown.stdout
     counts = json.loads((out / "manifest.json").read_text())["counts"]
     assert counts["enrichment"] == {}
     assert counts["unfit"] == {"programs contradict the answer": 1}

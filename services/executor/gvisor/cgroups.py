@@ -1,6 +1,7 @@
 """Control groups that bound whole sandboxes, on machines where they can be created."""
 
 import contextlib
+import errno
 import os
 import signal
 import time
@@ -15,6 +16,8 @@ _UNIFIED = Path("/sys/fs/cgroup")
 _LIMITS = ("memory.limit_in_bytes", "memory.max")
 _SWAP = ("memory.memsw.limit_in_bytes", "memory.swap.max")
 _PATIENCE_SECONDS = 2.0
+# Errors of a machine where this user cannot make groups; any other error may pass.
+_DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT)
 
 
 class NoCgroups(Exception):
@@ -50,6 +53,8 @@ class Cgroup:
                 folder.mkdir()
         except OSError as error:
             remove(self.folders)
+            if error.errno not in _DENIED:
+                raise
             raise NoCgroups(f"cannot create a control group: {error}") from error
         files = {file.name for folder in self.limited for file in folder.iterdir()}
         if files.isdisjoint(_LIMITS) or "pids.max" not in files:

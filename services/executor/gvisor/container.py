@@ -59,6 +59,11 @@ class Container:
     async def ended(self) -> None:
         await self._process.wait()
 
+    async def ended_by_itself(self) -> int | None:
+        """Returns the exit status of a runsc whose pipes have closed; None if it goes on."""
+        await self._ends_soon()
+        return self._process.returncode
+
     def write(self, data: bytes) -> None:
         """Raises OSError if the container has exited."""
         try:
@@ -105,7 +110,7 @@ async def start(spec: ContainerSpec) -> Container:
             )
     except OSError as error:
         spec.clear()
-        raise SandboxUnavailable(f"cannot start {spec.command[0]}: {error}") from error
+        raise SandboxUnavailable(f"cannot start {spec.command[0]}: {error.strerror}") from error
     except BaseException:
         spec.clear()
         raise

@@ -68,6 +68,7 @@ class Access:
         self._calls = TokenBuckets(limits.calls, **timed)
         self._steering = TokenBuckets(limits.steering, **timed)
         self._strangers = TokenBuckets(limits.strangers, **timed)
+        self._visitors = TokenBuckets(limits.visitors, **timed)
 
     @property
     def requires_token(self) -> bool:
@@ -121,6 +122,11 @@ class Access:
                 SECONDS.labels(action).observe(time.perf_counter() - began)
             if is_steering(action) or call.outcome in _REFUSED:
                 _log_call(call)
+
+    def pace(self, credentials: Credentials) -> None:
+        """Counts a request before it is looked at; raises Refusal for an unknown caller with too many."""
+        if self.caller(credentials) is None:
+            _take(self._visitors, rate_key(credentials.address), "requests without a valid token from this address")
 
     def recheck(self, credentials: Credentials) -> None:
         """Raises Refusal where the caller of an open stream has been removed."""

@@ -25,6 +25,7 @@ class RateLimits:
     calls: RateLimit
     steering: RateLimit
     strangers: RateLimit
+    visitors: RateLimit
 
 
 _TABLE = tomllib.loads(Path(__file__).with_name("rate.toml").read_text("utf-8"))

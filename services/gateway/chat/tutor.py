@@ -21,6 +21,7 @@ from soliloquy.runtime.handling import Handler
 from soliloquy.runtime.model import ChunkReceiver, ListenedModel, Model, StreamingModel
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.retry import CannotServe, Refused, Transient
+from soliloquy.runtime.thoughts import parts_of
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import (
     ConversationFinished,
@@ -137,7 +138,7 @@ class VisibleReply:
         def receive(text: str) -> None:
             nonlocal raw
             raw += text
-            visible = visible_text(raw).strip()
+            visible = visible_text(parts_of(raw).words).strip()
             if visible.startswith(self._text):
                 self._add(visible)
 

@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
@@ -20,14 +21,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.access.access import Access
 from services.gateway.http.choices import choices
-from services.gateway.http.dispatcher import RouteDispatcher
+from services.gateway.http.dispatcher import RouteDispatcher, credentials_of
 from services.gateway.http.downloads import Downloads
 from services.gateway.http.files import files
 from services.gateway.http.openapi import openapi_route
+from services.gateway.http.responses import error_response
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.http.run_routes import RunRoutes
 from services.gateway.http.session import ROUTES as SESSION
 from services.gateway.http.training import training
+from services.gateway.refusals import Refusal
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
 from soliloquy.web import FOLDER as SHARED
@@ -78,7 +81,7 @@ def application(
             *dispatcher.starlette_routes([*offered, openapi_route(offered), page]),
             *(Mount(path, _Files(directory=folder)) for path, folder in MOUNTED.items()),
         ],
-        middleware=[Middleware(_SecurityHeaders)],
+        middleware=[Middleware(_SecurityHeaders), Middleware(_Pace, access=access)],
         exception_handlers={HTTPException: dispatcher.not_found},
     )
     # A trailing slash makes another path, with no redirect.
@@ -103,6 +106,25 @@ class _Files(StaticFiles):
 async def _show_page(context: RequestContext) -> Response:
     """The console."""
     return await _Files(directory=CONSOLE).get_response("index.html", context.request.scope)
+
+
+class _Pace:
+    """Refuses those without a token who ask too often, before anything is done for them."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self._access.pace(credentials_of(Request(scope)))
+        except Refusal as refusal:
+            response = error_response(refusal)
+            # Further requests may be waiting in the same connection.
+            response.headers["connection"] = "close"
+            await response(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 class _SecurityHeaders:

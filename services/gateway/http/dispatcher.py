@@ -39,7 +39,7 @@ class RouteDispatcher:
         """Answers a path that is not offered, or a method that a file does not offer."""
         if request.scope["path"].startswith(GUARDED):
             try:
-                self._access.authenticate(_credentials(request))
+                self._access.authenticate(credentials_of(request))
             except Refusal as refusal:
                 return error_response(refusal)
         is_file = isinstance(error, HTTPException) and error.status_code == 405
@@ -58,7 +58,7 @@ class RouteDispatcher:
         return route
 
     async def _answer(self, route: HttpRoute, request: Request) -> Response:
-        credentials, target = _credentials(request), "/".join(request.path_params.values())
+        credentials, target = credentials_of(request), "/".join(request.path_params.values())
         open_to_all = nullcontext(AuditRecord(who=credentials.address, what=""))
         try:
             self._check_origin(request)
@@ -83,7 +83,7 @@ class RouteDispatcher:
             raise Refusal(Code.DENIED, f"a page of {origin[:80]!r} may not call {host[:80]!r}: open its own console")
 
 
-def _credentials(request: Request) -> Credentials:
+def credentials_of(request: Request) -> Credentials:
     return Credentials(
         address=request.client.host if request.client else "",
         token=token_of(request),

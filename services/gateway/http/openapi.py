@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from starlette.responses import Response
 
 from services.gateway.access.tokens import ROLE_OF
+from services.gateway.http.constraints import constraints, digits_up_to
 from services.gateway.http.responses import REQUEST_TIMEOUT, to_json
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.http.session import COOKIE
@@ -31,9 +32,9 @@ _SCALARS: Mapping[int, Schema] = {
     _Field.TYPE_DOUBLE: {"oneOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]},
     _Field.TYPE_INT32: {"type": "integer", "format": "int32"},
     # JavaScript's numbers hold fewer digits.
-    _Field.TYPE_INT64: {"type": "string", "format": "int64", "pattern": r"^-?\d+$"},
+    _Field.TYPE_INT64: {"type": "string", "format": "int64", "pattern": f"^-?({digits_up_to(2**63 - 1)})$"},
     _Field.TYPE_STRING: {"type": "string"},
-    _Field.TYPE_UINT64: {"type": "string", "format": "uint64", "pattern": r"^\d+$"},
+    _Field.TYPE_UINT64: {"type": "string", "format": "uint64", "pattern": f"^({digits_up_to(2**64 - 1)})$"},
 }
 
 PATH = "/openapi.json"
@@ -61,6 +62,7 @@ class Schemas:
 
     def __init__(self) -> None:
         self.referenced: dict[str, Schema] = {}
+        self._constraints = constraints()
 
     def of(self, kind: Any) -> Schema:
         """The schema of a message, or of a type that pydantic reads."""
@@ -80,6 +82,15 @@ class Schemas:
         return {"$ref": f"#/components/schemas/{described.name}"}
 
     def field(self, field: FieldDescriptor) -> Schema:
+        own = self._constraints.get(".".join(field.full_name.split(".")[-2:]), {})
+        return {**self._typed(field), **self._constraints.get(field.name, {}), **own}
+
+    def requires(self, kind: Any) -> bool:
+        """Whether a body of this type must be sent."""
+        schema = self.of(kind)
+        return bool(self.referenced.get(schema.get("$ref", "").rpartition("/")[2], schema).get("required"))
+
+    def _typed(self, field: FieldDescriptor) -> Schema:
         message = field.message_type
         if message and message.GetOptions().map_entry:
             return {"type": "object", "additionalProperties": self._one(message.fields_by_name["value"])}
@@ -99,6 +110,7 @@ class Schemas:
             "type": "object",
             "properties": properties,
             "additionalProperties": False,
+            **self._constraints.get(described.name, {}),
             **_description(described.name),
         }
 
@@ -150,9 +162,13 @@ def _operation(route: HttpRoute, schemas: Schemas) -> Schema:
         **({"description": f"Requires the role {ROLE_OF[route.action]}."} if route.action else {}),
         "security": [{"token": []}, {"session": []}, {}] if route.action else [{}],
         "parameters": _parameters(route, schemas),
-        **({"requestBody": {"content": {_JSON: {"schema": schemas.of(route.body)}}}} if route.body else {}),
+        **({"requestBody": _body(route, schemas)} if route.body else {}),
         "responses": {**_answers(route, schemas), **refusals},
     }
+
+
+def _body(route: HttpRoute, schemas: Schemas) -> Schema:
+    return {"required": schemas.requires(route.body), "content": {_JSON: {"schema": schemas.of(route.body)}}}
 
 
 def _parameters(route: HttpRoute, schemas: Schemas) -> list[Schema]:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.json_format import ParseDict
@@ -14,10 +14,12 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 
 from services.gateway.refusals import Code, Refusal
+from soliloquy.problems.files.reading.json_text import NotJson, parse_json
 
 MOST_BODY_BYTES = 1024**2
 BODY_SECONDS = 10.0
 _LONGEST = 80
+_OBJECT = 'send a JSON object, such as {"name": "value"}'
 _BOOLEANS = {"true": True, "false": False}
 _WHOLE = re.compile(r"-?[0-9]{1,20}")
 # Surrogates, which are characters only in pairs.
@@ -43,11 +45,13 @@ async def read_body(request: Request, most_bytes: int = MOST_BODY_BYTES) -> Json
     if kind != "application/json":
         raise _invalid(f"the body's type is {kind[:_LONGEST] or 'missing'}: send application/json")
     try:
-        body = json.loads(content, parse_constant=_no_number, object_pairs_hook=_fields)
-    except (ValueError, RecursionError) as error:
-        raise _invalid(f"the body is not JSON ({error})") from error
+        body = parse_json(content.decode(), finite=True)
+    except UnicodeDecodeError as error:
+        raise _invalid(f"the body is not UTF-8 (byte {error.start + 1}): {_OBJECT}") from error
+    except NotJson as error:
+        raise _invalid(f"the body: {error}") from error
     if not isinstance(body, dict):
-        raise _invalid(f"the body is {type(body).__name__}: send a JSON object")
+        raise _invalid(f"the body is {_shown(body)}: {_OBJECT}")
     return body
 
 
@@ -83,19 +87,6 @@ async def _content(request: Request, most_bytes: int) -> bytes:
 
 def _too_large(most_bytes: int) -> Refusal:
     return Refusal(Code.TOO_LARGE, f"the body is too long: send at most {most_bytes} bytes")
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a JSON number")
-
-
-def _fields(pairs: list[tuple[str, Any]]) -> Json:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice[:_LONGEST]!r} is given twice: send it once")
-    return fields
 
 
 def _query_fields(descriptor: Descriptor, path: Mapping[str, str], query: QueryParams) -> Json:

@@ -1,8 +1,10 @@
 """Signs browsers in: the token becomes a cookie that no script can read and no other site can send."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 from urllib.parse import quote, unquote
 
+from pydantic import ConfigDict, Field, with_config
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,9 +19,10 @@ _COOKIE_SECONDS = 12 * 3_600
 _MOST_BYTES = 4_096
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SignIn:
-    token: str
+    token: Annotated[str, Field(min_length=1)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

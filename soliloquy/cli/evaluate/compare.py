@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.evaluate.output import draw_picture
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.runtime.foreign import refuse_foreign
 
 COMPARISON = "comparison"
@@ -38,9 +38,9 @@ def compare(*, folders: tuple[Path, ...], out: Path | None, as_json: bool) -> No
             (out / f"{COMPARISON}.md").write_text("\n".join(page(evaluations)) + "\n", "utf-8")
             draw_picture(out / f"{COMPARISON}.svg", reports, quiet=as_json)
     if as_json:
-        click.echo(json.dumps(reports))
+        echo(json.dumps(reports))
         return
     table = Table(*head(evaluations))
     for row in rows(evaluations):
         table.add_row(*row)
-    Console().print(table)
+    open_console().print(table)

@@ -11,7 +11,17 @@ from soliloquy.cli.evaluate.output import Evaluated, deliver
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import TUTOR_OPTIONS, chosen_tutor
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FOLDER, IN_FLIGHT, NEW_FOLDER, QUIET, SEED, count_option
+from soliloquy.cli.options import (
+    AS_JSON,
+    COUNT,
+    EXISTING_FOLDER,
+    IN_FLIGHT,
+    NEW_FOLDER,
+    QUIET,
+    SEED,
+    WAIT,
+    count_option,
+)
 from soliloquy.cli.service_options import NOISE, with_options
 from soliloquy.runtime.foreign import refuse_foreign
 
@@ -42,6 +52,7 @@ _TUTOR = (
     click.option("--free", is_flag=True, help="Do not constrain the answers of --weights to their schema."),
     click.option("--max-tokens", type=COUNT, help="Maximum tokens of an answer, if lower than in the settings."),
     NOISE,
+    WAIT,
 )
 _REPORT = (
     click.option("--name", metavar="NAME", help="The name in the report.  [default: names of model and adapter]"),

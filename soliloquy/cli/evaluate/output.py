@@ -7,11 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-from rich.console import Console
 from rich.table import Table
 
 from soliloquy.cli.errors import writing_to
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.runtime.extras import NotInstalled
 
 if TYPE_CHECKING:
@@ -38,11 +37,11 @@ def deliver(out: Path, evaluated: Evaluated, *, as_json: bool, quiet: bool) -> N
         evaluated.write(out)
         draw_picture(out / PICTURE, {evaluated.report["name"]: evaluated.report}, quiet=quiet or as_json)
     if as_json:
-        click.echo(json.dumps(evaluated.report))
+        echo(json.dumps(evaluated.report))
     elif not quiet:
         for table in evaluated.tables:
-            Console().print(table)
-        click.echo(f"evidence in {out}")
+            open_console().print(table)
+        echo(f"evidence in {out}")
 
 
 def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
@@ -58,7 +57,7 @@ def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
 def draw_picture(path: Path, reports: Mapping[str, Mapping[str, Any]], *, quiet: bool) -> None:
     if find_spec("matplotlib") is None:
         if not quiet:
-            click.echo(f"no {path.name}: {NotInstalled('matplotlib', 'train')}", err=True)
+            echo(f"no {path.name}: {NotInstalled('matplotlib', 'train')}", err=True)
         return
     from training.evaluation.picture import draw
 

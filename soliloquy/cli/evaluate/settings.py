@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from soliloquy.cli.attended import attended
 from soliloquy.cli.evaluate.tutor import Tutor
 from soliloquy.cli.progress import bar
 from soliloquy.dataset.reading import Dataset
@@ -57,7 +58,11 @@ class EvaluationSettings:
         from training.evaluation.recipe_loop import RecipeLoop
 
         find(recipe).fingerprints()
-        async with self.tutor.running() as model, sandbox or _sandboxed() as execute:
+        async with (
+            self.tutor.running() as model,
+            sandbox or _sandboxed() as execute,
+            attended(model, wait=self.tutor.wait),
+        ):
             yield model, RecipeLoop(recipe=find(recipe), model=model, execute=execute)
 
     async def run(
@@ -79,9 +84,13 @@ class EvaluationSettings:
             def advance(result: R) -> None:
                 nonlocal count
                 count += counts(result)
-                progress.update(task, advance=1, figures=model.fault or f"{counted} {count}")
+                progress.update(task, advance=1, figures=f"{counted} {count}")
 
-            return await run_bounded(cases, run, at_once=self.in_flight, on_result=advance)
+            def show(said: str) -> None:
+                progress.update(task, figures=said or f"{counted} {count}")
+
+            async with attended(model, wait=self.tutor.wait, show=show):
+                return await run_bounded(cases, run, at_once=self.in_flight, on_result=advance)
 
     def cases(
         self, source: ProblemSource, put: str, problems: Iterable[Problem], digest: str, **further: Any

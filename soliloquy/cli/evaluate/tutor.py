@@ -16,7 +16,7 @@ from soliloquy.runtime.model.settings import Models
 
 ROLES = ("tutor", "codegen", "composer")
 # The arguments of `chosen_tutor`.
-TUTOR_OPTIONS = ("models", "adapter", "weights", "free", "max_tokens", "model_cache", "noise", "problems")
+TUTOR_OPTIONS = ("models", "adapter", "weights", "free", "max_tokens", "model_cache", "noise", "problems", "wait")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +26,8 @@ class Tutor:
     noise: str
     weights: Weights | None
     problems: str
+    # Whether to wait for an endpoint that does not answer.
+    wait: bool = False
 
     def identity(self) -> dict[str, Any]:
         if self.weights:
@@ -63,6 +65,7 @@ def chosen_tutor(
     model_cache: Path | None,
     noise: str,
     problems: str,
+    wait: bool,
 ) -> Tutor:
     """Returns the tutor of these options; raises UsageError if they contradict each other."""
     if max_tokens:
@@ -76,7 +79,14 @@ def chosen_tutor(
         return Tutor(models=models, cache=None, noise="none", weights=found, problems=problems)
     if free:
         raise click.UsageError("--free requires --weights: for an endpoint, set `schema` in its settings")
-    return Tutor(models=_with_adapter(models, adapter), cache=model_cache, noise=noise, weights=None, problems=problems)
+    return Tutor(
+        models=_with_adapter(models, adapter),
+        cache=model_cache,
+        noise=noise,
+        weights=None,
+        problems=problems,
+        wait=wait,
+    )
 
 
 def at_most(models: Models, max_tokens: int) -> Models:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from soliloquy.cli.command import Command
-from soliloquy.cli.visible import visible
+from soliloquy.cli.terminal import echo
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
 from soliloquy.problems.files.problem_file import problem_faults
 from soliloquy.runtime.failure import Failure
@@ -35,10 +35,10 @@ def check(context: click.Context, /, *, source: str) -> None:
         raise Failure(f"{source} holds no families: they are TOML files, in a folder for each topic")
     found = [*_family_faults(families, path)] if families else [*problem_faults(path)]
     for fault in found:
-        click.echo(visible(str(fault)))
+        echo(fault)
     if found:
         context.exit(FAULTY)
-    click.echo(f"{source}: {len(families)} families, no faults" if families else f"{source}: no faults")
+    echo(f"{source}: {len(families)} families, no faults" if families else f"{source}: no faults")
 
 
 def _families(path: Path) -> Sequence[Path]:

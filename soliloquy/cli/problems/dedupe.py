@@ -9,6 +9,7 @@ import click
 from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
+from soliloquy.cli.terminal import echo
 from soliloquy.problems.sifting import near_duplicates
 
 
@@ -24,6 +25,6 @@ def dedupe(*, source: Path, out: Path, as_json: bool) -> None:
     with writing_to(out):
         counts = near_duplicates.dedupe(source, out)
     if as_json:
-        click.echo(json.dumps(asdict(counts)))
+        echo(json.dumps(asdict(counts)))
     else:
-        click.echo(f"{counts.kept} of {counts.read} problems in {out}; {counts.dropped} near-duplicates left out")
+        echo(f"{counts.kept} of {counts.read} problems in {out}; {counts.dropped} near-duplicates left out")

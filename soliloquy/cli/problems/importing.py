@@ -10,17 +10,22 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
 from soliloquy.cli.parameters import Choice
-from soliloquy.cli.visible import visible
+from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
-from soliloquy.problems.files.source_format import NAMES, format_names, load_format
+from soliloquy.problems.files.source_format import NAMES, READERS, format_names, load_format
 
 NOTHING = 1
 
 
 @click.command("import", cls=Command)
 @click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
-@click.option("--as", "format_name", required=True, type=Choice(format_names()), help="The format of the source.")
+@click.option(
+    "--as",
+    "format_name",
+    type=Choice(format_names()),
+    help="The format of the source.  [default: by its suffix, csv, jsonl or parquet]",
+)
 @PROBLEM_FILE_OUT
 @click.option(
     "--columns", multiple=True, metavar="OURS=THEIRS,..", help=f"Map our columns to theirs; ours: {', '.join(NAMES)}."
@@ -34,7 +39,7 @@ def import_(
     /,
     *,
     source: Path,
-    format_name: str,
+    format_name: str | None,
     out: Path,
     columns: tuple[str, ...],
     strict: bool,
@@ -44,22 +49,30 @@ def import_(
     """Convert problems into a problem file.
 
     Rows that cannot be used, or that repeat an earlier question or id, are left out and reported with line, field and
-    reason. Columns that the problem file has no field for are kept under `extra`.
+    reason. A row is unverified if a part of its solution cannot be read, which is reported. Columns that the problem
+    file has no field for are kept under `extra`.
     """
-    source_format = load_format(format_name).with_columns(_column_map(columns))
+    name = format_name or READERS.get(source.suffix.lower())
+    if name is None:
+        raise click.UsageError(
+            f"{source} has no suffix of a known format: add --as, one of {', '.join(format_names())}"
+        )
+    source_format = load_format(name).with_columns(_column_map(columns))
     status = 0
     options = {"strict": strict, "keep_repeats": keep_repeats}
     try:
         with writing_to(out):
-            counts = import_problems(source, out, source_format, **options, report=_report)
+            counts = import_problems(source, out, source_format, **options, report=_report, report_unread=_report)
     except NothingUsable as nothing:
         counts, status = nothing.counts, NOTHING
-        click.echo(f"soliloquy: {source}: {nothing}; nothing was written", err=True)
+        echo(f"soliloquy: {source}: {nothing}; nothing was written", err=True)
     if as_json:
-        click.echo(json.dumps(asdict(counts)))
+        echo(json.dumps(asdict(counts)))
     elif not status:
         repeats = "repeats kept" if keep_repeats else "repeats left out"
-        click.echo(f"{counts.written} problems in {out}; rows refused: {counts.refused}, {repeats}: {counts.repeated}")
+        unread = f", unverified: {counts.unread}" if counts.unread else ""
+        rows = f"rows refused: {counts.refused}, {repeats}: {counts.repeated}{unread}"
+        echo(f"{counts.written} problems in {out}; {rows}")
     context.exit(status)
 
 
@@ -75,5 +88,5 @@ def _column_map(given: tuple[str, ...]) -> dict[str, str]:
     return columns
 
 
-def _report(refusal: RefusedRow) -> None:
-    click.echo(visible(str(refusal)), err=True)
+def _report(complaint: RefusedRow | str) -> None:
+    echo(complaint, err=True)

@@ -4,11 +4,12 @@ import json
 from typing import Any
 
 import click
-from rich.console import Console
+from rich.console import JustifyMethod
 from rich.table import Table
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.bank.bank import Bank, bank_names, load_bank
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.files.problem_row import kind_name
@@ -27,14 +28,15 @@ def list_(*, bank: str | None, as_json: bool) -> None:
         raise Failure(f"there is no bank {bank!r}: the banks are {', '.join(bank_names())}")
     rows = [_of_bank(load_bank(name)) for name in bank_names()] if bank is None else _families(load_bank(bank))
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        echo(json.dumps(rows, ensure_ascii=False))
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name, value in rows[0].items():
-        table.add_column(name, justify="right" if isinstance(value, int) else "left", no_wrap=name in NO_WRAP)
+        justify: JustifyMethod = "right" if isinstance(value, int) else "left"
+        table.add_column(name, justify=justify, no_wrap=name in NO_WRAP, min_width=len(name))
     for row in rows:
         table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
-    Console(highlight=False).print(table)
+    open_console().print(table)
 
 
 def _of_bank(bank: Bank) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import click
 from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import COUNT, NEW_FILE, SEED
+from soliloquy.cli.terminal import echo
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.sampling import sample_lines
 from soliloquy.runtime.atomic_file import atomic_file
@@ -39,7 +40,7 @@ def sample(*, bank: str, count: int, seed: int, topics: tuple[str, ...], out: Pa
         return
     with writing_to(out), atomic_file(out) as file:
         file.writelines(drawn)
-    click.echo(f"{count} problems in {out}")
+    echo(f"{count} problems in {out}")
 
 
 def _counted(batches: Iterator[bytes], bank: str, count: int) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.visible import json_line, visible
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_file import read_problems
@@ -18,6 +19,7 @@ from soliloquy.problems.files.problem_row import kind_name, strategy_name
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.seeds import seed
 from soliloquy.truth.number_format import format_value
+from soliloquy.truth.support import doubt_about
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 
@@ -28,9 +30,9 @@ def show(*, problem: str, as_json: bool) -> None:
     """Show a problem with its steps, answer and mistakes."""
     found = _bank_problem(problem) if problem.partition("/")[0] in bank_names() else _file_problem(problem)
     if as_json:
-        click.echo(json_line(MessageToDict(found, preserving_proto_field_name=True)))
+        echo(json_line(MessageToDict(found, preserving_proto_field_name=True)))
     else:
-        _print(ParseDict(visible(MessageToDict(found)), Problem()), Console(highlight=False))
+        _print(ParseDict(visible(MessageToDict(found)), Problem()), open_console())
 
 
 def _bank_problem(name: str) -> Problem:
@@ -67,6 +69,8 @@ def _print(problem: Problem, console: Console) -> None:
     if problem.HasField("answer"):
         answer = format_value(problem.answer.value, problem.answer.unit)
         console.print(Text.assemble("\nanswer: ", (answer, "bold green"), f"  within {problem.tolerance:.2g}"))
+        if doubt := doubt_about(problem):
+            console.print(Text(f"unverified: {doubt}", style="yellow"))
 
 
 def _taken(step: Step) -> Text:

@@ -10,6 +10,7 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, COUNT, NEW_FOLDER, SEED
 from soliloquy.cli.parameters import Choice, real
+from soliloquy.cli.terminal import echo
 from soliloquy.problems.sifting import split as sifting
 from soliloquy.problems.sifting.policy import TRAIN_SHARE
 from soliloquy.problems.sifting.split import SplitShares
@@ -61,12 +62,12 @@ def split(
     with writing_to(out):
         made: dict[str, Any] = sifting.split(source, out, plan)
     if as_json:
-        click.echo(json.dumps(made))
+        echo(json.dumps(made))
     else:
         parts = ", ".join(f"{name} {part['rows']}" for name, part in made["parts"].items())
-        click.echo(f"{made['sampled']} of {made['problems']} problems in {out}; rows: {parts}")
+        echo(f"{made['sampled']} of {made['problems']} problems in {out}; rows: {parts}")
     for bin_, taken in made.get("short_bins", {}).items():
-        click.echo(f"soliloquy: only {taken} problems have solve rates of {bin_}", err=True)
+        echo(f"soliloquy: only {taken} problems have solve rates of {bin_}", err=True)
     if sample is not None and made["sampled"] < sample:
-        click.echo(f"soliloquy: only {made['sampled']} of {sample} problems match", err=True)
+        echo(f"soliloquy: only {made['sampled']} of {sample} problems match", err=True)
         context.exit(INCOMPLETE)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 import click
-from rich.console import Console
 from rich.live import Live
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import ADDRESS, DURATION
 from soliloquy.cli.processes import processes_of_up
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.top.overview import Overview, overview
 from soliloquy.cli.top.scrape import Interval, Scrape, scrape
 from soliloquy.cli.top.view import view
@@ -45,12 +45,12 @@ def top(
     named = {address: address for address in addresses} | dict(processes)
     if not named:
         raise click.UsageError("top requires a HOST:PORT, or the --http-from PORT of soliloquy up")
-    terminal = Console()
+    terminal = open_console()
     overviews = _overviews(named, every)
     try:
         if as_json:
             for now in overviews:
-                click.echo(json.dumps(asdict(now)))
+                echo(json.dumps(asdict(now)))
                 if once:
                     return
         elif once or not terminal.is_terminal:

@@ -16,6 +16,7 @@ from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.values import shown_values
 from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
 from soliloquy.recipes.labels import Labels, labels_of, row_path, value_prefix
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Evaluation, Intent
 
 _INTENTS = {Intent.Name(intent): name for intent, name in INTENTS.items()}
@@ -41,11 +42,21 @@ def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
         _lists(rows, "turns", decode=partial(_exchanges, labels=labels)),
         _plain(rows, "problem", "answer", "value"),
         (steps or () for steps in _plain(rows, "problem", "steps")),
-        (json.loads(extra) if extra else {} for extra in _texts(rows, "extra")),
+        map(_extra, _texts(rows, "extra")),
         _coded(rows, "resolution", word=_set("RESOLUTION_")),
         map(bool, _plain(rows, "person")),
         _labels(rows, labels, "conversation", "problem", "enrichment"),
     )
+
+
+def _extra(text: str) -> dict[str, Any]:
+    try:
+        extra = json.loads(text or "{}")
+    except (ValueError, RecursionError) as error:
+        raise Failure(f"`extra` of a conversation is not JSON ({error}): it was not written by import") from error
+    if not isinstance(extra, dict):
+        raise Failure("`extra` of a conversation is not an object of JSON: it was not written by import")
+    return extra
 
 
 def _set(prefix: str, between: str = "_") -> Callable[[str], str]:

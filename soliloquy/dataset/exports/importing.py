@@ -21,6 +21,7 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.labels import labels_of, row_path
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import require_regular
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
@@ -32,6 +33,11 @@ def import_rows(source: Path, name: str, out: Path, rows: Iterable[tuple[str, Ro
     `rows` come with their places in the source; a format of folders reads the source itself.
     """
     form = find(name)
+    if not source.is_dir():
+        try:
+            require_regular(source)
+        except OSError as error:
+            raise Failure(f"{source}: cannot be read: {error.strerror}") from error
     if isinstance(form, FolderFormat):
         return _write(source, name, out, form.read(source), None)
     run = digest("import", name, _sha256(source))

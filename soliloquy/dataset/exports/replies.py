@@ -154,6 +154,6 @@ def json_object(text: str) -> dict[str, Any]:
         return {}
     try:
         value = from_json(text)
-    except ValueError:
+    except (ValueError, TypeError):  # The latter for a lone surrogate.
         return {}
     return value if isinstance(value, dict) else {}

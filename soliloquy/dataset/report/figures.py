@@ -36,6 +36,10 @@ _ANSWERS = {
     "repaired": "that were repaired",
     "reasked": "asked for again",
     "failed": "given up",
+    "refused": "refused by the model",
+    "filtered": "stopped by a content filter",
+    "cut_off": "cut off",
+    "empty": "without words",
 }
 
 
@@ -133,11 +137,10 @@ def _words(kept: Statistics) -> str:
 
 def _programs(kept: Statistics) -> str:
     whole = kept.statuses.total()
-    ended = bars(shares({f"{lane} lane": count for lane, count in kept.lanes.most_common()}))
     failed = bars(shares(most(kept.errors), whole, faults=True), title="Failed with")
     tries, first = kept.attempts.total(), kept.attempts[1]
     ran = bars(shares({"ran at the first attempt": first}, tries), title=f"Of {tries:,} calculations") if tries else ""
-    return card("Programs", f"ran: {share(kept.statuses['ok'], whole)}", ended + failed + ran)
+    return card("Programs", f"ran: {share(kept.statuses['ok'], whole)}", failed + ran)
 
 
 def _times(durations: Durations) -> str:

@@ -29,6 +29,9 @@ REPORT = "report.html"
 MOST_BROWSED = 50_000
 # Reading a conversation unpacks one block; a search unpacks them all.
 ROWS_A_BLOCK = 100
+# How a page says who wrote it, and the first bytes, which hold it.
+_GENERATOR = b'<meta name="generator" content="soliloquy report">'
+_HEAD_BYTES = 4096
 # Level 6 makes the file a tenth smaller and takes twice as long.
 _LEVEL = 4
 # Half of a dataset's bytes; neither the figures nor the page show them.
@@ -64,6 +67,14 @@ def write_report(dataset: Dataset, out: Path, families: Families) -> DatasetSumm
             shutil.copyfileobj(body, file)
             file.write(b"</body>\n</html>\n")
     return counted
+
+
+def is_report(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return _GENERATOR in file.read(_HEAD_BYTES)
+    except OSError:
+        return False
 
 
 def packed(content: Any) -> str:

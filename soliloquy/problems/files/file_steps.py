@@ -15,6 +15,8 @@ DANGLING = re.compile(
     r"(?:[\s,:;(=$-]|\b(?:is|are|was|of|to|get|gives|equals|by|a|an|the|at|with|and|so|then|from|in|we|it|for)\b)+$",
     re.IGNORECASE,
 )
+# The questions for steps without a number, of which no two in a row are alike.
+_ONWARD = ("What comes next?", "What follows from that?")
 
 
 def file_step(
@@ -67,10 +69,10 @@ def _mistakes(
 def ask_for(explanation: str, *, number: int, symbol: str) -> str:
     """Returns a tutor's question that leads to a step: the text of the step before its first number."""
     if not symbol:
-        return "How would you begin?" if number == 1 else "What comes next?"
+        return "How would you begin?" if number == 1 else _ONWARD[number % len(_ONWARD)]
     before = re.split(r"[=≈\d]", explanation, maxsplit=1)[0]
     before = re.sub(rf"\b{re.escape(symbol)}\s*$", "", before)
-    subject = DANGLING.sub("", before)
+    subject = DANGLING.sub("", before).rstrip(".!?")
     return f"{subject}: what do you get?" if len(subject.split()) > 1 else f"What do you get for {symbol}?"
 
 

@@ -68,7 +68,9 @@ def _mapped_cells(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, A
     for need in dict.fromkeys([*source.needs, *source.named]):
         column = source.columns[need]
         if column not in cells:
-            raise BadField(need, f"no column {column!r}; there are: {listed_names(cells)}")
+            raise BadField(
+                need, f"no column {column!r}; there are: {listed_names(cells)}; --columns says which is which"
+            )
         if need in source.needs and (cells[column] is None or cells[column] == ""):
             raise BadField(need, "is empty")
     return {

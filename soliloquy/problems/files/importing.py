@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.imported_row import import_row
-from soliloquy.problems.files.problem_from_row import BadField, problem_id
+from soliloquy.problems.files.problem_from_row import BadField, problem_id, unread_in_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.problems.files.row_faults import refusal
@@ -27,6 +27,8 @@ class ImportCounts:
     refused: int = 0
     # Rows with the question or the id of an earlier row.
     repeated: int = 0
+    # Rows whose solution was not read completely.
+    unread: int = 0
 
 
 class NothingUsable(Failure):
@@ -53,8 +55,9 @@ def import_problems(
     strict: bool,
     keep_repeats: bool,
     report: Callable[[RefusedRow], None],
+    report_unread: Callable[[str], None],
 ) -> ImportCounts:
-    """Writes or reports every row; writes no file if no row can be used."""
+    """Writes or reports every row, and what cannot be read of one; writes no file if no row can be used."""
     counts = ImportCounts()
 
     def complain(refusal: RefusedRow) -> None:
@@ -76,6 +79,9 @@ def import_problems(
             if repeat is not None and not keep_repeats:
                 complain(repeat)
                 continue
+            if unread := unread_in_row(row):
+                counts.unread += 1
+                report_unread(f"{source_row.place}: unverified: cannot read {unread!r}")
             file.write(line.encode() + b"\n")
             counts.written += 1
         if not counts.written:

@@ -15,6 +15,7 @@ from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.unit_algebra import contradicts
 from soliloquy.truth.units import unit
 from soliloquy.truth.unknowns import contradictions_in
+from soliloquy.truth.unread import unread_in
 from soliloquy.v1 import conversation_pb2 as pb
 
 # The step that states an answer that no other step yields.
@@ -53,6 +54,12 @@ def problem_id(row: ProblemRow) -> str:
     return row.id or digest("problem", row.question, row.solution)
 
 
+def unread_in_row(row: ProblemRow) -> str:
+    """Returns the first bit of the solution that was not understood."""
+    steps = steps_from_prose(row.solution) if row.steps is None else _stated_steps(row, derive_slips=False)
+    return unread_in(pb.Problem(question=row.question, solution=row.solution, steps=steps))
+
+
 def check_row(row: ProblemRow) -> None:
     """Raises the errors of `problem_from_row` without deriving slips."""
     _check_text(row)
@@ -69,8 +76,8 @@ def _check_text(row: ProblemRow) -> None:
         _check_answer_unit(row.solution, row.answer)
     texts = {"solution": row.solution}
     texts |= {f"steps.{number}.explanation": step.explanation for number, step in enumerate(row.steps or [])}
-    for found in contradictions_in(f"{row.question}\n{row.solution}"):
-        before, after = (" ".join(equation.text.split()) for equation in (found.before, found.after))
+    for pair in contradictions_in(f"{row.question}\n{row.solution}"):
+        before, after = (" ".join(equation.text.split()) for equation in pair)
         raise BadField("solution", f"{after!r} contradicts {before!r}")
     for field, text in texts.items():
         for link in calculations_of(text):
@@ -230,7 +237,10 @@ def _check_answer(row: ProblemRow, result: pb.Quantity) -> None:
 
 
 def _is_answer(result: pb.Quantity, answer: AnswerRow) -> bool:
-    return _is_number(result.value, answer) and (result.unit in ("", answer.unit) or not answer.unit)
+    if result.unit in ("", answer.unit) or not answer.unit:
+        return _is_number(result.value, answer)
+    own, wanted = unit(result.unit), unit(answer.unit)
+    return bool(own.measure) and own.kind == wanted.kind and _is_number(wanted.of(result.value, own), answer)
 
 
 def _same(stated: float, calculated: float, tolerance: float) -> bool:

@@ -14,6 +14,7 @@ _Letter = Annotated[Literal["y", "n"], BeforeValidator(yes_or_no)]
 class WrittenProblem(Answer):
     # Part of the schema that the model sees.
     model_config = ConfigDict(title="Written")
+    code_fields = frozenset({"Python Function"})
 
     question: Text = Field(alias="Problem")
     function: Annotated[Text, BeforeValidator(in_code_fence)] = Field(alias="Python Function")

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from soliloquy.recipes.answers import PlainAnswer, Text, TutorMessage
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.states import STATES
-from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.answers import Answer, Fields, Unreadable
 
 _PARTS = re.compile(
     r"\[analysis and decision\](?P<analysis>.*?)\[learner state\](?P<state>.*?)\[reply\](?P<reply>.*)",
@@ -85,9 +85,7 @@ def _decision(value: object) -> object:
     return next((known for known in ("accept", "reject") if isinstance(word, str) and word.startswith(known)), word)
 
 
-class _SubQuestion(BaseModel):
-    model_config = ConfigDict(frozen=True, populate_by_name=True, json_schema_extra={"additionalProperties": False})
-
+class _SubQuestion(Fields):
     question: Text = Field(alias="Question")
     answer: Text = Field(alias="Expected Answer")
     steps: Annotated[list[int], Field(min_length=1, alias="Steps"), BeforeValidator(_as_list)]

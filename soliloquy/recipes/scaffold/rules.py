@@ -35,6 +35,11 @@ from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 
 
+def checkable(conversation: Conversation) -> bool:
+    """Whether there is a plan, which imported conversations lack."""
+    return bool(questions(conversation))
+
+
 def check(conversation: Conversation) -> CheckedConversation:
     return CheckedConversation(
         turns=[_checked_turn(turn, conversation) for turn in conversation.turns], faults=_faults(conversation)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from soliloquy.recipes.answers import Text, any_of, without_speaker
+from soliloquy.recipes.answers import Text, any_of, says_nothing, spoken_by_tutor
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.runtime.answers import Answer, partial_field
 
@@ -41,11 +41,15 @@ _STATE_WORDS = {
 }
 
 
+_CODE = re.compile(r"\W*(?:action|option|code)?\s*(?:(\d+)|([A-Za-z])\s*(?:[).:,;–-]|$))", re.IGNORECASE)
+_SEVERAL_CODES = re.compile(r"\W*\w{1,2}\s*(?:,|/|&|and|or)\s*\w{1,2}\W*$", re.IGNORECASE)
+
+
 def _code(value: object) -> object:
     """Reduces a label to its code: "g) N/A" and "b: the answer is right" become "g" and "b"."""
     if isinstance(value, int):
         return str(value)
-    if isinstance(value, str) and (code := re.match(r"\W*(?:(\d+)|([A-Za-z])\s*(?:[).:,;–-]|$))", value)):
+    if isinstance(value, str) and (code := _CODE.match(value)) and not _SEVERAL_CODES.match(value):
         return (code[1] or code[2]).lower()
     return value
 
@@ -61,10 +65,13 @@ def _code_or_sentence(words: dict[str, str]) -> Callable[[object], object]:
 
 
 def _first_number(value: object) -> object:
-    """Extracts the first step number of "Step 2", "2 & 3" or "4b"."""
-    if isinstance(value, str) and (number := re.search(r"\d+", value)):
-        return number[0]
-    return str(value) if isinstance(value, int) else value
+    """Extracts the first step number of "Step 2", "2 & 3" or "4b"; "N/A" names none and becomes 0."""
+    if isinstance(value, str):
+        number = re.search(r"\d+", "0" if says_nothing(value) else value)
+        return number[0] if number else value
+    if value is None or value != value:
+        return "0"
+    return str(int(value)) if isinstance(value, int | float) else value
 
 
 def _one_text(value: object) -> object:
@@ -107,11 +114,11 @@ class Reply(Answer):
     state: Annotated[Literal["p", "q", "r", "t"], BeforeValidator(_code_or_sentence(_STATE_WORDS))] = Field(
         alias="Step State"
     )
-    text: Annotated[Text, BeforeValidator(without_speaker)] = Field(alias="Tutorbot Response")
+    text: Annotated[Text, BeforeValidator(spoken_by_tutor)] = Field(alias="Tutorbot Response")
 
     @staticmethod
     def text_so_far(raw: str) -> str:
-        return str(without_speaker(partial_field(raw, "Tutorbot Response")))
+        return str(spoken_by_tutor(partial_field(raw, "Tutorbot Response")))
 
     @model_validator(mode="after")
     def _fitting_action(self) -> Self:

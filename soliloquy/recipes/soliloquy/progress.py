@@ -32,7 +32,7 @@ def progress_by_turn(conversation: Conversation) -> list[StepProgress]:
 
 def _following_step(reply: TutorLabels, step: int, steps: int) -> int:
     if reply.state in (StepState.STEP_STATE_FINISHED, StepState.STEP_STATE_ALL_FINISHED):
-        return min(reply.step + 1, steps)
+        return min((reply.step or step) + 1, steps)
     if reply.state == StepState.STEP_STATE_IN_PROGRESS:
-        return max(1, min(reply.step, steps))
+        return max(1, min(reply.step or step, steps))
     return step

@@ -24,6 +24,12 @@ def incomplete(conversation: Conversation) -> str:
     return f"not solved: {conversation.ending_reason or Ending.Name(conversation.ending)}"
 
 
+def checkable(conversation: Conversation) -> bool:
+    """Whether the problem has steps, and none of a number beyond their count; imported conversations have none."""
+    steps = conversation.problem.steps
+    return bool(steps) and all(0 <= step.number <= len(steps) for step in steps)
+
+
 def check(conversation: Conversation) -> CheckedConversation:
     truths = list(assess(conversation))
     own = {name: partial(rule, truths=truths) for name, rule in _RULES.items()}
@@ -147,7 +153,7 @@ def _quoted_claim(truth: TurnTruth) -> str:
     quantity = truth.claim.quantity
     if quantity is None:
         return "what the student says"
-    return repr(truth.turn.student.text[quantity.start : quantity.end].strip())
+    return repr(truth.said[quantity.start : quantity.end].strip())
 
 
 def _has_cue(kind: str, text: str) -> bool:

@@ -11,6 +11,7 @@ from soliloquy.recipes.soliloquy.progress import StepProgress, progress_by_turn
 from soliloquy.truth.laws import holds, laws_in
 from soliloquy.truth.numbers import EXACT
 from soliloquy.truth.phrases import says, says_exactly
+from soliloquy.truth.plain_text import plain
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.support import is_supported
 from soliloquy.truth.units import NO_UNIT, unit
@@ -55,6 +56,8 @@ class EarlyResult:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnTruth:
     turn: Turn
+    # The student's message as it is read; the claim's quantity has its place in it.
+    said: str
     progress: StepProgress
     claim: Claim
     # The steps whose results the student has stated so far.
@@ -115,16 +118,18 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
     worked: set[int] = set()
     solved: set[int] = set()
     for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
-        written = quantities_in(turn.student.text)
-        claim = _claim(turn.student.text, written, facts, progress.step)
+        message = _readable(turn, conversation)
+        written = quantities_in(message)
+        claim = _claim(message, written, facts, progress.step)
         found = facts.among(written)
         said |= found
         solved |= {facts.results[place][0] for place in found}
-        worked |= facts.among(list(calculations_in(turn.student.text)))
+        worked |= facts.among(list(calculations_in(message)))
         told = quantities_in(turn.tutor.text)
         calculated = [one for one in calculations_in(turn.tutor.text) if not (facts.among([one]) & worked)]
         yield TurnTruth(
             turn=turn,
+            said=message,
             progress=progress,
             claim=claim,
             solved=frozenset(solved),
@@ -137,10 +142,15 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
 def has_unsettled_number(conversation: Conversation) -> bool:
     """Whether the student's last message answers with a number that nothing has been worked through for."""
     facts = _facts(conversation.problem.SerializeToString(deterministic=True))
-    text, at = conversation.turns[-1].student.text, progress_by_turn(conversation)[-1]
+    text, at = _readable(conversation.turns[-1], conversation), progress_by_turn(conversation)[-1]
     claim = _claim(text, quantities_in(text), facts, at.step)
     asked = conversation.problem.steps[at.step - 1].HasField("result")
     return asked and claim.quantity is not None and not claim.settled
+
+
+def _readable(turn: Turn, conversation: Conversation) -> str:
+    """Returns the student's message; that of a person without LaTeX, Markdown and decimals of another language."""
+    return plain(turn.student.text) if conversation.person else turn.student.text
 
 
 def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:

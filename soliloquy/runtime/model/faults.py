@@ -1,6 +1,6 @@
 """The ways in which a call to a model fails."""
 
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Broken
 from soliloquy.runtime.retry import CannotServe
 
 
@@ -67,15 +67,15 @@ class Held(RetryableFault):
     is_final = True
 
 
-class ModelFailed(Failure):
+class ModelFailed(Broken):
     """One call kept failing while others succeeded: its event is parked and retried later."""
 
 
 class EndpointRefuses(CannotServe):
     """No call can succeed until a person fixes something: a wrong key, address or model name."""
 
+    exit_code = Broken.exit_code
+
 
 class UnknownModel(EndpointRefuses):
     """The endpoint does not have the model."""
-
-    exit_code = 1

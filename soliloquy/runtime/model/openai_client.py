@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import time
+from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.http_exceptions import LineTooLong
@@ -130,14 +131,14 @@ class OpenAIClient:
             raise InvalidAnswer(f"the connection broke ({type(error).__name__})") from error
         if response.status == 200:
             return completion_of(content, asked=request.adapter or self._endpoint.model)
-        words = error_words(content)
+        words = error_words(content).removeprefix(f"{response.status}: ")
         details = f"{response.status}: {words}"
         if response.status == 400 and self._adapt(words, schema, bound, streamed=receive is not None):
             return None
         if response.status == 404 or (response.status == 400 and _UNKNOWN_MODEL.search(words)):
             raise UnknownModel(
                 f"{self._where} does not serve this model ({details}): check the address and the model's name"
-                + await self._offer()
+                + (await self._offer() or self._path_advice())
             )
         raise self._error(response.status, details, retry_after(response.headers, time.time()))
 
@@ -153,6 +154,11 @@ class OpenAIClient:
             return ""
         more = f" and {len(listed) - MOST_LISTED} more" if len(listed) > MOST_LISTED else ""
         return f"; it offers {', '.join(sorted(listed)[:MOST_LISTED])}{more}" if listed else ""
+
+    def _path_advice(self) -> str:
+        """Returns what an address without a path may lack, as the end of a message."""
+        lacks_path = not urlsplit(self._endpoint.base_url).path.strip("/")
+        return "; the address of most such APIs ends in /v1" if lacks_path else ""
 
     def _unreachable(self, error: aiohttp.ClientConnectorError) -> Exception:
         """Returns a fault that passes if the endpoint was reached before."""

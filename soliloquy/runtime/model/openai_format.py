@@ -22,7 +22,12 @@ MOST_STREAM_BYTES = 64 * 1024**2
 MOST_PIECES = 200_000
 # Longer waits that an endpoint asks for are cut to this.
 MOST_SECONDS = 600.0
-_FINISHES = {"stop": Finish.FINISH_STOP, "length": Finish.FINISH_LENGTH}
+_FINISHES = {
+    **{"stop": Finish.FINISH_STOP, "length": Finish.FINISH_LENGTH},
+    **{"content_filter": Finish.FINISH_FILTER, "refusal": Finish.FINISH_REFUSAL},
+}
+# The fields in which endpoints return a model's thoughts.
+_REASONING = ("reasoning_content", "reasoning", "thinking")
 
 
 async def within(pieces: AsyncIterable[bytes], most: int) -> AsyncIterator[bytes]:
@@ -41,7 +46,7 @@ async def within(pieces: AsyncIterable[bytes], most: int) -> AsyncIterator[bytes
 async def joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
     """Joins the chunks to the body of a complete answer; raises InvalidAnswer for a truncated stream."""
     whole: dict[str, Any] = {}
-    text, finish = "", None
+    text, reasoning, refusal, finish = "", "", "", None
     try:
         async for line in lines:
             if not line.startswith(b"data:"):
@@ -55,16 +60,21 @@ async def joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
             whole |= {name: chunk[name] for name in ("model", "usage") if chunk.get(name)}
             for choice in chunk.get("choices", ())[:1]:
                 finish = choice.get("finish_reason") or finish
-                if piece := choice["delta"].get("content") or choice["delta"].get("refusal"):
-                    text += piece
-                    if len(text) > MOST_ANSWER_BYTES:
-                        raise _too_long(MOST_ANSWER_BYTES)
+                delta = choice["delta"]
+                reasoning += _reasoning(delta)
+                refusal += delta.get("refusal") or ""
+                piece = _text(delta.get("content"))
+                text += piece
+                if len(text) + len(reasoning) + len(refusal) > MOST_ANSWER_BYTES:
+                    raise _too_long(MOST_ANSWER_BYTES)
+                if piece:
                     receive(piece)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidAnswer(f"the chunks are not a chat completion ({type(error).__name__})") from error
     if finish is None:
         raise InvalidAnswer("the answer stops before its end")
-    return json.dumps(whole | {"choices": [{"message": {"content": text}, "finish_reason": finish}]}).encode()
+    message = {"content": text, _REASONING[0]: reasoning, "refusal": refusal}
+    return json.dumps(whole | {"choices": [{"message": message, "finish_reason": finish}]}).encode()
 
 
 def _too_long(most: int) -> InvalidAnswer:
@@ -93,22 +103,48 @@ def body_of(request: GenerateRequest, model: str, schema: str, bound: str = BOUN
 
 
 def completion_of(content: bytes, *, asked: str) -> Completion:
-    """Parses an answer; a refusal without text becomes an empty answer."""
+    """Parses an answer. The arguments of a tool call end its text."""
     try:
         answer = json.loads(content)
         choice = answer["choices"][0]
-        message = choice["message"]
+        message = choice.get("message") or {}
         usage = answer.get("usage") or {}
+        text, refusal = _text(message.get("content")), message.get("refusal") or ""
+        finish = _FINISHES.get(choice.get("finish_reason"), Finish.FINISH_UNSPECIFIED)
         return Completion(
-            text=message.get("content") or message.get("refusal") or "",
+            text="\n".join(filter(None, (text or refusal, _tool_call(message)))),
             model=answer.get("model") or asked,
-            prompt_tokens=usage.get("prompt_tokens", 0),
-            completion_tokens=usage.get("completion_tokens", 0),
+            prompt_tokens=_tokens(usage, "prompt_tokens"),
+            completion_tokens=_tokens(usage, "completion_tokens"),
+            reasoning_tokens=_tokens(usage.get("completion_tokens_details") or {}, "reasoning_tokens"),
             engine="openai",
-            finish=_FINISHES.get(choice.get("finish_reason"), Finish.FINISH_UNSPECIFIED),
+            finish=Finish.FINISH_REFUSAL if refusal and not text else finish,
+            reasoning=_reasoning(message),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidAnswer(f"the answer is not a chat completion: {error_words(content)!r}") from error
+
+
+def _text(content: str | list[dict[str, Any]] | None) -> str:
+    """Returns the text of a content, which may come in parts."""
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part.get("type", "text") == "text")
+    return content or ""
+
+
+def _reasoning(message: Mapping[str, Any]) -> str:
+    found = next((message[name] for name in _REASONING if message.get(name)), "")
+    return found if isinstance(found, str) else ""
+
+
+def _tool_call(message: Mapping[str, Any]) -> str:
+    calls = message.get("tool_calls") or ([{"function": call}] if (call := message.get("function_call")) else [])
+    return str(calls[0]["function"]["arguments"]) if len(calls) == 1 else ""
+
+
+def _tokens(usage: Mapping[str, Any], name: str) -> int:
+    """Returns a count of tokens; endpoints that do not count say null, or a negative number."""
+    return max(0, int(usage.get(name) or 0))
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float:

@@ -55,6 +55,7 @@ class ModelByRole:
         own = request.sampling.temperature
         request.MergeFrom(manner)
         request.sampling.temperature = own or manner.sampling.temperature
+        request.sampling.max_tokens <<= request.extra_room
         return await model.generate(request, stream_listener)
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, TypeAdapter, ValidationError
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import require_regular
 
 SHIPPED = Path(__file__).with_name("models.toml")
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
@@ -126,7 +127,10 @@ def shipped_models() -> Models:
 def read_models(file: Path) -> Models:
     """Reads a settings file; roles that it leaves out keep the shipped settings."""
     try:
+        require_regular(file)
         table = tomllib.loads(file.read_text("utf-8"))
+    except RecursionError as error:
+        raise Failure(f"{file} holds no model settings (its brackets are too deep)") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Failure(f"{file} holds no model settings ({error})") from error
     return _models(table, file, shipped_models().roles)

@@ -20,6 +20,17 @@ def test_a_card_that_is_there_is_left_alone(tmp_path: Path) -> None:
     assert (folder / "other.html").read_bytes() == (folder / "report.html").read_bytes()
 
 
+def test_an_earlier_report_is_replaced_and_no_other_file(tmp_path: Path) -> None:
+    folder = written(tmp_path / "dataset", [("accepted/00000.parquet", accepted_rows([conversation()]))])
+    page, own = tmp_path / "page.html", tmp_path / "own.html"
+    own.write_text("<!doctype html><title>my page</title>", "utf-8")
+    for _ in range(2):
+        assert said([SOLILOQUY, "report", str(folder), "--out", str(page)]).returncode == 0
+    refused = said([SOLILOQUY, "report", str(folder), "--out", str(own)])
+    assert (refused.returncode, f"{own} exists: choose another file" in refused.stderr) == (2, True)
+    assert own.read_text("utf-8").endswith("<title>my page</title>")
+
+
 @pytest.mark.parametrize(
     ("manifest", "out", "complaint"),
     [

@@ -9,13 +9,14 @@ from services.gateway.chat.endpoints import EndpointRules
 from services.gateway.chat.messages import ChatState, StartChat
 from services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
 from services.gateway.refusals import Refusal
-from services.planner.handler import EnrichmentCache
-from soliloquy.recipes.recipe import find
+from services.planner.handler import Enrichments, enrich
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels
 from soliloquy.runs.chat import ChatProblems, tutoring
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.events import Event
-from soliloquy.v1.conversation_pb2 import Problem, Step
+from soliloquy.v1.conversation_pb2 import Conversation, Problem, Step
+from soliloquy.v1.events_pb2 import EnrichmentNeeded
+from soliloquy.v1.runs_pb2 import Run
 
 PROBLEMS = ChatProblems()
 BANK = {"soliloquy": "physics", "scaffold": "arithmetic", "mathdial": "arithmetic"}
@@ -83,8 +84,10 @@ async def answers(recipe: str, problem: Problem) -> list[str]:
     """Yields a good student's messages, first to last."""
     if recipe == "scaffold":
         # Every planner plans a problem alike.
-        planned = await EnrichmentCache(scripted_model(MODEL), remembered=1).get(problem, find(recipe))
-        plan = EnrichmentLabels.FromString(planned.labels).plan
+        conversation = Conversation(run=Run(recipe=recipe, enrich=True), problem=problem)
+        needed = EnrichmentNeeded(conversation=conversation)
+        [planned] = await enrich(needed, scripted_model(MODEL), Enrichments(1))
+        plan = EnrichmentLabels.FromString(planned.conversation.problem.enrichment.labels).plan
         return [f"I find {question.answer}." for question in plan.questions]
     return [BEGINNING] * (recipe == "soliloquy") + [_worked(step) for step in problem.steps]
 

@@ -1,5 +1,6 @@
 """The wheel of this checkout: what is in it, and that it works beside a package that is itself called `services`."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,16 @@ from tests.unit.test_structure import SERVICE_NAMES
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("soliloquy", "services", "training")
-BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "protos", *PACKAGES, "deploy/helm", "examples/recipe")
+BUILT_FROM = (
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "requirements.lock",
+    "protos",
+    *PACKAGES,
+    "deploy/helm",
+    "examples/recipe",
+)
 DATA = {".toml", ".sql", ".txt", ".html", ".js", ".css"}
 FOREIGN_INIT = "OWNER = 'somebody else'\n"
 
@@ -42,6 +52,17 @@ def installed(wheel: Path) -> Path:
     pip("install", "--target", str(folder), str(wheel))
     add_foreign_services(folder)
     return folder
+
+
+def test_it_holds_a_bill_of_the_dependencies_that_are_locked(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/sboms/soliloquy.cdx.json")]
+        bill = json.loads(archive.read(name))
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    listed = {(component["name"], component["version"]) for component in bill["components"]}
+    lines = (ROOT / "requirements.lock").read_text("utf-8").splitlines()
+    assert listed == {tuple(line.split()[0].split("==")) for line in lines if "==" in line and line[0] != " "}
+    assert set(bill["dependencies"][0]["dependsOn"]) == {component["purl"] for component in bill["components"]}
 
 
 @pytest.fixture(scope="module")

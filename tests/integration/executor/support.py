@@ -81,17 +81,23 @@ class Runsc:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         real = shutil.which("runsc")
-        self._broken = folder / "broken"
+        self._broken, self._killing = folder / "broken", folder / "killing"
         script = folder / "bin" / "runsc"
         script.parent.mkdir()
         script.write_text(
-            f'#!/bin/sh\n[ -e {self._broken} ] && {{ echo out of order >&2; exit 1; }}\nexec {real} "$@"\n'
+            f"#!/bin/sh\n[ -e {self._broken} ] && {{ echo out of order >&2; exit 1; }}\n"
+            f'[ -e {self._killing} ] && case " $* " in *"$(cat {self._killing})"*) kill -9 $$;; esac\n'
+            f'exec {real} "$@"\n'
         )
         script.chmod(0o755)
         monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
 
     def break_down(self) -> None:
         self._broken.touch()
+
+    def kill_at(self, word: str) -> None:
+        """Each start with this word among its arguments is killed at once."""
+        self._killing.write_text(word)
 
     def repair(self) -> None:
         self._broken.unlink()

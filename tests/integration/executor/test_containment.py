@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.launcher import SandboxLauncher
+from services.executor.launcher import SandboxLauncher, open_launcher
 from services.executor.policy import CGROUP, KINDS
 from services.executor.sandbox import SandboxDied
+from services.executor.settings import SandboxSettings
 from tests.integration.executor import nobody
 from tests.integration.executor.leftovers import leftovers
 from tests.integration.executor.sites import assert_sound, booted, opened, run
@@ -171,23 +172,29 @@ async def test_a_platform_that_hangs_is_given_up_after_its_time_for_one_that_boo
         ("more=--ignore-cgroups", "has not set the sandbox's memory limit"),
     ],
 )
-async def test_a_runsc_that_makes_no_control_groups_is_used_without_and_the_reason_is_told(
-    tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    lines: str,
-    why: str,
+async def test_without_the_control_group_that_the_machine_can_make_no_sandbox_is_used(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, lines: str, why: str
 ) -> None:
-    put_before_runsc(tmp_path_factory.mktemp("bin"), monkeypatch, lines)
     async with opened(tmp_path) as site:
-        if os.geteuid() != 0:
+        if site.cgroup is None:
             pytest.skip(site.unbounded)
-        assert site.cgroup is None
-        assert why in site.unbounded
-        assert why in caplog.text
-        async with booted(site) as sandbox:
-            await assert_sound(sandbox)
+    put_before_runsc(tmp_path_factory.mktemp("bin"), monkeypatch, lines)
+    with pytest.raises(SandboxUnavailable, match=why):
+        await open_launcher(SandboxSettings(runtime_dir=tmp_path))
+    await until(lambda: leftovers(tmp_path) == [])
+
+
+async def test_a_boot_that_fails_once_costs_neither_control_group_nor_platform(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path) as site:
+        usual = (site.platform, site.cgroup is None)
+    folder = tmp_path_factory.mktemp("bin")
+    once = f'case "$*" in *{usual[0]}*) [ -e {folder}/failed ] || {{ touch {folder}/failed; kill -9 $$; }};; esac'
+    put_before_runsc(folder, monkeypatch, once)
+    async with opened(tmp_path) as site:
+        assert (folder / "failed").exists()
+        assert (site.platform, site.cgroup is None) == usual
     await until(lambda: leftovers(tmp_path) == [])
 
 

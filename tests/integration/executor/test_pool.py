@@ -95,13 +95,16 @@ async def test_a_job_whose_sandbox_is_killed_is_answered_by_one_of_its_own(
 
 
 @needs_runsc
-async def test_a_job_that_outlives_two_sandboxes_is_told_so(tmp_path: Path) -> None:
+async def test_a_job_that_outlives_four_sandboxes_is_told_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with started(tmp_path, spares=0, wall_seconds=30) as pool:
         running = asyncio.create_task(pool.execute(job(f"import os\n{_SLOW}", "x")))
         await until_in_a_sandbox(pool, "fork")
         kill_all(tmp_path)
-        await until_in_a_sandbox(pool, "single-use")
-        kill_all(tmp_path)
+        for _ in range(3):
+            await until_in_a_sandbox(pool, "single-use")
+            kill_all(tmp_path)
+            await until(lambda: "of its own died" in caplog.text)
+            caplog.clear()
         done = await running
         assert (done.status, done.lane) == (STATUS_SANDBOX_DIED, LANE_SINGLE_USE)
         await assert_soon_right(pool)

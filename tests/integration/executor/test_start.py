@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,42 @@ async def test_a_runsc_that_fails_means_not_ready_and_leaves_nothing(tmp_path: P
     runsc.break_down()
     with pytest.raises(SandboxUnavailable, match=r"out of order.*apt-get install runsc"):
         await SandboxPool(SandboxSettings(runtime_dir=tmp_path)).start()
+    assert list(tmp_path.iterdir()) == []
+
+
+_LIMITED = """
+import asyncio, os, resource, sys
+from pathlib import Path
+from services.executor.gvisor.runsc import SandboxUnavailable
+from services.executor.pool import SandboxPool
+from services.executor.settings import SandboxSettings
+
+limit = len(os.listdir("/proc/self/fd")) + int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+pool = SandboxPool(SandboxSettings(sandboxes=1, runtime_dir=Path(sys.argv[1])))
+try:
+    asyncio.run(pool.start())
+except SandboxUnavailable as refusal:
+    print(refusal)
+"""
+
+
+@needs_runsc
+@pytest.mark.parametrize(("further", "why"), [(3, "Too many open files"), (40, "may open only")])
+def test_too_few_descriptors_are_named_as_the_reason(tmp_path: Path, further: int, why: str) -> None:
+    command = [sys.executable, "-c", _LIMITED, str(tmp_path), str(further)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert why in ran.stdout
+    assert "install" not in ran.stdout
+
+
+@needs_runsc
+@pytest.mark.parametrize("step", ["--version", " run "])
+async def test_a_killed_runsc_is_named_as_the_reason(tmp_path: Path, runsc: Runsc, step: str) -> None:
+    runsc.kill_at(step)
+    with pytest.raises(SandboxUnavailable, match="killed by SIGKILL") as refusal:
+        await SandboxPool(SandboxSettings(runtime_dir=tmp_path)).start()
+    assert "install" not in str(refusal.value)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -67,7 +67,7 @@ class Site:
 
 def guarded(folder: Path, **limits: RateLimit) -> Access:
     """Asks for the tokens of a reader and an operator, and is patient unless it is told otherwise."""
-    chosen = {"calls": ROOMY, "steering": ROOMY, "strangers": ROOMY} | limits
+    chosen = {"calls": ROOMY, "steering": ROOMY, "strangers": ROOMY, "visitors": ROOMY} | limits
     return Access(TokenFile(written(folder)), limits=RateLimits(**chosen))
 
 

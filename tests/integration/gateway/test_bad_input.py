@@ -198,7 +198,22 @@ async def test_what_is_not_offered_is_told_with_what_is(at: Site) -> None:
 )
 async def test_a_field_that_is_given_twice_is_refused(at: Site, body: bytes) -> None:
     answer = await at.ask("POST", "/v1/runs", body, headers={"content-type": "application/json"})
-    assert (answer.status, "given twice" in answer.message) == (400, True)
+    assert (answer.status, "is there twice: remove one" in answer.message) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b'{"request_id": one}', "the body: not JSON: a value is missing or not in quotes (character 16)"),
+        (b'{"request_id": "one"} {}', "the body: not JSON: the text goes on after the object ends (character 23)"),
+        (b'{"request_id": NaN}', "the body: not JSON: NaN is no number of JSON"),
+        (b"\xff{}", "the body is not UTF-8 (byte 1): "),
+        (b"null", 'the body is null: send a JSON object, such as {"name": "value"}'),
+    ],
+)
+async def test_the_fault_of_a_body_is_named_in_our_words(at: Site, body: bytes, told: str) -> None:
+    answer = await at.ask("POST", "/v1/runs", body, headers={"content-type": "application/json"})
+    assert (answer.status, answer.message[: len(told)]) == (400, told)
 
 
 async def test_of_equal_requests_at_once_one_creates_the_run(tmp_path: Path) -> None:

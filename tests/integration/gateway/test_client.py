@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 import pytest
+from prometheus_client import REGISTRY
 
 from soliloquy.client import AsyncRuns, InvalidRequest, NotFound, Runs, ServiceUnavailable, state_of
 from soliloquy.v1.gateway_pb2 import FinishedConversation, RunStatus
@@ -108,6 +109,32 @@ async def test_watchers_outlast_a_gateway_that_comes_back(connect: Connect) -> N
     assert all(one != other for one, other in pairwise(told))
     assert len({each.id for each in tailed}) == len(tailed)
     assert len(since) > 300
+
+
+async def test_a_tail_that_is_read_too_slowly_leaves_nothing_out(
+    connect: Connect, collecting: Collecting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.gateway.watching.MOST_KEPT", 1)
+    collecting.open.clear()
+    async with (
+        connect() as transport,
+        growing(transport, collecting),
+        served(transport) as address,
+        AsyncRuns(address) as runs,
+    ):
+        run = (await runs.start(problems="arithmetic", conversations=60, in_flight=8)).id
+        tail = runs.tail(run)
+        first = asyncio.ensure_future(anext(tail))
+        await until(lambda: REGISTRY.get_sample_value("soliloquy_gateway_watchers") == 1)
+        collecting.open.set()
+        [*_] = [status async for status in runs.watch(run)]
+        tailed = [await first]
+        async with asyncio.timeout(20), aclosing(tail):
+            while len(tailed) < 60:
+                tailed.append(await anext(tail))
+        every = {each.id async for each in runs.conversations(run)}
+    assert {each.id for each in tailed} == every
+    assert len(tailed) == len(every) == 60
 
 
 async def test_what_is_unknown_refused_or_away_is_said_in_a_sentence(address: str) -> None:

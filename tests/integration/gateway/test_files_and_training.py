@@ -37,14 +37,16 @@ async def test_whatever_a_manifest_names_nothing_outside_its_folder_is_given_out
     (tmp_path / "secret").write_text("only mine", "utf-8")
     async with site(tmp_path, datasets=str(tmp_path / "data")) as at:
         run = await at.start()
-        forged = Shard(name="accepted/../../../secret", rows=1, bytes=9, sha256="")
+        shard = Shard(name="accepted/00000.parquet", rows=1, bytes=9, sha256="")
         folder = tmp_path / "data" / run
         folder.mkdir(parents=True)
-        write_manifest(Storage(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, [forged])
-        listed = (await at.ask("GET", f"/v1/runs/{run}/files")).body["files"]
+        write_manifest(Storage(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, [shard])
+        manifest = folder / MANIFEST
+        manifest.write_text(manifest.read_text("utf-8").replace(shard.name, "accepted/../../../secret"), "utf-8")
+        listing = await at.ask("GET", f"/v1/runs/{run}/files")
         answer = await at.ask("GET", f"/v1/runs/{run}/files/accepted%2F..%2F..%2F..%2Fsecret")
-    assert [file["name"] for file in listed] == [MANIFEST]
-    assert answer.status == 404
+    assert (listing.status, answer.status) == (503, 503)
+    assert "is not the name of a shard" in listing.body["error"]["message"]
 
 
 async def test_a_gateway_that_sees_no_datasets_has_no_files(tmp_path: Path) -> None:

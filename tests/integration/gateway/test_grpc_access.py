@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,39 +111,38 @@ async def test_a_request_of_megabytes_is_refused_unread(at: Site) -> None:
     assert refused.value.code() == STATUS.RESOURCE_EXHAUSTED
 
 
+@asynccontextmanager
+async def waiting_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Site, Any, str]]:
+    """Yields a gateway, its stub, and a run of which no conversation finishes; callers are checked again soon."""
+    monkeypatch.setattr("services.gateway.grpc_server.RECHECK_SECONDS", CHECK_SECONDS / 10)
+    async with site(folder, admitting=guarded(folder)) as at, grpc.aio.insecure_channel(at.grpc) as channel:
+        at.collecting.open.clear()
+        yield at, RunServiceStub(channel), await at.start(conversations=50)
+
+
 async def test_a_watcher_whose_token_is_taken_away_is_shown_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.grpc_server.RECHECK_SECONDS", CHECK_SECONDS / 10)
-    async with site(tmp_path, admitting=guarded(tmp_path)) as at:
-        at.collecting.open.clear()
-        run = await at.start(conversations=50)
-        async with grpc.aio.insecure_channel(at.grpc) as channel:
-            stub: Any = RunServiceStub(channel)
-            watching = aiter(stub.WatchRun(WatchRunRequest(run=run), metadata=bearing(READER)))
-            await anext(watching)
-            written(tmp_path, entry("olga", "operator", OPERATOR))
-            await until(lambda: _refused(at))
-            at.collecting.open.set()
-            with pytest.raises(grpc.aio.AioRpcError) as refused:
-                await asyncio.wait_for(_to_its_end(watching), 20)
+    async with waiting_run(tmp_path, monkeypatch) as (at, stub, run):
+        watching = aiter(stub.WatchRun(WatchRunRequest(run=run), metadata=bearing(READER)))
+        await anext(watching)
+        written(tmp_path, entry("olga", "operator", OPERATOR))
+        await until(lambda: _refused(at))
+        at.collecting.open.set()
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await asyncio.wait_for(_to_its_end(watching), 20)
     assert refused.value.code() == STATUS.UNAUTHENTICATED
 
 
 async def test_a_follower_whose_token_is_taken_away_leaves_though_nothing_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.grpc_server.RECHECK_SECONDS", CHECK_SECONDS / 10)
-    async with site(tmp_path, admitting=guarded(tmp_path)) as at:
-        at.collecting.open.clear()
-        run = await at.start(conversations=50)
-        async with grpc.aio.insecure_channel(at.grpc) as channel:
-            stub: Any = RunServiceStub(channel)
-            following = stub.TailConversations(TailConversationsRequest(run=run), metadata=bearing(READER))
-            await until(lambda: at.gateway._tails.readers == 1)
-            written(tmp_path, entry("olga", "operator", OPERATOR))
-            with pytest.raises(grpc.aio.AioRpcError) as refused:
-                await asyncio.wait_for(_to_its_end(following), 20)
+    async with waiting_run(tmp_path, monkeypatch) as (at, stub, run):
+        following = stub.TailConversations(TailConversationsRequest(run=run), metadata=bearing(READER))
+        await until(lambda: at.gateway._tails.readers == 1)
+        written(tmp_path, entry("olga", "operator", OPERATOR))
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await asyncio.wait_for(_to_its_end(following), 20)
         await until(lambda: at.gateway._tails.readers == 0)
     assert refused.value.code() == STATUS.UNAUTHENTICATED
 

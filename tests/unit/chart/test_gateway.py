@@ -14,6 +14,7 @@ ALL: Values = {
         "problems": {"existingClaim": "problems"},
         "adapters": {"existingClaim": "adapters"},
         "evaluations": {"existingClaim": "evaluations"},
+        "chatEndpoints": ["https://api.example.com/v1"],
     },
     "dataset": {"store": "s3://bucket/datasets", "existingSecret": "object-store"},
 }
@@ -98,6 +99,12 @@ def test_what_it_reads_is_mounted_where_it_is_told_to_look() -> None:
         assert mounts(pod)[told[option]] == told[option].strip("/")
     for option in ("tls-cert", "tls-key", "client-ca"):
         assert told[option].rpartition("/")[0] in mounts(pod)
+
+
+def test_a_chat_may_ask_each_of_the_listed_apis() -> None:
+    urls = ["https://api.example.com/v1", "http://model.lab:8000/v1"]
+    args = container(services(objects({"gateway": {"chatEndpoints": urls}}))["gateway"])["args"]
+    assert [arg for arg in args if arg.startswith("--chat-endpoint=")] == [f"--chat-endpoint={url}" for url in urls]
 
 
 def test_the_chat_asks_the_sandboxes_of_the_release() -> None:

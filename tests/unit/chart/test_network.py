@@ -82,6 +82,15 @@ def test_the_gateway_alone_has_the_executor_run_programs() -> None:
     assert set().union(*map(ports, rules(without, "executor", "ingress"))) == {9090}
 
 
+def test_the_gateway_reaches_the_apis_that_a_chat_may_ask_and_no_service_does() -> None:
+    peers = [{"ipBlock": {"cidr": "10.2.0.0/24"}}]
+    urls = ["https://api.example.com/v1", "http://model.lab:8000/v1"]
+    chats: Values = {"gateway": {"chatEndpoints": urls}, "networkPolicy": {"model": peers}}
+    [asked] = [rule for rule in rules(objects(chats), "gateway", "egress") if rule.get("to") == peers]
+    assert ports(asked) == {443, 8000}
+    assert not any(rule.get("to") == peers for rule in rules(objects(chats), "tutor", "egress"))
+
+
 def test_the_gateway_is_reached_by_the_ingress_and_only_where_it_asks_for_tokens() -> None:
     asked = {
         rule["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/name"]: ports(rule)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from soliloquy.cli import progress
-from soliloquy.cli.progress import Figures, duration, progress_bar, speed
-from soliloquy.runs.progress import PATIENCE_SECONDS, RunCounts, hopeless, overdue
+from soliloquy.cli.progress import Figures, calls_line, duration, progress_bar, speed
+from soliloquy.runs.progress import PATIENCE_SECONDS, RunCounts, WaitingCalls, hopeless, overdue
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.transports.port import Backlog
 
@@ -29,25 +29,21 @@ def test_rejections_name_their_share_and_most_frequent_reason_and_the_cost_follo
 
 
 @pytest.mark.parametrize(
-    ("counts", "fault", "words"),
+    ("calls", "fault", "words"),
     [
-        (RunCounts(accepted=1, rejected=0, waiting=9, oldest_seconds=1), "", ""),
+        (WaitingCalls(number=9, oldest_seconds=1), "", ""),
+        (WaitingCalls(number=9, oldest_seconds=34), "", "9 model calls wait, the oldest for 34 s"),
         (
-            RunCounts(accepted=1, rejected=0, waiting=9, oldest_seconds=34),
-            "",
-            "9 model calls wait, the oldest for 34 s",
-        ),
-        (
-            RunCounts(accepted=1, rejected=0, waiting=1, oldest_seconds=1, error="503"),
+            WaitingCalls(number=1, oldest_seconds=1, error="503"),
             "",
             "1 model call waits for 1 s; last error: 503",
         ),
-        (RunCounts(accepted=1, rejected=0, error="503"), "waits for the model: 503", "last error: 503"),
-        (RunCounts(accepted=1, rejected=0, error="503"), "no gVisor", "last error: 503; no gVisor"),
+        (WaitingCalls(error="503"), "waits for the model: 503", "last error: 503"),
+        (WaitingCalls(error="503"), "no gVisor", "last error: 503; no gVisor"),
     ],
 )
-def test_calls_are_named_once_they_hold_the_run_up(counts: RunCounts, fault: str, words: str) -> None:
-    assert figures(3, 1).calls(counts, fault) == words
+def test_calls_are_named_once_they_hold_the_work_up(calls: WaitingCalls, fault: str, words: str) -> None:
+    assert calls_line(calls, fault) == words
 
 
 def test_a_log_gets_plain_lines_and_few(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,18 +8,20 @@ from click.testing import CliRunner
 from soliloquy.cli.main import commands
 from tests.models import needs_torch
 
-SERVED = ["--base", ".", "--name", "tutor", "--registry", "registry", "--model-address", "127.0.0.1:9"]
+SERVED = ["--base", ".", "--name", "tutor", "--model-address", "127.0.0.1:9"]
+SMOKE = ["--config", "smoke"]
+REGISTRY = ["--registry", "registry"]
 
 
 @needs_torch
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ([], "retrain requires either --data or --kafka"),
-        (["--data", "grown", "--kafka", "127.0.0.1:9092"], "requires either --data or --kafka"),
-        (["--data", "grown", "--registry", "memory://kept"], "--registry memory://kept requires --cache"),
-        (["--data", "grown", "--policy", "policy.toml"], "policy.toml: evaluation: Field required"),
-        (["--data", "grown", "--config", "smallest"], "unknown configuration 'smallest'"),
+        ([*SMOKE, *REGISTRY], "retrain requires either --data or --kafka"),
+        ([*SMOKE, *REGISTRY, "--data", "grown", "--kafka", "127.0.0.1:9092"], "requires either --data or --kafka"),
+        ([*SMOKE, "--data", "grown", "--registry", "memory://kept"], "--registry memory://kept requires --cache"),
+        ([*SMOKE, *REGISTRY, "--data", "grown", "--policy", "policy.toml"], "policy.toml: evaluation: Field required"),
+        ([*REGISTRY, "--data", "grown", "--config", "smallest"], "unknown configuration 'smallest'"),
     ],
     ids=["no source", "two sources", "no place for copies", "no policy", "no configuration"],
 )
@@ -28,7 +30,7 @@ def test_what_cannot_be_retrained_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("policy.toml").write_text("")
-    result = CliRunner().invoke(commands, ["retrain", "--config", "smoke", *SERVED, *options])
+    result = CliRunner().invoke(commands, ["retrain", *SERVED, *options])
     assert result.exit_code == 2
     assert line in result.stderr or line in str(result.exception)
     assert not Path("retraining").exists()

@@ -41,7 +41,9 @@ def test_a_list_of_commands_loads_none_of_them() -> None:
         "from soliloquy.cli.main import commands; commands(['-h'], standalone_mode=False)"
         "; print(*(name for name in sys.modules if name.startswith(('soliloquy.cli.', 'soliloquy.runs.'))))"
     ).splitlines()
-    assert set(loaded.split()) == {f"soliloquy.cli.{name}" for name in ("command", "lazy", "main", "usage")}
+    assert set(loaded.split()) == {
+        f"soliloquy.cli.{name}" for name in ("command", "lazy", "main", "terminal", "usage", "visible")
+    }
 
 
 @pytest.mark.parametrize("group", [commands, problems, evaluate, model, benchmarks], ids=lambda group: group.name)

@@ -1,5 +1,8 @@
 """A dataset is read in its order, only as far as it is asked for, and says in a line what is wrong with it."""
 
+import contextlib
+import json
+import os
 from pathlib import Path
 
 import fsspec
@@ -9,6 +12,8 @@ import pytest
 
 from soliloquy.client import Dataset, NoDataset, place_after
 from soliloquy.dataset.rows import schema
+from soliloquy.dataset.storage import Storage
+from soliloquy.dataset.verify import findings
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.unit.dataset.small import dataset, small
@@ -168,3 +173,77 @@ def test_what_is_asked_wrongly_is_named(folder: Path) -> None:
 
 def test_a_manifest_without_shards_is_no_end_of_the_world(tmp_path: Path) -> None:
     assert list(Dataset(dataset(tmp_path))) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("accepted/../../outside.parquet", "/accepted/0.parquet", "accepted/..", "accepted/a/b", "accepted/\0"),
+        *("accepted", "other/0.parquet", "accepted/\x1b[2J", 7, None),
+    ],
+)
+def test_a_shard_outside_of_the_dataset_is_refused_by_its_name(tmp_path: Path, name: object) -> None:
+    folder = dataset(tmp_path / "dataset", [small()])
+    pq.write_table(pa.table({"id": ["c"]}), tmp_path / "outside.parquet")
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    manifest["shards"][0]["name"] = name
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(NoDataset, match="cannot be read as the manifest of a dataset"):
+        Dataset(folder)
+    assert "cannot be read as the manifest of a dataset" in next(findings(Storage(folder)))
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("counts", None),
+        ("run", []),
+        ("shards", {}),
+        ("arrival", 7),
+        ("run", {"recipe": []}),
+        ("arrival", {"segments": "x"}),
+    ],
+)
+def test_a_manifest_of_other_types_is_refused(tmp_path: Path, part: str, value: object) -> None:
+    folder = dataset(tmp_path / "dataset", [small()])
+    manifest = json.loads((folder / "manifest.json").read_bytes()) | {part: value}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(NoDataset, match="cannot be read as the manifest of a dataset"):
+        Dataset(folder)
+
+
+def test_a_pipe_or_a_device_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "dataset", [small()])
+    for name in ("accepted/00000.parquet", "manifest.json"):
+        for replace in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir):
+            (folder / name).rename(tmp_path / "kept")
+            replace(folder / name)
+            with pytest.raises(NoDataset, match=r"it is a (pipe or a device|folder): save its content as a file"):
+                list(Dataset(folder))
+            if (folder / name).is_dir():
+                (folder / name).rmdir()
+            else:
+                (folder / name).unlink()
+            (tmp_path / "kept").rename(folder / name)
+    assert len(list(Dataset(folder))) == 1
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"a": [1]},
+        {"id": [1], "run": [1], "problem": [1], "turns": [1]},
+        {"id": ["c"], "run": [{"id": 3}], "problem": [{"id": "p"}], "turns": [[]]},
+        {"id": ["c"], "run": [{"id": "r"}], "problem": [{"steps": "none"}], "turns": [[]]},
+    ],
+)
+def test_a_shard_of_other_columns_is_refused(tmp_path: Path, rows: dict[str, list[object]]) -> None:
+    folder = dataset(tmp_path / "dataset", [small()])
+    pq.write_table(pa.table(rows), folder / "accepted" / "00000.parquet")
+    with contextlib.suppress(NoDataset):
+        assert Dataset(folder).recipe
+    with contextlib.suppress(NoDataset):
+        list(Dataset(folder).batches(["id"]))
+    with pytest.raises(NoDataset, match="holds no rows of a dataset"):
+        list(Dataset(folder))
+    assert any("cannot be read" in line for line in findings(Storage(folder)))

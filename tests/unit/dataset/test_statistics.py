@@ -49,8 +49,8 @@ def conversation() -> Conversation:
     judged.student.text = "  5 J "
     judged.student.intent = Intent.INTENT_WRONG
     judged.student.labels = StudentLabels(strategy=ErrorStrategy.ERROR_STRATEGY_ARITHMETIC).SerializeToString()
-    failed = Execution(status=Status.STATUS_ERROR, error="NameError: name 'm' is not defined", lane=Lane.LANE_FORK)
-    ran = Execution(status=Status.STATUS_OK, lane=Lane.LANE_FAST)
+    failed = Execution(status=Status.STATUS_ERROR, error="NameError: name 'm' is not defined")
+    ran = Execution(status=Status.STATUS_OK)
     ran.values.append(NamedValue(name="heat", value=Value(real=4.0)))
     ran.values.append(NamedValue(name="is_right", value=Value(boolean=False)))
     for execution in (failed, ran):
@@ -90,7 +90,6 @@ def test_a_conversation_is_counted_as_by_hand() -> None:
     assert statistics.responses == {("inquiry", "8"): 1, ("incorrect", "1"): 1}
     assert statistics.attempts == {2: 1}
     assert statistics.statuses == {"error": 1, "ok": 1}
-    assert statistics.lanes == {"fork": 1, "fast": 1}
     assert statistics.errors == {"NameError": 1}
     assert statistics.verdicts == {("incorrect", "wrong"): 1}
     assert statistics.agreeing == 1
@@ -253,7 +252,10 @@ def test_nothing_comes_to_nothing() -> None:
 
 def test_times_are_counted_in_bins_and_told_within_six_percent() -> None:
     durations = Durations()
-    durations.add(timing_rows([conversation()] * 11, begun=1_000.25, apart=0.5))
+    timed = conversation()
+    for lane, attempt in zip((Lane.LANE_FORK, Lane.LANE_FAST), timed.turns[1].calculation.attempts, strict=True):
+        attempt.execution.lane = lane
+    durations.add(timing_rows([timed] * 11, begun=1_000.25, apart=0.5))
     assert durations.collected == {1_000: 2, 1_001: 2, 1_002: 2, 1_003: 2, 1_004: 2, 1_005: 1}
     assert durations.per_second == pytest.approx(11 / 6)
     assert {lane: took.total() for lane, took in durations.executions.items()} == {"fork": 11, "fast": 11}

@@ -1,8 +1,9 @@
 """Checks that measured times are stored apart from what the run determines."""
 
 from soliloquy.dataset.rows import messages
-from soliloquy.dataset.timings import timings, without_timings
+from soliloquy.dataset.timings import timed, timings, timings_by_id, without_timings
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.sandbox_pb2 import Lane
 from tests.datasets import accepted_rows
 from tests.unit.recipes.conversations import enriched_conversation
 
@@ -17,6 +18,7 @@ def grown(seconds: float) -> Conversation:
         for attempt in turn.calculation.attempts:
             attempt.execution.seconds, attempt.execution.waited_seconds = seconds, 2 * seconds
             attempt.execution.runsc_version = f"v{seconds}"
+            attempt.execution.lane = Lane.LANE_FAST if seconds < 2 else Lane.LANE_SINGLE_USE
     tried = conversation.turns[-1].student.rejected.add().calculation.attempts.add()
     tried.execution.seconds, tried.execution.runsc_version = seconds, f"v{seconds}"
     return conversation
@@ -42,7 +44,19 @@ def test_every_time_is_kept_with_its_turn() -> None:
         (2, 1, 1.5, 3.0),
         (3, 1, 1.5, 3.0),
     ]
-    assert {one["runsc_version"] for one in told["executions"]} == {"v1.5"}
+    assert {(one["runsc_version"], one["lane"]) for one in told["executions"]} == {("v1.5", "LANE_FAST")}
+
+
+def test_what_was_cleared_can_be_put_back() -> None:
+    conversation = enriched_conversation()
+    conversation.run.in_flight = 0
+    for turn in conversation.turns:
+        for attempt in turn.calculation.attempts:
+            attempt.execution.lane, attempt.execution.seconds = Lane.LANE_FORK, 0.5
+    batch = accepted_rows([conversation])
+    [times] = timings_by_id([timings(batch, [1.0])]).values()
+    [cleared] = messages(without_timings(batch))
+    assert timed(Conversation.FromString(cleared), times) == conversation
 
 
 def test_what_is_told_of_a_row_of_a_batch_is_told_of_it_alone() -> None:

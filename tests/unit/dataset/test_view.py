@@ -33,6 +33,7 @@ def test_a_call_tells_its_model_outcome_tokens_and_time() -> None:
         role="tutor",
         model="m",
         raw=["{}"],
+        reasoning=["hm"],
         prompt="Decide.",
         outcome=ParseOutcome.PARSE_OUTCOME_STRICT,
         prompt_tokens=10,
@@ -41,7 +42,13 @@ def test_a_call_tells_its_model_outcome_tokens_and_time() -> None:
     )
     turn.calls.add(role="tutor", model="m")
     first, second = conversation_view(Conversation(turns=[turn]))["turns"][0]["calls"]
-    assert first == {"role": "tutor", "raw": ["{}"], "prompt": "Decide.", "told": "m · strict · 10 + 2 tokens · 0.50 s"}
+    assert first == {
+        "role": "tutor",
+        "raw": ["{}"],
+        "thoughts": ["hm"],
+        "prompt": "Decide.",
+        "told": "m · strict · 10 + 2 tokens · 0.50 s",
+    }
     assert second["told"] == "m · 0 + 0 tokens"
 
 

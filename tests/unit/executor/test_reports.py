@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.executor import reports
@@ -31,7 +31,6 @@ def outcome(told: Any, *names: str) -> Execution:
     return reports.execution(reports.parse(payload(json.dumps(told).encode())), names, verdicts=())
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_a_report_is_read_or_refused_whatever_its_bytes(data: bytes) -> None:
     try:
@@ -41,7 +40,6 @@ def test_a_report_is_read_or_refused_whatever_its_bytes(data: bytes) -> None:
     assert reports.execution(report, ["x"]).status != sandbox_pb2.STATUS_UNSPECIFIED
 
 
-@settings(deadline=None)
 @given(
     st.binary(max_size=100)
     | st.recursive(st.none() | st.text() | st.integers(), st.lists, max_leaves=8).map(json.dumps).map(str.encode)
@@ -165,7 +163,6 @@ _VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(_VALUES)
 def test_what_the_guest_tags_the_host_reads(value: Any) -> None:
     tagged = json.loads(json.dumps(Tagger(units=LIMITS["value_units"], depth=LIMITS["value_depth"]).tag(value)))

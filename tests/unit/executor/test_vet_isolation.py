@@ -1,7 +1,7 @@
 """Vetted code leaves nothing behind for the next job, and means what Python says it means."""
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 
 from tests.unit.executor.programs import PREFACE, programs
 from tests.unit.executor.vetted_code import Ran, as_python_does, as_the_worker_does, refusal, world
@@ -163,7 +163,6 @@ def test_an_attempt_at_what_jobs_share_changes_nothing_for_the_next_job(code: st
     assert as_the_worker_does(PROBE) == PROBED
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=programs())
 @example(program=PREFACE + "print(math.sqrt(b) + a, xs, f'{pi!r:>8}')")
 def test_whatever_passes_means_what_python_says_and_leaves_the_process_as_it_was(program: str) -> None:

@@ -30,7 +30,7 @@ class Clock:
 
 
 def access(folder: Path, *entries: str, **limits: RateLimit) -> Access:
-    chosen = {"calls": ROOMY, "steering": ROOMY, "strangers": ROOMY} | limits
+    chosen = {"calls": ROOMY, "steering": ROOMY, "strangers": ROOMY, "visitors": ROOMY} | limits
     return Access(TokenFile(written(folder, *entries)), limits=RateLimits(**chosen), clock=Clock())
 
 

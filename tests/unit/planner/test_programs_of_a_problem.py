@@ -3,14 +3,14 @@
 import json
 
 from services.codegen.handler import ProgramCache, write_programs
-from services.planner.handler import EnrichmentCache, enrich
+from services.planner.handler import Enrichments, enrich
 from soliloquy.problems.solving import independent_programs
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Ending, Enrichment
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded, ProgramsNeeded
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy.v1.sandbox_pb2 import Execution, Status
-from tests.unit.planner.test_enrichment_cache import GOOD, Answering
+from tests.unit.planner.test_enriching import GOOD, Answering
 from tests.unit.recipes.conversations import problem
 
 PROGRAM = json.dumps({"Python": {"Python Code": "```python\nn = 1500 * 2.4 * 50\n```", "Result Variable": "n"}})
@@ -36,13 +36,13 @@ def weighed(*programs: CodeAttempt, enriched: bool = False) -> EnrichmentNeeded:
 
 async def test_an_answer_that_most_programs_come_to_is_supported() -> None:
     answer = problem().answer.value
-    [event] = await enrich(weighed(*ran(answer, None, answer)), EnrichmentCache(Answering(GOOD), 8))
+    [event] = await enrich(weighed(*ran(answer, None, answer)), Answering(GOOD), Enrichments(8))
     assert isinstance(event, ConversationStarted)
     assert event.conversation.problem.agreeing_programs == 2
 
 
 async def test_an_answer_that_most_programs_contradict_is_unfit_with_both_numbers() -> None:
-    [event] = await enrich(weighed(*ran(7.0, 7.0, None)), EnrichmentCache(Answering(GOOD), 8))
+    [event] = await enrich(weighed(*ran(7.0, 7.0, None)), Answering(GOOD), Enrichments(8))
     assert isinstance(event, ConversationFinished)
     assert event.conversation.ending == Ending.ENDING_UNFIT
     assert "180000 J" in event.conversation.ending_reason.replace(",", "")
@@ -50,14 +50,14 @@ async def test_an_answer_that_most_programs_contradict_is_unfit_with_both_number
 
 
 async def test_programs_without_a_majority_leave_the_answer_unsupported() -> None:
-    [event] = await enrich(weighed(*ran(7.0, 8.0, None)), EnrichmentCache(Answering(GOOD), 8))
+    [event] = await enrich(weighed(*ran(7.0, 8.0, None)), Answering(GOOD), Enrichments(8))
     assert isinstance(event, ConversationStarted)
     assert event.conversation.problem.agreeing_programs == 0
 
 
 async def test_an_enriched_problem_keeps_its_programs_and_their_calls() -> None:
     answer = problem().answer.value
-    [event] = await enrich(weighed(*ran(answer, answer, answer), enriched=True), EnrichmentCache(Answering(GOOD), 8))
+    [event] = await enrich(weighed(*ran(answer, answer, answer), enriched=True), Answering(GOOD), Enrichments(8))
     enrichment: Enrichment = event.conversation.problem.enrichment
     assert enrichment.detailed_solution
     assert len(enrichment.programs) == 3

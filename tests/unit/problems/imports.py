@@ -22,6 +22,7 @@ class Outcome:
     target: Path
     counts: ImportCounts
     refusals: list[RefusedRow]
+    unread: list[str]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -42,6 +43,7 @@ def imported(
 ) -> Outcome:
     target = source.with_name("imported.jsonl")
     refusals: list[RefusedRow] = []
+    unread: list[str] = []
     counts = import_problems(
         source,
         target,
@@ -49,8 +51,9 @@ def imported(
         strict=strict,
         keep_repeats=keep_repeats,
         report=refusals.append,
+        report_unread=unread.append,
     )
-    return Outcome(target=target, counts=counts, refusals=refusals)
+    return Outcome(target=target, counts=counts, refusals=refusals, unread=unread)
 
 
 def jsonl(path: Path, *rows: Any) -> Path:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -322,3 +323,15 @@ def test_any_prose_becomes_steps_whose_numbers_agree(tmp_path_factory: pytest.Te
             assert [slip.strategy for slip in step.slips] == [1, 2, 3, 4]
             right = step.result.value
             assert all(abs(slip.value - right) > 0.03 * abs(right) for slip in step.slips)
+
+
+def test_no_two_steps_in_a_row_are_asked_for_in_the_same_words(tmp_path: Path) -> None:
+    prose = "Step 1) Ice floats. Step 2) It is lighter. Step 3) So less of it sinks. Step 4) The rest is seen. "
+    asked = [step.ask for step in read_one(tmp_path, solution=f"{prose}Step 5) F = 50 * 10 = 500 N").steps]
+    assert len(asked) == 5
+    assert all(one != other for one, other in pairwise(asked))
+
+
+def test_a_question_made_of_a_solution_is_one_sentence(tmp_path: Path) -> None:
+    steps = read_one(tmp_path, solution="Ice is less dense than water. 50 * 10 = 500 N").steps
+    assert [step.ask for step in steps] == ["Ice is less dense than water: what do you get?"]

@@ -17,7 +17,7 @@ from soliloquy.v1.conversation_pb2 import (
     TutorReply,
 )
 from soliloquy.v1.runs_pb2 import Run
-from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
+from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Status, Value
 
 _INTENTS = {name: intent for intent, name in INTENTS.items()}
 
@@ -50,7 +50,6 @@ def calculated(correct: bool | None, *, status: Status = Status.STATUS_OK) -> Ca
     execution = Execution(
         status=status,
         values=values if status == Status.STATUS_OK else [],
-        lane=Lane.LANE_FORK,
         isolation="gvisor-ptrace",
     )
     attempt = CodeAttempt(code="result = 1500 * 2.4", result_variables=["result"], execution=execution)

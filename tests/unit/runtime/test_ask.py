@@ -7,7 +7,7 @@ import pytest
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.ask import MAX_ASKS, Ask, Prompt, Unusable
 from soliloquy.v1.conversation_pb2 import ParseOutcome
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
 
 class Verdict(Answer):
@@ -15,15 +15,18 @@ class Verdict(Answer):
 
 
 class Saying:
-    """A model that answers with the given texts in turn."""
+    """A model that answers with the given texts or completions in turn."""
 
-    def __init__(self, *texts: str) -> None:
-        self._texts: Iterator[str] = iter(texts)
+    def __init__(self, *answers: str | Completion) -> None:
+        self._answers: Iterator[str | Completion] = iter(answers)
         self.requests: list[GenerateRequest] = []
 
     async def generate(self, request: GenerateRequest) -> Completion:
         self.requests.append(request)
-        return Completion(text=next(self._texts), model="saying", prompt_tokens=5, completion_tokens=2)
+        answer = next(self._answers)
+        given = answer if isinstance(answer, Completion) else Completion(text=answer)
+        given.MergeFrom(Completion(model="saying", prompt_tokens=5, completion_tokens=2))
+        return given
 
 
 PROMPT = Prompt(name="test/verdict", said=[("user", "Is it right?")])
@@ -89,3 +92,38 @@ async def test_each_ask_samples_with_a_seed_of_its_own_and_a_rerun_with_the_same
     first, again = ([request.seed for request in model.requests] for model in runs)
     assert first == again
     assert len(set(first)) == 2
+
+
+async def test_thoughts_are_kept_beside_the_words_and_shown_to_nobody() -> None:
+    model = Saying(f"<think>secret</think>{BAD}", Completion(text=GOOD, reasoning="hidden", reasoning_tokens=7))
+    ask = asking(model)
+    await ask(PROMPT, Verdict)
+    [call] = ask.calls
+    assert (list(call.raw), list(call.reasoning), call.reasoning_tokens) == ([BAD, GOOD], ["secret", "hidden"], 7)
+    assert all("secret" not in message.text for message in model.requests[1].messages)
+
+
+async def test_an_answer_that_was_cut_off_is_asked_for_again_with_more_room_and_without_a_reproach() -> None:
+    cut_off = Completion(text="<think>hm", finish=Finish.FINISH_LENGTH)
+    model = Saying(cut_off, cut_off, GOOD)
+    assert (await asking(model)(PROMPT, Verdict)).right
+    assert [request.extra_room for request in model.requests] == [0, 1, 2]
+    assert [len(request.messages) for request in model.requests] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (Completion(text="I'm sorry, but I can't assist with that."), ParseOutcome.PARSE_OUTCOME_REFUSED),
+        (Completion(text="No.", finish=Finish.FINISH_REFUSAL), ParseOutcome.PARSE_OUTCOME_REFUSED),
+        (Completion(text=GOOD, finish=Finish.FINISH_FILTER), ParseOutcome.PARSE_OUTCOME_FILTERED),
+        (Completion(text=GOOD[:5], finish=Finish.FINISH_LENGTH), ParseOutcome.PARSE_OUTCOME_CUT_OFF),
+        (Completion(text=" "), ParseOutcome.PARSE_OUTCOME_EMPTY),
+        (Completion(text=BAD), ParseOutcome.PARSE_OUTCOME_FAILED),
+    ],
+)
+async def test_a_call_that_fails_says_how(answer: Completion, outcome: ParseOutcome) -> None:
+    ask = asking(Saying(answer, answer, answer))
+    with pytest.raises(Unusable):
+        await ask(PROMPT, Verdict)
+    assert ask.calls[0].outcome == outcome

@@ -122,3 +122,37 @@ def test_of_more_than_fits_a_position_keeps_the_lowest() -> None:
 @pytest.mark.parametrize("metadata", ["", "written by another program", "ahead:", "ahead:~~~~", "ahead:0000"])
 def test_metadata_of_others_says_nothing(metadata: str) -> None:
     assert decoded(5, metadata) == set()
+
+
+DEEP = b"[" * 7_000
+HOSTILE_HEADERS = {
+    "ce_id": [b"", b"x" * 9_000],
+    "ce_source": [b"x" * 9_000],
+    "ce_time": [b"", b"0001-01-01", b"0001-01-01T00:00:00+23:59", b"9999-12-31T23:59:59-23:59", b"1e9", b"x" * 9_000],
+    "soliloquy_began": [
+        *(b"", b"[]", b"1", b"null", b'{"turn": "x"}', b'{"turn": null}', b'{"turn": {}}', b'{"turn": NaN}'),
+        *(b'{"turn": -1}', b'{"turn": 1e999}', b'{"turn": 1' + b"0" * 5_000 + b"}", DEEP, b'{"a":' * 1_400),
+    ],
+    "soliloquy_attempt": [b"-1", b"", b"1.5", b"9" * 5_000, b"1_000", "٣".encode(), b"nan"],
+    "soliloquy_not_before": [b"nan", b"inf", b"-inf", b"", b"x", b"1e300", b"-1"],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, few in HOSTILE_HEADERS.items() for value in few])
+@pytest.mark.parametrize("kind", [b"soliloquy.v1.ConversationStarted", b"other"])
+def test_a_hostile_header_makes_a_record_that_can_be_given_up_and_read_again(
+    name: str, value: bytes, kind: bytes
+) -> None:
+    headers = {**dict(headers_of(event())), "ce_type": kind, name: value}
+    found = delivery_of(record(event(), headers=list(headers.items())), PLACE).event
+    assert found.flaw or (name, value) == ("ce_id", b"")
+    again = headers_of(dead(found, Undecodable(found.flaw)))
+    assert sum(len(text) for _, text in again) < 64 * 1024
+    assert delivery_of(record(event(), headers=again), Partition("conversation.started.dlq", 3)).event.id == found.id
+
+
+@pytest.mark.parametrize("milliseconds", [-1, -(2**63), 2**63 - 1])
+def test_a_foreign_records_timestamp_may_be_anything(milliseconds: int) -> None:
+    found = delivery_of(record(event(), headers=[], timestamp=milliseconds, key=b"x" * 10**6), PLACE).event
+    assert found.time == 0.0
+    assert sum(len(text) for _, text in headers_of(dead(found, Undecodable(found.flaw)))) < 64 * 1024

@@ -37,7 +37,6 @@ def test_wherever_an_answer_stops_only_the_field_that_is_for_the_student_shows(
         "I would say",
         "{'Said': 'in Python'}",
         '{"Thoughts": {"Said": "inside"}, "Sa',
-        '{"Said": "an escape that JSON lacks: \\q',
         '{"Thoughts": "he says \\"Said\\": \\"x\\"',
         '{"Thoughts": "unfinished, \\"Said',
         '{"Said',

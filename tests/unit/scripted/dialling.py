@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from services.curriculum.handler import attempt_at
 from services.model.engines.scripted import ScriptedEngine
-from services.planner.handler import EnrichmentCache, enrich
+from services.planner.handler import Enrichments, enrich
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.mathdial.claims import holds_answer
 from soliloquy.recipes.mathdial.moves import move_name
@@ -21,11 +21,11 @@ MOVES = ("focus", "generic", "probing", "telling")
 
 async def dialled(count: int, *, problems: int, seed: int) -> AsyncIterator[Conversation]:
     """So many conversations, each from its problem to its end."""
-    enrichments = EnrichmentCache(ENGINE, remembered=problems)
+    enrichments = Enrichments(problems)
     run = Run(id=f"run-{seed}", recipe="mathdial", seed=seed, max_turns=20, max_attempts=1, enrich=True)
     for ordinal in range(count):
         conversation = attempt_at(BANK.problem(seed, ordinal % problems), run=run, ordinal=ordinal, attempt=0)
-        (event,) = await enrich(EnrichmentNeeded(conversation=conversation), enrichments)
+        (event,) = await enrich(EnrichmentNeeded(conversation=conversation), ENGINE, enrichments)
         yield await finished(event, engine=ENGINE)
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from services.curriculum.handler import attempt_at
 from services.model.engines.scripted import ScriptedEngine
-from services.planner.handler import EnrichmentCache, enrich
+from services.planner.handler import Enrichments, enrich
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.scaffold.memory import questions, solved
 from soliloquy.recipes.scaffold.states import NAMES, drawn_state
@@ -24,11 +24,11 @@ _SPACES = re.compile(r"\s")
 
 async def scaffolded(count: int, *, seed: int, engine: Model = ENGINE) -> AsyncIterator[Conversation]:
     """So many conversations, each from its problem to its end."""
-    enrichments = EnrichmentCache(ENGINE, remembered=count)
+    enrichments = Enrichments(count)
     run = Run(id=f"run-{seed}", recipe="scaffold", seed=seed, max_turns=20, max_attempts=1, enrich=True)
     for ordinal in range(count):
         conversation = attempt_at(BANK.problem(seed, ordinal), run=run, ordinal=ordinal, attempt=0)
-        (event,) = await enrich(EnrichmentNeeded(conversation=conversation), enrichments)
+        (event,) = await enrich(EnrichmentNeeded(conversation=conversation), ENGINE, enrichments)
         yield await finished(event, engine=engine)
 
 

@@ -44,9 +44,9 @@ RIGHT = [
 
 @pytest.mark.parametrize(("text", "before", "after"), FALSE)
 def test_an_equation_that_contradicts_an_earlier_one_is_found(text: str, before: str, after: str) -> None:
-    found = next(contradictions_in(text))
-    assert _plain(found.before.text) == before
-    assert _plain(found.after.text) == after
+    earlier, later = next(contradictions_in(text))
+    assert _plain(earlier.text) == before
+    assert _plain(later.text) == after
 
 
 def _plain(text: str) -> str:

@@ -29,6 +29,9 @@
 {{- with .Values.gateway.adapters.registry }}
 - --adapters={{ . }}
 {{- end }}
+{{- range .Values.gateway.chatEndpoints }}
+- --chat-endpoint={{ . }}
+{{- end }}
 {{- range $flag, $volume := include "soliloquy.gateway.claims" . | fromYaml }}
 - --{{ ternary "problem-files" $flag (eq $flag "problems") }}=/{{ $flag }}
 {{- end }}

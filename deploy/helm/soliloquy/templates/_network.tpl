@@ -60,6 +60,17 @@
 {{- end -}}
 {{- end }}
 
+{{/* The APIs that chats ask in place of the release's models. */}}
+{{- define "soliloquy.network.chat-endpoints" -}}
+{{- $ports := list -}}
+{{- range .Values.gateway.chatEndpoints -}}
+{{- $ports = append $ports (include "soliloquy.network.port" .) -}}
+{{- end -}}
+{{- with $ports -}}
+{{- include "soliloquy.network.to" (list $.Values.networkPolicy.model .) }}
+{{- end -}}
+{{- end }}
+
 {{/* The programs of a chat, at either end: (list $ "to" "executor"). */}}
 {{- define "soliloquy.network.chat" -}}
 - {{ index . 1 }}:

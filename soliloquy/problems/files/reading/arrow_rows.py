@@ -9,17 +9,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource, require_columns
+from soliloquy.runtime.arrow_stream import opened_stream
+from soliloquy.runtime.parquet import READ_AT_ONCE, bounded_batches
+from soliloquy.runtime.regular_file import require_regular
 
 ROWS_AT_ONCE = 256
-# Bytes of a column; without a limit pyarrow would hold a whole row group.
-READ_AT_ONCE = 1_048_576
 
 
 def parquet_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
     try:
+        require_regular(path)
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_AT_ONCE) as file:
             require_columns(path, columns, file.schema_arrow.names)
-            yield from _rows(path.name, file.iter_batches(batch_size=ROWS_AT_ONCE))
+            yield from _rows(path.name, bounded_batches(path, file, ROWS_AT_ONCE))
     except (pa.ArrowException, OSError) as error:
         raise UnreadableSource(f"{path}: not readable as Parquet: {_one_line(error)}") from error
 
@@ -43,7 +45,7 @@ def _split_rows(folder: Path, split: str, columns: Iterable[str]) -> Iterator[So
         path = folder / Path(str(data.get("filename") if isinstance(data, dict) else data)).name
         label = f"{split}/{path.name}" if split else path.name
         try:
-            with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
+            with opened_stream(path) as stream:
                 require_columns(path, columns, stream.schema.names)
                 for row in _rows(label, stream):
                     if split and isinstance(row, SourceRow):
@@ -56,10 +58,11 @@ def _split_rows(folder: Path, split: str, columns: Iterable[str]) -> Iterator[So
 
 def _described(path: Path, key: str) -> list[Any]:
     try:
+        require_regular(path)
         described = json.loads(path.read_bytes())[key]
     except OSError as error:
         raise UnreadableSource(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnreadableSource(f"{path}: not what `datasets` writes: {_one_line(error)}") from error
     if not isinstance(described, list):
         raise UnreadableSource(f"{path}: not what `datasets` writes: {key} is no list")

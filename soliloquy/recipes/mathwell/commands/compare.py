@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
-from rich.console import Console
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.measuring import (
@@ -41,9 +41,9 @@ def compare(*, folders: tuple[str, ...], measuring: MeasuringModels, as_json: bo
             raise Failure(f"{folder} holds no written word problems: use a dataset of the recipe mathwell")
         found[folder] = told
     if as_json:
-        click.echo(json.dumps(found))
+        echo(json.dumps(found))
         return
-    console = Console(highlight=False)
+    console = open_console()
     for heads in (VERDICTS, MEASURES):
         console.print(beside_published(found, heads))
 

@@ -30,7 +30,9 @@ from soliloquy.cli.options import (
     count_option,
 )
 from soliloquy.cli.progress import display
+from soliloquy.cli.prompts_option import PROMPTS, chosen_prompts
 from soliloquy.cli.service_options import CLASSIFIERS, NOISE
+from soliloquy.cli.terminal import echo
 from soliloquy.dataset.columns import value_counts
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
@@ -56,6 +58,7 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 @commission_options
 @SEED
 @click.option("--out", required=True, type=NEW_FILE, help="The problem file to write.")
+@PROMPTS
 @click.option("--sheet", metavar="FILE", type=NEW_FILE, help="Also write a printable sheet: .html or .pdf.")
 @count_option("--workers", 1, "Worker processes.", most=WORKERS)
 @count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT)
@@ -77,6 +80,7 @@ def generate(
     commissions: Commissions,
     out: Path,
     sheet: Path | None,
+    prompts: Path | None,
     as_json: bool,
     quiet: bool,
     kafka: KafkaSettings | None,
@@ -93,7 +97,8 @@ def generate(
         raise click.UsageError(f"invalid --sheet {sheet}: use a file with the suffix .html or .pdf")
     if not out.suffix:
         raise click.UsageError(f"invalid --out {out}: use a file with the suffix .jsonl; {out}/ is for the dataset")
-    plan = commissions.plan(conversations=count, **settings)
+    changed = chosen_prompts("mathwell", prompts, settings["models"], on_kafka=kafka is not None)
+    plan = commissions.plan(conversations=count, prompts=changed, **settings)
     started = time.monotonic()
     folder = out.with_suffix("")
     show = display(plan.conversations, quiet=quiet or as_json)
@@ -106,11 +111,11 @@ def generate(
             write_sheet(read_problems(out), commissions.about, sheet)
     report = _report(result, sifted.kept, _reasons(folder), started)
     if as_json:
-        click.echo(json.dumps(report))
+        echo(json.dumps(report))
     elif not quiet:
         _print(report, out, sheet)
     if result.shortfall:
-        click.echo(f"soliloquy: {result.shortfall}", err=True)
+        echo(f"soliloquy: {result.shortfall}", err=True)
     context.exit(exit_status(result) or (INCOMPLETE if sifted.kept < count else 0))
 
 
@@ -120,12 +125,24 @@ def _write_problems(folder: Path, out: Path) -> DedupeCounts:
         rows, problems = Path(scratch) / "rows.jsonl", Path(scratch) / "problems.jsonl"
         export(Dataset(str(folder)), "sgsm", rows, choice=ExportOptions())
         # Imported the same way as any other file, so that `generate --problems` can read the result.
-        import_problems(rows, problems, load_format("sgsm"), strict=False, keep_repeats=False, report=_print_refusal)
+        import_problems(
+            rows,
+            problems,
+            load_format("sgsm"),
+            strict=False,
+            keep_repeats=False,
+            report=_print_refusal,
+            report_unread=_print_unread,
+        )
         return dedupe(problems, out)
 
 
 def _print_refusal(refusal: RefusedRow) -> None:
-    click.echo(f"soliloquy: left out: {refusal.field}: {refusal.reason}", err=True)
+    echo(f"soliloquy: left out: {refusal.field}: {refusal.reason}", err=True)
+
+
+def _print_unread(doubt: str) -> None:
+    echo(f"soliloquy: {doubt}", err=True)
 
 
 def _reasons(folder: Path) -> dict[str, int]:
@@ -152,11 +169,11 @@ def _report(result: GenerationResult, unlike: int, reasons: dict[str, int], star
 
 
 def _print(report: dict[str, Any], out: Path, sheet: Path | None) -> None:
-    click.echo(
+    echo(
         f"{report['kept'] - report['near_duplicates']} problems in {out}; {report['written']} written, "
         f"{report['ran']} ran, {report['rejected']} rejected, {report['near_duplicates']} near-duplicates left out"
     )
     if report["reasons"]:
-        click.echo(f"rejected for: {', '.join(f'{why} {count}' for why, count in report['reasons'].items())}")
+        echo(f"rejected for: {', '.join(f'{why} {count}' for why, count in report['reasons'].items())}")
     if sheet:
-        click.echo(f"sheet: {sheet}")
+        echo(f"sheet: {sheet}")

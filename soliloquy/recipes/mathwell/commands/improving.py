@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.table import Column
 
 from soliloquy.cli.command import Command
@@ -22,6 +21,7 @@ from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON, COUNT, IN_FLIGHT, QUIET, SEED, WORKERS, count_option
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, NOISE
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
@@ -121,7 +121,7 @@ def improve(
     if base:
         check_libraries()
     if not quiet:
-        click.echo(f"commissions: {commissions.about}", err=True)
+        echo(f"commissions: {commissions.about}", err=True)
     from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder
     from soliloquy.recipes.mathwell.commands.rounds.improvement import Improvement
 
@@ -131,21 +131,21 @@ def improve(
             rounds=ImprovementFolder(out),
             school=school,
             write=_RoundWriter(plan=plan, source=commissions.source, base=base, traces=traces, quiet=quiet).write,
-            tell=lambda number, step: None if quiet else click.echo(f"round {number}: {step}", err=True),
+            tell=lambda number, step: None if quiet else echo(f"round {number}: {step}", err=True),
         )
         report = improving.run(rounds, _identity(plan, school))
     except OSError as error:
         raise Failure(str(error)) from error
     except KeyboardInterrupt:
-        click.echo("soliloquy: stopped: run the same command to resume", err=True)
+        echo("soliloquy: stopped: run the same command to resume", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     if as_json:
-        click.echo(json.dumps(report))
+        echo(json.dumps(report))
     elif not quiet:
         _print(report)
-        click.echo(f"the table: {out / 'rounds.md'}")
+        echo(f"the table: {out / 'rounds.md'}")
     if report["ended"]:
-        click.echo(f"soliloquy: ended early: {report['ended']}", err=True)
+        echo(f"soliloquy: ended early: {report['ended']}", err=True)
 
 
 def _school(base: Path | None, config: str | None, start: str | None, *, quiet: bool) -> "WriterTraining | None":
@@ -241,7 +241,7 @@ def _print(report: Mapping[str, Any]) -> None:
     for one in report["rounds"]:
         writer = one["adapter_digest"][:8] or "as it was"
         made.add_row(str(one["round"]), writer, *cells(one["figures"] or {}, _COLUMNS))
-    Console(highlight=False).print(made)
+    open_console().print(made)
     for one in report["rounds"]:
-        click.echo(f"round {one['round']}: {one['remark']}")
-    click.echo(f"the best writer: {report['adapter'] or 'the base, without an adapter'}")
+        echo(f"round {one['round']}: {one['remark']}")
+    echo(f"the best writer: {report['adapter'] or 'the base, without an adapter'}")

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE, SEEDS
 from soliloquy.cli.tables import table
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.runtime.failure import Failure
 
@@ -42,11 +42,11 @@ def learn_criteria(*, source: Path, out: Path, seed: int, as_json: bool) -> None
     with writing_to(out):
         save(classifiers, out)
     if as_json:
-        click.echo(json.dumps(tested))
+        echo(json.dumps(tested))
         return
     made = table("test", "rows", "yes", "acc.", "bal.", "prec.", "recall", "F1", "AUC", "Brier")
     for criterion, found in tested.items():
         rows, *figures = found.values()
         made.add_row(criterion.value, str(rows), *(f"{figure:.3f}" for figure in figures))
-    Console().print(made)
-    click.echo(f"classifiers in {out}")
+    open_console().print(made)
+    echo(f"classifiers in {out}")

@@ -7,12 +7,12 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
+from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.recipes.mathwell.commands.measuring import MEASURES, MeasuringModels, beside_published, measuring_options
@@ -76,14 +76,14 @@ def score(
     }
     if as_json:
         found = {one.value: {told: counts[one, meets] for meets, told in _TOLD.items()} for one in Criterion}
-        click.echo(json.dumps({"problems": len(questions), "meet_all": kept, **found, "measures": measures}))
+        echo(json.dumps({"problems": len(questions), "meet_all": kept, **found, "measures": measures}))
         return
-    console = Console()
+    console = open_console()
     made = table("criterion", *_TOLD.values())
     for one in Criterion:
         made.add_row(one.value, *(str(counts[one, meets]) for meets in _TOLD))
     console.print(made)
-    click.echo(f"{kept} of {len(questions)} problems meet all criteria")
+    echo(f"{kept} of {len(questions)} problems meet all criteria")
     console.print(beside_published({"here": measures}, MEASURES))
 
 

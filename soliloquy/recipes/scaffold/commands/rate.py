@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import track
 
+from soliloquy.cli.attended import attended_results
 from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, count_option
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, WAIT, count_option
+from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
@@ -34,6 +34,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 @count_option("--in-flight", 16, "Problems to solve at once.", most=IN_FLIGHT)
 @AS_JSON
 @model_options
+@WAIT
 def rate(
     *,
     source: Path,
@@ -44,6 +45,7 @@ def rate(
     as_json: bool,
     models: Models,
     model_cache: Path | None,
+    wait: bool,
 ) -> None:
     """Measure how often a student model solves each problem of a file.
 
@@ -52,7 +54,8 @@ def rate(
     """
     with writing_to(out):
         problems = read_problems(source)
-        rates = asyncio.run(_rates(problems, models, model_cache, str(source), tries, seed, in_flight, quiet=as_json))
+        rating = _rates(problems, models, model_cache, str(source), tries, seed, in_flight, wait=wait, quiet=as_json)
+        rates = asyncio.run(rating)
         with atomic_file(out) as file:
             for line in problem_lines(source):
                 row = dict(line.row)
@@ -62,10 +65,10 @@ def rate(
     counts = Counter(bin_of(each) for each in rates.values())
     bins = {bin_name(number): counts[number] for number in range(round(1 / SOLVE_RATE.bin))}
     if as_json:
-        click.echo(json.dumps({"problems": len(problems), "rated": len(rates), "tries": tries, "bins": bins}))
+        echo(json.dumps({"problems": len(problems), "rated": len(rates), "tries": tries, "bins": bins}))
     else:
         filled = ", ".join(f"{name} {count}" for name, count in bins.items())
-        click.echo(f"{len(rates)} of {len(problems)} problems rated in {out}; by solve rate: {filled}")
+        echo(f"{len(rates)} of {len(problems)} problems rated in {out}; by solve rate: {filled}")
 
 
 async def _rates(
@@ -77,6 +80,7 @@ async def _rates(
     seed: int,
     in_flight: int,
     *,
+    wait: bool,
     quiet: bool,
 ) -> dict[str, float]:
     """Returns the solve rates by question."""
@@ -88,6 +92,5 @@ async def _rates(
             async with room:
                 return problem.question, await count_solved(problem, model, tries=tries, seed=seed) / tries
 
-        rating = asyncio.as_completed([rated(problem) for problem in with_answer])
-        bar = track(rating, "problems", len(with_answer), console=Console(stderr=True), disable=quiet)
-        return dict([await each for each in bar])
+        work = [rated(problem) for problem in with_answer]
+        return dict(await attended_results(work, model, unit="problems", wait=wait, quiet=quiet))

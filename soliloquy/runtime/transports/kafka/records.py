@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,10 @@ from soliloquy.runtime.transports.port import Delivery, Partition
 
 Record = ConsumerRecord[Any, Any]
 CONTENT_TYPE = "application/protobuf"
+# Of a header or a key: a longer one would be republished with every retry.
+_MOST_HEADER_BYTES = 8 * 1024
+# The first second of the year 10000, which no timestamp can say.
+_END_OF_TIME = 253_402_300_800
 
 
 class _Foreign(Exception):
@@ -68,6 +73,9 @@ def _event_of(record: Record, topic: str) -> Event:
         )
     if record.key is None or record.value is None:
         raise _Foreign(f"it has no {'key' if record.key is None else 'payload'}: find out who wrote it")
+    for name, value in (*record.headers, ("key", record.key)):
+        if value and len(value) > _MOST_HEADER_BYTES:
+            raise _Foreign(f"its {name[:80]} has {len(value)} bytes, above the limit of {_MOST_HEADER_BYTES}")
     try:
         return Event(
             id=headers["ce_id"],
@@ -75,16 +83,35 @@ def _event_of(record: Record, topic: str) -> Event:
             key=record.key.decode(),
             payload=record.value,
             source=headers["ce_source"],
-            time=datetime.fromisoformat(headers["ce_time"]).timestamp(),
+            time=_seconds(datetime.fromisoformat(headers["ce_time"]).timestamp()),
             traceparent=headers.get("traceparent", ""),
-            began=json.loads(headers.get("soliloquy_began", "{}")),
-            attempt=int(headers.get("soliloquy_attempt", 0)),
-            not_before=float(headers.get("soliloquy_not_before", 0)),
+            began=_began(headers.get("soliloquy_began", "{}")),
+            attempt=_attempt(headers.get("soliloquy_attempt", "0")),
+            not_before=_seconds(float(headers.get("soliloquy_not_before", 0))),
             error=headers.get("soliloquy_error", ""),
             replayed="soliloquy_replayed" in headers,
         )
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, OverflowError, RecursionError) as error:
         raise _Foreign(f"its headers are not those of an event ({error!r}): find out who wrote it") from error
+
+
+def _began(text: str) -> dict[str, float]:
+    began = json.loads(text, parse_int=float)
+    if not isinstance(began, dict):
+        raise ValueError(f"soliloquy_began is {type(began).__name__}")
+    return {name: _seconds(at) for name, at in began.items()}
+
+
+def _seconds(value: object) -> float:
+    if not isinstance(value, float) or not 0 <= value < _END_OF_TIME:
+        raise ValueError(f"{value!r} is no time")
+    return value
+
+
+def _attempt(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise ValueError(f"{text[:80]!r} is no number of attempts")
+    return int(text)
 
 
 def _texts(record: Record) -> dict[str, str]:
@@ -96,17 +123,22 @@ def _texts(record: Record) -> dict[str, str]:
 
 def _foreign_event(record: Record, topic: str, flaw: str) -> Event:
     """Keeps the id of our own records; the id of others derives from their position."""
-    headers = {name: (value or b"").decode(errors="replace") for name, value in record.headers}
-    attempt = headers.get("soliloquy_attempt", "")
+    headers = {name: (value or b"")[:_MOST_HEADER_BYTES].decode(errors="replace") for name, value in record.headers}
+    seconds = record.timestamp / 1000
+    try:
+        attempt = _attempt(headers.get("soliloquy_attempt", ""))
+    except ValueError:
+        attempt = 0
     return Event(
         id=headers.get("ce_id") or digest(record.topic, record.partition, record.offset),
         topic=topic,
-        key=(record.key or b"").decode(errors="replace"),
+        key=(record.key or b"")[:_MOST_HEADER_BYTES].decode(errors="replace"),
         # A payload above the limit could not be republished.
         payload=b"" if _is_oversize(record) else record.value or b"",
         source=headers.get("ce_source") or "unknown",
-        time=record.timestamp / 1000,
-        attempt=int(attempt) if attempt.isdecimal() else 0,
+        # Its writer chooses the timestamp.
+        time=seconds if 0 <= seconds < _END_OF_TIME else 0.0,
+        attempt=attempt,
         error=headers.get("soliloquy_error", ""),
         flaw=flaw,
         type=headers.get("ce_type", ""),

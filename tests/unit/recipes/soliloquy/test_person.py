@@ -9,10 +9,12 @@ from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.soliloquy.scripted.person.equations import equations_in, is_identity
 from soliloquy.recipes.soliloquy.scripted.person.message import Act
-from soliloquy.recipes.soliloquy.scripted.person.plain_text import plain
 from soliloquy.recipes.soliloquy.scripted.person.reading import read
 from soliloquy.recipes.soliloquy.scripted.person.tutor import decide
-from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step, StepKind
+from soliloquy.recipes.soliloquy.truth import assess
+from soliloquy.truth.plain_text import plain
+from soliloquy.v1.conversation_pb2 import Conversation, Problem, Quantity, Step, StepKind, StudentReply, Turn
+from tests.unit.recipes.conversations import problem as car
 
 
 class Book(NamedTuple):
@@ -76,6 +78,8 @@ def prompt(text: str, step: int = 1, problem: Problem | None = None) -> ParsedPr
         ("twenty three point two", "23.2"),
         ("isn't it 20 times 3?", "isn't it 20 × 3?"),
         ("308 $", "308 $"),
+        ("0,37 T", "0.37 T"),
+        ("zero point three seven tesla", "0.37 tesla"),
     ],
 )
 def test_a_person_s_notation_becomes_plain_text(text: str, read_as: str) -> None:
@@ -97,6 +101,7 @@ def test_a_person_s_notation_becomes_plain_text(text: str, read_as: str) -> None
         ("w = 2 L / n", 2, Act.PART),
         ("1.1 m", 3, Act.KNOWN),
         ("I have 3 cats and 2 dogs", 2, Act.OFF_TOPIC),
+        ("is it 5", 1, Act.UNREADABLE),
         ("What is the capital of France?", 1, Act.OFF_TOPIC),
         ("I don't understand, can you explain?", 1, Act.HINT),
         ("what does the wavelength mean?", 2, Act.CONCEPT),
@@ -125,3 +130,19 @@ def test_small_talk_is_off_topic_in_every_problem() -> None:
     for seed in range(20):
         problem = load_bank("physics").problem(seed, 0)
         assert read(prompt("What is the capital of France?", 1, problem)).act is Act.OFF_TOPIC, problem.question
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("3,6 kN", True),
+        ("It is three point six kN.", True),
+        ("$F = 3{,}6\\,\\text{kN}$", True),
+        ("3,7 kN", False),
+        ("four point six kN", False),
+    ],
+)
+def test_a_kept_chat_is_judged_by_the_number_that_the_person_meant(text: str, right: bool) -> None:
+    turn = Turn(number=1, student=StudentReply(text=text))
+    [truth] = assess(Conversation(problem=car(), turns=[turn], person=True))
+    assert truth.claim.right is right

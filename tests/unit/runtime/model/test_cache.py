@@ -24,7 +24,7 @@ class Numbering:
         return Completion(text=str(self.asked), model="large", prompt_tokens=self.asked)
 
 
-def request(*, text: str = "Why?", seed: int = 1, temperature: float = 0.5, **more: str) -> GenerateRequest:
+def request(*, text: str = "Why?", seed: int = 1, temperature: float = 0.5, **more: Any) -> GenerateRequest:
     return GenerateRequest(
         messages=[Message(role="user", text=text)], seed=seed, sampling=Sampling(temperature=temperature), **more
     )

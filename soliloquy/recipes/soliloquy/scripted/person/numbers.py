@@ -30,8 +30,10 @@ def number_in(text: str, problem: Problem, step: Step, *, asks: bool) -> PersonM
         if bare:
             return PersonMessage(act=Act.KNOWN, text=text, step=known, value=_value(last, known))
         return None if asks else PersonMessage(act=Act.UNREADABLE, text=text, step=step, lacks="known")
-    if asks or not bare or not is_numeric(step) or last not in found:
+    if asks or not bare or last not in found:
         return None
+    if not is_numeric(step):
+        return PersonMessage(act=Act.UNREADABLE, text=text, step=step, lacks="no_number")
     if _is_unconverted(last, step):
         return PersonMessage(act=Act.UNREADABLE, text=text, step=step, lacks="other_unit")
     if not last.stated and sum(not facts.is_given(one) for one in found) > 1:

@@ -14,11 +14,11 @@ from soliloquy.recipes.soliloquy.scripted.person.equations import (
 )
 from soliloquy.recipes.soliloquy.scripted.person.message import Act, PersonMessage
 from soliloquy.recipes.soliloquy.scripted.person.numbers import number_in
-from soliloquy.recipes.soliloquy.scripted.person.plain_text import plain
 from soliloquy.recipes.soliloquy.scripted.person.vocabulary import is_about, names_quantity
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, sentences
 from soliloquy.truth.phrases import says
+from soliloquy.truth.plain_text import plain
 from soliloquy.truth.quantities import is_same, quantities_in
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Step
 

@@ -5,9 +5,10 @@ import json
 
 import pytest
 
-from services.planner.handler import EnrichmentCache, enrich
+from services.planner.handler import Enrichments, enrich
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import MAX_ASKS
+from soliloquy.runtime.model import Model
 from soliloquy.runtime.retry import Transient
 from soliloquy.v1.conversation_pb2 import Conversation, ParseOutcome, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
@@ -50,14 +51,14 @@ def other(number: int) -> Problem:
     return changed
 
 
-async def started(event: EnrichmentNeeded, enrichments: EnrichmentCache) -> Conversation:
-    [following] = await enrich(event, enrichments)
+async def started(event: EnrichmentNeeded, model: Model, enrichments: Enrichments) -> Conversation:
+    [following] = await enrich(event, model, enrichments)
     assert isinstance(following, ConversationStarted)
     return following.conversation
 
 
 async def test_a_conversation_starts_with_its_problem_enriched_and_all_that_was_said() -> None:
-    conversation = await started(needed(), EnrichmentCache(Answering(GOOD), 8))
+    conversation = await started(needed(), Answering(GOOD), Enrichments(8))
     enrichment = conversation.problem.enrichment
     assert enrichment.detailed_solution.splitlines()[1] == "Step 2) W = F s = 180000 J."
     assert enrichment.outline.splitlines() == [
@@ -77,7 +78,7 @@ async def test_a_conversation_starts_with_its_problem_enriched_and_all_that_was_
 
 async def test_what_breaks_a_rule_is_asked_for_again_with_the_reason() -> None:
     model = Answering("Sure!", CALCULATED, GOOD)
-    enrichment = (await started(needed(), EnrichmentCache(model, 8))).problem.enrichment
+    enrichment = (await started(needed(), model, Enrichments(8))).problem.enrichment
     assert enrichment.outline
     assert enrichment.calls[0].outcome == ParseOutcome.PARSE_OUTCOME_REASKED
     assert list(enrichment.calls[0].raw) == ["Sure!", CALCULATED, GOOD]
@@ -86,7 +87,7 @@ async def test_what_breaks_a_rule_is_asked_for_again_with_the_reason() -> None:
 
 async def test_without_a_usable_answer_the_plain_solution_is_used_and_the_record_says_why() -> None:
     model = Answering(CALCULATED)
-    conversation = await started(needed(), EnrichmentCache(model, 8))
+    conversation = await started(needed(), model, Enrichments(8))
     assert len(model.requests) == MAX_ASKS
     kept = RECIPE.record(conversation)["problem"]["enrichment"]
     assert "'= 3600' is a calculation" in kept["plain_because"]
@@ -97,17 +98,17 @@ async def test_without_a_usable_answer_the_plain_solution_is_used_and_the_record
 
 async def test_a_problem_of_many_conversations_is_asked_for_once_also_while_the_answer_is_under_way() -> None:
     model = Answering(GOOD)
-    enrichments = EnrichmentCache(model, 8)
-    conversations = await asyncio.gather(*(started(needed(number), enrichments) for number in range(5)))
-    conversations.append(await started(needed(5), enrichments))
+    enrichments = Enrichments(8)
+    conversations = await asyncio.gather(*(started(needed(number), model, enrichments) for number in range(5)))
+    conversations.append(await started(needed(5), model, enrichments))
     assert len(model.requests) == 1
     assert all(conversation.problem == conversations[0].problem for conversation in conversations)
 
 
 async def test_problems_do_not_wait_for_each_other() -> None:
     model = Answering(GOOD)
-    enrichments = EnrichmentCache(model, 8)
-    first, second = (asyncio.ensure_future(started(needed(n, other(n)), enrichments)) for n in range(2))
+    enrichments = Enrichments(8)
+    first, second = (asyncio.ensure_future(started(needed(n, other(n)), model, enrichments)) for n in range(2))
     await asyncio.sleep(0)
     assert len(model.requests) == 2
     await asyncio.gather(first, second)
@@ -115,10 +116,10 @@ async def test_problems_do_not_wait_for_each_other() -> None:
 
 async def test_what_is_forgotten_is_asked_for_with_the_same_seeds() -> None:
     model = Answering(CALCULATED, GOOD, GOOD, CALCULATED, GOOD)
-    enrichments = EnrichmentCache(model, 1)
-    before = await started(needed(0), enrichments)
-    await started(needed(1, other(1)), enrichments)
-    after = await started(needed(2), enrichments)
+    enrichments = Enrichments(1)
+    before = await started(needed(0), model, enrichments)
+    await started(needed(1, other(1)), model, enrichments)
+    after = await started(needed(2), model, enrichments)
     first, again, _, *repeated = (request.seed for request in model.requests)
     assert repeated == [first, again]
     assert first != again
@@ -136,7 +137,7 @@ async def test_a_fault_of_the_model_is_left_to_the_stage_and_nothing_of_it_is_ke
                 raise Transient("the model is restarting")
             return await super().generate(request)
 
-    enrichments = EnrichmentCache(Down(GOOD), 8)
+    model, enrichments = Down(GOOD), Enrichments(8)
     with pytest.raises(Transient):
-        await started(needed(), enrichments)
-    assert (await started(needed(), enrichments)).problem.enrichment.outline
+        await started(needed(), model, enrichments)
+    assert (await started(needed(), model, enrichments)).problem.enrichment.outline

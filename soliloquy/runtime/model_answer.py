@@ -1,0 +1,68 @@
+"""Turns a completion into an answer: its words without its thoughts, or the reason why it has none."""
+
+from typing import NamedTuple, TypeVar
+
+from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.refusals import Refusal, is_refusal
+from soliloquy.runtime.thoughts import parts_of
+from soliloquy.v1.conversation_pb2 import ParseOutcome
+from soliloquy.v1.model_pb2 import Completion, Finish
+
+
+class CutOff(Unreadable):
+    """The answer reached its limit of tokens."""
+
+
+class Filtered(Unreadable):
+    """The endpoint's content filter stopped the answer."""
+
+
+class Empty(Unreadable):
+    """The answer has no words."""
+
+
+# How a call ends whose last attempt failed in this way.
+OUTCOMES: dict[type[Unreadable], ParseOutcome] = {
+    Refusal: ParseOutcome.PARSE_OUTCOME_REFUSED,
+    Filtered: ParseOutcome.PARSE_OUTCOME_FILTERED,
+    CutOff: ParseOutcome.PARSE_OUTCOME_CUT_OFF,
+    Empty: ParseOutcome.PARSE_OUTCOME_EMPTY,
+}
+
+
+A = TypeVar("A", bound=Answer)
+
+
+class Words(NamedTuple):
+    text: str
+    thoughts: str
+
+
+def words_of(completion: Completion) -> Words:
+    """Returns what the model said, apart from what it thought."""
+    parts = parts_of(completion.text)
+    return Words(parts.words, "\n\n".join(filter(None, (completion.reasoning, parts.thoughts))))
+
+
+def read_words(completion: Completion, words: Words, answer: type[A]) -> tuple[A, bool]:
+    """Returns the answer, and whether it was exactly as asked; raises Unreadable with the reason why there is none."""
+    _check_finish(completion, words)
+    try:
+        return answer.read(words.text)
+    except Unreadable as unreadable:
+        if is_refusal(words.text):
+            raise Refusal(words.text) from unreadable
+        raise
+
+
+def _check_finish(completion: Completion, words: Words) -> None:
+    if completion.finish == Finish.FINISH_FILTER:
+        raise Filtered("a content filter stopped it")
+    if completion.finish == Finish.FINISH_REFUSAL:
+        raise Refusal(words.text)
+    if completion.finish == Finish.FINISH_LENGTH:
+        raise CutOff(
+            "it reached the limit of tokens" + (" while thinking" if words.thoughts and not words.text else "")
+        )
+    if not words.text.strip():
+        raise Empty("it has no words")

@@ -1,0 +1,77 @@
+"""Separates what a model thought from what it said, where both come in one text."""
+
+import re
+from typing import NamedTuple
+
+_TAGS = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
+_WHOLE = re.compile(
+    rf"[<\[](?P<tag>{_TAGS})[>\]](?P<thought>.*?)[<\[]/(?P=tag)[>\]]|◁think▷(?P<other>.*?)◁/think▷", re.S | re.I
+)
+_CLOSING = rf"(?:[<\[]/(?:{_TAGS})[>\]]|◁/think▷)"
+# What comes before the last closing mark, whose opening is missing.
+_THROUGH_CLOSING = re.compile(rf"(?P<thought>.*){_CLOSING}", re.DOTALL | re.IGNORECASE)
+_LAST_CLOSING = re.compile(rf"{_CLOSING}\s*\Z", re.IGNORECASE)
+_OPENING = re.compile(rf"^\s*(?:[<\[](?:{_TAGS})[>\]]|◁think▷)", re.IGNORECASE | re.MULTILINE)
+_CHANNEL = re.compile(
+    r"<\|channel\|>\s*(?P<name>\w+)[^<]*<\|message\|>(?P<text>.*?)(?:<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)|\Z)",
+    re.DOTALL,
+)
+# Channels whose marks a server has taken away, and thoughts under a heading.
+_ANNOUNCED = re.compile(
+    r"\A(?:(?:analysis|commentary)(?=[A-Z\s])(?P<thought>.*?)assistant ?final(?:<\|message\|>)?"
+    r"|\W*(?:here(?: is|'s) my |my )?(?:thought process|thinking|reasoning)\W*:\W*\n(?P<other>.*?)\n\W*"
+    r"(?:here(?: is|'s) my |my |final )?(?:response|answer|reply|message)\W*:\s*\n)",
+    re.DOTALL | re.IGNORECASE,
+)
+# Marks of a chat template that servers leave in an answer.
+_MARK = re.compile(
+    r"\A\s*assistant\s*\n\s*\n|<\|(?:im_end|im_start|eot_id|end_of_text|endoftext|end|return|start|assistant|eom_id)\|>(?:assistant\s)?"
+    r"|</?s>|<end_of_turn>|<start_of_turn>(?:model)?|\[/?INST\]|<\|start_header_id\|>assistant<\|end_header_id\|>"
+)
+
+
+class Parts(NamedTuple):
+    words: str
+    thoughts: str
+    # Whether the text stops before the model has said anything.
+    is_unfinished: bool
+
+
+def parts_of(text: str) -> Parts:
+    """Splits an answer into its words and thoughts, whose opening or closing mark may be missing."""
+    if announced := _ANNOUNCED.match(text):
+        return Parts(text[announced.end() :].strip(), (announced["thought"] or announced["other"]).strip(), False)
+    if not any(mark in text for mark in "<[◁") and not text.lstrip().startswith("assistant"):
+        return Parts(text, "", False)
+    if "<|channel|>" in text:
+        return _channels(text)
+    thoughts: list[str] = []
+    words = _WHOLE.sub(lambda whole: _kept(thoughts, whole["thought"] or whole["other"] or ""), text)
+    words = _LAST_CLOSING.sub("", words) if thoughts else words
+    if closing := _THROUGH_CLOSING.match(words):
+        thoughts.append(closing["thought"])
+        words = words[closing.end() :]
+    opening = _OPENING.search(words)
+    if opening:
+        thoughts.append(words[opening.end() :])
+        words = words[: opening.start()]
+    if words == text and not _MARK.search(text):
+        return Parts(text, "", False)
+    # A model that does not stop may say the same once more after the mark.
+    words = "\n\n".join(dict.fromkeys(filter(None, map(str.strip, _MARK.split(words)))))
+    thought = "\n\n".join(stripped for each in thoughts if (stripped := each.strip()))
+    return Parts(words, thought, opening is not None and not words)
+
+
+def _kept(thoughts: list[str], thought: str) -> str:
+    thoughts.append(thought)
+    return ""
+
+
+def _channels(text: str) -> Parts:
+    """Reads the channels of gpt-oss: what is final is said, the rest is thought."""
+    thoughts: list[str] = []
+    words: list[str] = []
+    for channel in _CHANNEL.finditer(text):
+        (words if channel["name"] == "final" else thoughts).append(_MARK.sub("", channel["text"]).strip())
+    return Parts("\n\n".join(words), "\n\n".join(filter(None, thoughts)), not words)

@@ -1,0 +1,124 @@
+"""Hostile events: those of a real conversation with any field, header, payload or key changed."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+from soliloquy.runtime.events import ConversationEvent, Event, first_event
+from soliloquy.runtime.topics import RETRY, TOPICS
+from soliloquy.v1.conversation_pb2 import Conversation
+
+KINDS = ("as it is", "fields", "bytes", "another topic's", "headers")
+# A writer to the log may start runs; a test of what one event does must not start endless ones.
+_LIMITS_OF_WORK = {"max_attempts", "max_turns", "conversations", "in_flight"}
+_STRINGS = (
+    *("", "\0", "..", "../../x", "/etc/passwd", "\x1b[2J", "\u202e", "é" * 1_000, "x" * 20_000, "nan", "{}", "'; --"),
+    *("9" * 400, "10^400", "(" * 500, "1/0", "```python\nwhile True: pass\n```", "<think>", "${reply}", "%s" * 50),
+)
+_NUMBERS = (0, 1, -1, 7, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63), 2**64 - 1)
+_FLOATS = (0.0, -1.0, 1e308, -1e308, float("inf"), float("nan"), 5e-324)
+_HEADERS: dict[str, Sequence[Any]] = {
+    "id": ("", "\0", "x" * 5_000, "../..", "é"),
+    "key": ("", "\0", "x" * 5_000, "../..", "é"),
+    "source": ("", "x" * 5_000, "\x1b[2J"),
+    "time": (0.0, -1.0, 1e9, 2.5e11, 1e300),
+    "traceparent": ("", "00-0-0-00", "x" * 5_000, "00-" + "f" * 32 + "-" + "f" * 16 + "-01", "---"),
+    "began": ({}, {"turn": -1.0}, {"turn": 1e300}, {"conversation": 0.0, "turn": 1e9}, {"x": 1.0}),
+    "attempt": (1, 4, 5, 10**6),
+    "error": ("", "x" * 5_000, "\x1b[2J"),
+    "replayed": (True,),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hostile:
+    kind: str
+    event: Event
+
+
+def hostile_events(conversations: Sequence[Conversation], number: int, seed: int) -> Iterator[Hostile]:
+    chance = random.Random(seed)
+    topics = [topic for topic in TOPICS.values() if issubclass(topic.message, ConversationEvent)]
+    for each in range(number):
+        kind = chance.choice(KINDS)
+        conversation = Conversation()
+        conversation.CopyFrom(chance.choice(conversations))
+        del conversation.turns[chance.randint(0, len(conversation.turns)) :]
+        conversation.id = f"hostile-{each % 997}"
+        message: Any = chance.choice(topics).message(conversation=conversation)
+        if kind == "fields":
+            for _ in range(chance.randint(1, 3)):
+                _change_field(message, chance)
+        event = first_event(message, source="attack", time=1.79e9 + each)
+        changes: dict[str, Any] = {"id": f"{event.id}-{each}"}
+        if kind == "bytes":
+            changes["payload"] = _changed(event.payload, chance)
+        elif kind == "another topic's":
+            changes["topic"] = chance.choice(topics).name
+        elif kind == "headers":
+            for name in chance.sample([*_HEADERS], 2):
+                changes[name] = chance.choice(_HEADERS[name])
+        if chance.random() < 0.1:
+            changes["topic"] = changes.get("topic", event.topic) + RETRY
+        yield Hostile(kind=kind, event=_replaced(event, changes))
+
+
+def _replaced(event: Event, changes: dict[str, Any]) -> Event:
+    return Event(**{name: changes.get(name, getattr(event, name)) for name in Event.__slots__})
+
+
+def _change_field(message: Message, chance: random.Random) -> None:
+    """Changes one field, at any depth."""
+    fields = [field for field in message.DESCRIPTOR.fields if field.name not in _LIMITS_OF_WORK]
+    field = chance.choice(fields)
+    value = getattr(message, field.name)
+    if field.message_type and not field.message_type.GetOptions().map_entry:
+        if not field.is_repeated:
+            return _change_field(value, chance)
+        if len(value):
+            return _change_field(chance.choice(value), chance)
+        return _change_field(value.add(), chance)
+    if field.message_type:
+        return None
+    few = _values(field)
+    if field.is_repeated:
+        value.extend(chance.choice(few) for _ in range(chance.randint(1, 3)))
+    else:
+        setattr(message, field.name, chance.choice(few))
+    return None
+
+
+def _values(field: Any) -> Sequence[Any]:
+    match field.cpp_type:
+        case FieldDescriptor.CPPTYPE_STRING:
+            return [text.encode() for text in _STRINGS] if field.type == FieldDescriptor.TYPE_BYTES else _STRINGS
+        case FieldDescriptor.CPPTYPE_BOOL:
+            return (False, True)
+        case FieldDescriptor.CPPTYPE_DOUBLE | FieldDescriptor.CPPTYPE_FLOAT:
+            return _FLOATS
+        case FieldDescriptor.CPPTYPE_ENUM:
+            return (0, 1, 99, -1)
+        case FieldDescriptor.CPPTYPE_INT32:
+            return [number for number in _NUMBERS if -(2**31) <= number < 2**31]
+        case FieldDescriptor.CPPTYPE_INT64:
+            return [number for number in _NUMBERS if number < 2**63]
+        case _:
+            return [number for number in _NUMBERS if number >= 0][:5]
+
+
+def _changed(content: bytes, chance: random.Random) -> bytes:
+    changed = bytearray(content)
+    for _ in range(chance.randint(1, 6)):
+        at = chance.randrange(len(changed) + 1)
+        match chance.randrange(3):
+            case 0:
+                changed[at : at + 1] = bytes([chance.randrange(256)])
+            case 1:
+                del changed[at : at + chance.randint(1, 40)]
+            case _:
+                changed[at:at] = chance.randbytes(chance.randint(1, 8))
+    return bytes(changed)

@@ -1,0 +1,123 @@
+"""Hostile events on both transports: each is handled, given up or refused, and the services serve on."""
+
+import asyncio
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from soliloquy.cli.tables import table
+from soliloquy.client import Dataset
+from soliloquy.runs.installation import LOG
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.runtime.transports.kafka.transport import KafkaTransport
+from soliloquy.runtime.transports.port import Transport
+from soliloquy.v1.conversation_pb2 import Conversation
+from tests.attack.records import KINDS, hostile_events
+from tests.chaos.kafka.installation import Installation, free_ports, until
+from tests.chaos.kafka.run import Run
+from tests.e2e.runs import SOLILOQUY, dataset, grown
+from tests.kafka import processes
+from tests.kafka.fixtures import kafka as kafka
+
+# On each transport.
+EVENTS = int(os.environ.get("ATTACK_EVENTS", "25000"))
+SEED = 17
+AT_ONCE = 250
+CONVERSATIONS = 6
+QUIET_SECONDS = 900.0
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run without an attack."""
+    out = tmp_path_factory.mktemp("reference") / "out"
+    grown(out, conversations=CONVERSATIONS)
+    return out
+
+
+@pytest.mark.timeout(1_800)
+def test_no_event_stops_the_services_of_a_machine(reference: Path, tmp_path: Path) -> None:
+    log = tmp_path / "up.log"
+    with _up(tmp_path / "data", log):
+        path = tmp_path / "data" / LOG
+        until(path.exists, "up has no log", 120)
+        asyncio.run(_attack(EmbeddedTransport(path), reference, "embedded"))
+    assert "restarting" not in log.read_text("utf-8")
+
+
+@pytest.mark.timeout(1_800)
+def test_no_event_stops_the_services_of_a_cluster(kafka: str, reference: Path, tmp_path: Path) -> None:
+    with Installation(tmp_path, kafka) as installation:
+        asyncio.run(_attack(KafkaTransport(installation.settings), reference, "kafka"))
+        with Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=4) as run:
+            run.finish()
+        assert dataset(run.out) == dataset(reference)
+        assert "restarting" not in installation.said
+
+
+@contextmanager
+def _up(data: Path, log: Path) -> Iterator[None]:
+    console = f"127.0.0.1:{free_ports(2).start}"
+    process = processes.start([SOLILOQUY, "up", "--data", str(data), "--sandboxes", "1", "--console", console], log)
+    try:
+        yield
+        assert process.poll() is None, log.read_text("utf-8")[-1_000:]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+
+
+async def _attack(opening: Any, reference: Path, name: str) -> None:
+    conversations: list[Conversation] = list(Dataset(reference))
+    sent: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    began = time.monotonic()
+    async with opening as transport:
+        events = [*hostile_events(conversations, EVENTS, SEED)]
+        for start in range(0, len(events), AT_ONCE):
+            for hostile in events[start : start + AT_ONCE]:
+                sent[hostile.kind] += 1
+            await _publish(transport, events[start : start + AT_ONCE], refused)
+        published = time.monotonic()
+        left = await _quiet(transport)
+        letters = await transport.dead_letters()
+    rows = table(f"{name}: events", "sent", "refused")
+    for kind in KINDS:
+        rows.add_row(kind, f"{sent[kind]:,}", f"{refused[kind]:,}")
+    rows.add_row("all", f"{sent.total():,}", f"{refused.total():,}")
+    Console().print(rows)
+    print(
+        f"sent in {published - began:.0f} s, handled {time.monotonic() - published:.0f} s later: "
+        f"{sum(letters.values()):,} dead letters, {left} unfinished, load {os.getloadavg()[0]:.1f}"
+    )
+    assert not left
+    assert sum(letters.values()) > EVENTS // 10
+
+
+async def _publish(transport: Transport, batch: Any, refused: Counter[str]) -> None:
+    """Publishes as many as possible: a batch is published as a whole or not at all."""
+    try:
+        await transport.publish([hostile.event for hostile in batch])
+    except Exception:
+        if len(batch) == 1:
+            refused[batch[0].kind] += 1
+            return
+        for part in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
+            await _publish(transport, part, refused)
+
+
+async def _quiet(transport: Transport) -> int:
+    """Waits until no group has an unfinished event; returns how many are left in the end."""
+    until_when, left = time.monotonic() + QUIET_SECONDS, 1
+    while left and time.monotonic() < until_when:
+        await asyncio.sleep(1)
+        left = sum(backlog.events for backlog in await transport.backlog())
+    return left

@@ -1,0 +1,46 @@
+"""The locks name every dependency with its hashes and no host, and each dependency has a reason."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LOCKS = sorted([*ROOT.glob("requirements*.lock"), *ROOT.glob("deploy/images/*.lock")])
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+NAME = re.compile(r"[\w.-]+")
+# A package, its version and perhaps a marker, then a hash on each of the following lines.
+ENTRY = re.compile(r"[a-z0-9.-]+==[\w.!+-]+( ; [^\\]+)? \\\n(    --hash=sha256:[0-9a-f]{64}( \\)?\n)+")
+
+
+def name_of(requirement: str) -> str:
+    matched = NAME.match(requirement)
+    assert matched
+    return matched[0].lower().replace("_", "-").replace(".", "-")
+
+
+def locked(lock: Path) -> set[str]:
+    return {name_of(line) for line in lock.read_text("utf-8").splitlines() if re.match(r"[a-z0-9]", line)}
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_a_lock_holds_packages_and_hashes_and_nothing_else(lock: Path) -> None:
+    assert ENTRY.sub("", lock.read_text("utf-8")) == ""
+
+
+def test_every_dependency_is_locked() -> None:
+    assert {name_of(each) for each in PROJECT["dependencies"]} <= locked(ROOT / "requirements.lock")
+    extras = PROJECT["optional-dependencies"]
+    for lock, chosen in {
+        "requirements-dev.lock": ("dev",),
+        "requirements-serve.lock": ("dev", "serve", "train"),
+    }.items():
+        wanted = {name_of(each) for extra in chosen for each in extras[extra]} - {"soliloquy"}
+        assert wanted <= locked(ROOT / lock), lock
+
+
+def test_every_dependency_has_a_reason() -> None:
+    lines = (ROOT / "pyproject.toml").read_text("utf-8").partition("[project.scripts]")[0].splitlines()
+    without = [line for line in lines if re.match(r'  "[\w-]+[\[>;]', line) and "# " not in line]
+    assert without == []
