@@ -44,7 +44,7 @@ def brought(*, folder: Path, listed: bool, as_json: bool) -> None:
     """Count which of the labelled problems in FOLDER are refused, and which false ones are taken as right.
 
     Each line of a JSONL file has a `row`, and in `planted` what is false in it; that is empty if all of it is right.
-    The four sets of this repository were written and labelled before the reader was run on them.
+    The five sets of this repository were written and labelled before the reader was run on them.
     """
     files = judge(folder)
     if as_json:
