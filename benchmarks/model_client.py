@@ -19,6 +19,8 @@ from benchmarks import machine
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.dialects import dialect_of
+from soliloquy.runtime.model.negotiation import Attempt, agreement_with
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.openai_format import body_of
 from soliloquy.runtime.model.remote import RemoteModel
@@ -174,9 +176,12 @@ async def _bare(base_url: str) -> AsyncIterator[Call]:
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout()
     ) as session:
+        agreement = agreement_with(base_url, "default", dialect_of("", base_url, "default"), "json_schema")
 
         async def call(number: int) -> object:
-            body = body_of(_request(number), "default", "json_schema")
+            request = _request(number)
+            attempt = Attempt(agreement, request)
+            body = json.dumps(body_of(request, "default", attempt), ensure_ascii=False).encode()
             headers = {"Content-Type": "application/json"}
             async with session.post(f"{base_url}/chat/completions", data=body, headers=headers) as response:
                 return json.loads(await response.read())["choices"][0]["message"]["content"]

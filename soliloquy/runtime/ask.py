@@ -88,6 +88,7 @@ class Ask:
             call.prompt_tokens += completion.prompt_tokens
             call.completion_tokens += completion.completion_tokens
             call.reasoning_tokens += completion.reasoning_tokens
+            call.cached_tokens += completion.cached_tokens
             try:
                 value, strict = read_words(completion, words, answer)
                 if check:

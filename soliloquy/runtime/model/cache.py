@@ -10,7 +10,7 @@ from soliloquy.runtime.model import StreamingModel, StreamListener, metrics
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.traces import spans
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
 FILE = "answers.sqlite"
 # How long to wait for another process to finish writing.
@@ -62,17 +62,32 @@ class CachedModel:
         self._model_identity = f"{endpoint.engine}\n{endpoint.model}\n{endpoint.schema}\n".encode()
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        """The key is the whole request except its id: messages, schema, sampling, seed and adapter."""
-        keyed = GenerateRequest()
-        keyed.CopyFrom(request)
-        keyed.ClearField("id")
-        key = hashlib.blake2b(
-            self._model_identity + keyed.SerializeToString(deterministic=True), digest_size=16
-        ).digest()
-        if cached := self._cache.find(key):
+        """The key is the whole request except its id: messages, schema, sampling, seed and adapter.
+
+        An answer that the model has finished also answers requests with room for more tokens.
+        """
+        exact, any_room = self._keys(request)
+        cached = self._cache.find(any_room)
+        if not cached or 0 < request.sampling.max_tokens < cached.completion_tokens:
+            cached = self._cache.find(exact)
+        if cached:
             metrics.CALLS.labels(self._name, request.role, "cached").inc()
             spans.note(endpoint=self._name, outcome="cached")
             return cached
         answer = await self._model.generate(request, stream_listener)
-        self._cache.keep(key, answer)
+        self._cache.keep(any_room if answer.finish == Finish.FINISH_STOP else exact, answer)
         return answer
+
+    def _keys(self, request: GenerateRequest) -> tuple[bytes, bytes]:
+        """Returns the key of the request, and the key that it shares with requests for more or fewer tokens."""
+        keyed = GenerateRequest()
+        keyed.CopyFrom(request)
+        keyed.ClearField("id")
+        exact = self._digest(keyed)
+        keyed.sampling.ClearField("max_tokens")
+        keyed.ClearField("extra_room")
+        return exact, self._digest(keyed)
+
+    def _digest(self, keyed: GenerateRequest) -> bytes:
+        content = self._model_identity + keyed.SerializeToString(deterministic=True)
+        return hashlib.blake2b(content, digest_size=16).digest()

@@ -5,12 +5,15 @@ import json
 import re
 import socket
 import time
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.http_exceptions import LineTooLong
 
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
+from soliloquy.runtime.model.dialects import ERRORS, dialect_of
 from soliloquy.runtime.model.faults import (
     EndpointRefuses,
     InvalidAnswer,
@@ -20,17 +23,18 @@ from soliloquy.runtime.model.faults import (
     UnknownModel,
     Unreachable,
 )
+from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS, Attempt, agreement_with
 from soliloquy.runtime.model.openai_format import (
-    BOUND,
     MAX_WORDS,
     MOST_ANSWER_BYTES,
     MOST_STREAM_BYTES,
-    OTHER_BOUND,
     body_of,
     completion_of,
     error_words,
+    filtered,
     joined,
     retry_after,
+    status_in,
     within,
 )
 from soliloquy.runtime.model.settings import Endpoint, Key, described
@@ -43,8 +47,6 @@ CONNECT_SECONDS = 10.0
 # How long an endpoint may take to list its models, and how many of them a message names.
 LIST_SECONDS = 10.0
 MOST_LISTED = 12
-# The weaker way to enforce a schema, for an endpoint that rejects a stronger one.
-_WEAKER = {"json_schema": "json_object", "json_object": "none"}
 # An endpoint's words for a model that it does not have, where it answers 400 instead of 404.
 _UNKNOWN_MODEL = re.compile(
     r"\bmodel_not_found\b|\b(invalid|unknown|no such) model\b|\bmodel\b.{0,80}\b(not exist|not found|unknown)\b",
@@ -59,19 +61,17 @@ class OpenAIClient:
     def __init__(self, name: str, endpoint: Endpoint, key: Key) -> None:
         self._where = described(name, endpoint)
         self._endpoint = endpoint
-        self._schema: str = endpoint.schema
-        self._bound = BOUND
-        # Whether the endpoint supports streaming.
-        self._streams = True
+        self._dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
         # Whether it has ever answered: its host then exists, even when a name server forgets it.
         self._was_reached = False
         self._key = key
-        self._url = endpoint.base_url.rstrip("/") + "/chat/completions"
-        self._list_url = endpoint.base_url.rstrip("/") + "/models"
+        self._url = _at(endpoint.base_url, "/chat/completions")
+        self._list_url = _at(endpoint.base_url, "/models")
         # Compressed answers could be far larger than what arrives.
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if key.secret:
-            headers["Authorization"] = f"Bearer {key.secret}"
+            bearer = "Bearer " if self._dialect.key_header == "Authorization" else ""
+            headers[self._dialect.key_header] = bearer + key.secret
         self._session = aiohttp.ClientSession(
             headers=headers,
             # The gate limits concurrency.
@@ -84,11 +84,14 @@ class OpenAIClient:
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
     ) -> Completion:
-        while True:
-            schema = self._schema if request.schema else "none"
-            receive = stream_listener(request) if stream_listener and self._streams else None
-            if completion := await self._post(request, schema, self._bound, receive):
+        model = request.adapter or self._endpoint.model
+        attempt = Attempt(agreement_with(self._url, model, self._dialect, self._endpoint.schema), request)
+        for _ in range(MOST_ADAPTATIONS):
+            receive = None if "stream" in attempt.without or not stream_listener else stream_listener(request)
+            if completion := await self._post(request, attempt, receive):
+                attempt.accepted(self._where)
                 return completion
+        raise InvalidAnswer(f"it refused {MOST_ADAPTATIONS} forms of the request")
 
     async def silence(self) -> str:
         try:
@@ -103,20 +106,23 @@ class OpenAIClient:
         await self._session.close()
 
     async def _post(
-        self, request: GenerateRequest, schema: str, bound: str, receive: ChunkReceiver | None
+        self, request: GenerateRequest, attempt: Attempt, receive: ChunkReceiver | None
     ) -> Completion | None:
-        """Returns None if the endpoint does not support an option that the next request avoids."""
-        body = body_of(request, self._endpoint.model, schema, bound, stream=receive is not None)
+        """Returns None if the endpoint refuses a part of the request that the next one leaves out."""
+        form = attempt.form
+        body = body_of(request, self._endpoint.model, attempt, stream=receive is not None)
         headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed), **trace_headers()}
         try:
-            async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
+            async with self._session.post(
+                self._url, data=_encoded(body), headers=headers, allow_redirects=False
+            ) as response:
                 self._was_reached = True
                 if encoding := response.headers.get("Content-Encoding", "").replace("identity", ""):
                     raise InvalidAnswer(f"the answer is compressed ({encoding[:MAX_WORDS]}) without a request for it")
                 # An endpoint without streaming may send the complete answer.
                 if receive and response.status == 200 and response.content_type == "text/event-stream":
                     lines = within(response.content, MOST_STREAM_BYTES)
-                    content = await joined((self._key.without(line) async for line in lines), receive)
+                    content = await joined((self._key.without(line) async for line in lines), form.receiver(receive))
                 else:
                     content = self._key.without(await _content(response))
         except (aiohttp.InvalidURL, UnicodeError) as error:
@@ -129,18 +135,23 @@ class OpenAIClient:
             raise Unreachable(str(error)) from error
         except (aiohttp.ClientError, LineTooLong) as error:
             raise InvalidAnswer(f"the connection broke ({type(error).__name__})") from error
-        if response.status == 200:
-            return completion_of(content, asked=request.adapter or self._endpoint.model)
-        words = error_words(content).removeprefix(f"{response.status}: ")
-        details = f"{response.status}: {words}"
-        if response.status == 400 and self._adapt(words, schema, bound, streamed=receive is not None):
+        status = response.status
+        if status == 200 and content.lstrip()[:8].startswith(b'{"error"'):
+            status = status_in(content)
+        if status == 200:
+            return completion_of(content, asked=body["model"], form=form)
+        words = error_words(content).removeprefix(f"{status}: ")
+        details = f"{status}: {words}"
+        if status in (400, 403) and ERRORS["filtered"].search(words):
+            return filtered(body["model"])
+        if attempt.adapt(status, content, body):
             return None
-        if response.status == 404 or (response.status == 400 and _UNKNOWN_MODEL.search(words)):
+        if status == 404 or (status == 400 and _UNKNOWN_MODEL.search(words)):
             raise UnknownModel(
                 f"{self._where} does not serve this model ({details}): check the address and the model's name"
                 + (await self._offer() or self._path_advice())
             )
-        raise self._error(response.status, details, retry_after(response.headers, time.time()))
+        raise self._error(status, details, retry_after(response.headers, time.time()))
 
     async def _offer(self) -> str:
         """Returns the models that the endpoint lists, as the end of a message."""
@@ -170,20 +181,6 @@ class OpenAIClient:
             return EndpointRefuses(f"{self._where} cannot be found: check the host's name ({_connection(error)})")
         return Unreachable(_connection(error))
 
-    def _adapt(self, words: str, schema: str, bound: str, *, streamed: bool) -> bool:
-        """Gives up the option that an endpoint's error message rejects, if there is one."""
-        if schema != "none" and "response_format" in words:
-            # A concurrent call may have weakened it already.
-            if self._schema == schema:
-                self._schema = _WEAKER[schema]
-        elif bound == BOUND and OTHER_BOUND in words:
-            self._bound = OTHER_BOUND
-        elif streamed and "stream" in words:
-            self._streams = False
-        else:
-            return False
-        return True
-
     def _error(self, status: int, details: str, after: float) -> Exception:
         match status:
             case 401 | 403 if self._key.secret:
@@ -210,6 +207,16 @@ class OpenAIClient:
 
 async def _content(response: aiohttp.ClientResponse) -> bytes:
     return b"".join([piece async for piece in within(response.content.iter_any(), MOST_ANSWER_BYTES)])
+
+
+def _at(base_url: str, path: str) -> str:
+    """Returns the URL of a path; Azure's addresses end in a query."""
+    base, question, query = base_url.partition("?")
+    return base.rstrip("/") + path + question + query
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode()
 
 
 def _connection(error: aiohttp.ClientConnectorError) -> str:

@@ -1,18 +1,17 @@
 """Writes requests for OpenAI's chat completions API, and reads its answers."""
 
-import functools
 import json
-import re
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from soliloquy.runtime.model import ChunkReceiver
+from soliloquy.runtime.model.dialects import USAGE
 from soliloquy.runtime.model.faults import InvalidAnswer
+from soliloquy.runtime.model.negotiation import SYSTEM, Attempt, error_in
+from soliloquy.runtime.model.schemas import AS_WRITTEN, SchemaForm
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
-# The name of the limit on an answer's tokens; newer models accept only the other name.
-BOUND, OTHER_BOUND = "max_tokens", "max_completion_tokens"
 # Longest excerpt of an endpoint's error message.
 MAX_WORDS = 300
 # The longest answer; a stream carries more around each token.
@@ -81,28 +80,43 @@ def _too_long(most: int) -> InvalidAnswer:
     return InvalidAnswer(f"the answer is longer than {most // 1024**2} MiB")
 
 
-def body_of(request: GenerateRequest, model: str, schema: str, bound: str = BOUND, *, stream: bool = False) -> bytes:
+def body_of(request: GenerateRequest, model: str, attempt: Attempt, *, stream: bool = False) -> dict[str, Any]:
     """Returns the request body. An adapter is addressed as a model of its own name."""
+    sampling = request.sampling
     body: dict[str, Any] = {
         "model": request.adapter or model,
-        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
-        "temperature": request.sampling.temperature,
-        "top_p": request.sampling.top_p,
-        bound: request.sampling.max_tokens,
+        "messages": _messages(request, system=SYSTEM not in attempt.without),
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
         # Some servers limit seeds to 31 bits.
         "seed": request.seed % 2**31,
     }
-    if schema == "json_schema":
-        named = {"name": re.sub(r"\W", "_", request.prompt)[:64] or "answer", "schema": _parsed(request.schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": named}
-    elif schema == "json_object":
-        body["response_format"] = {"type": "json_object"}
+    if attempt.limit:
+        body[attempt.limit] = sampling.max_tokens
+    if attempt.form.response_format:
+        body["response_format"] = attempt.form.response_format
     if stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
-    return json.dumps(body, ensure_ascii=False).encode()
+    for name in attempt.without:
+        body.pop(name, None)
+    return body
 
 
-def completion_of(content: bytes, *, asked: str) -> Completion:
+def _messages(request: GenerateRequest, *, system: bool) -> list[dict[str, str]]:
+    if system:
+        return [{"role": message.role, "content": message.text} for message in request.messages]
+    messages: list[dict[str, str]] = []
+    instructions = ""
+    for message in request.messages:
+        if message.role == "system":
+            instructions += f"{message.text}\n\n"
+        else:
+            messages.append({"role": message.role, "content": instructions + message.text})
+            instructions = ""
+    return messages or [{"role": "user", "content": instructions}]
+
+
+def completion_of(content: bytes, *, asked: str, form: SchemaForm = AS_WRITTEN) -> Completion:
     """Parses an answer. The arguments of a tool call end its text."""
     try:
         answer = json.loads(content)
@@ -112,11 +126,12 @@ def completion_of(content: bytes, *, asked: str) -> Completion:
         text, refusal = _text(message.get("content")), message.get("refusal") or ""
         finish = _FINISHES.get(choice.get("finish_reason"), Finish.FINISH_UNSPECIFIED)
         return Completion(
-            text="\n".join(filter(None, (text or refusal, _tool_call(message)))),
+            text=form.read("\n".join(filter(None, (text or refusal, _tool_call(message))))),
             model=answer.get("model") or asked,
             prompt_tokens=_tokens(usage, "prompt_tokens"),
             completion_tokens=_tokens(usage, "completion_tokens"),
-            reasoning_tokens=_tokens(usage.get("completion_tokens_details") or {}, "reasoning_tokens"),
+            reasoning_tokens=_counted(usage, "reasoning"),
+            cached_tokens=_counted(usage, "cached"),
             engine="openai",
             finish=Finish.FINISH_REFUSAL if refusal and not text else finish,
             reasoning=_reasoning(message),
@@ -147,6 +162,17 @@ def _tokens(usage: Mapping[str, Any], name: str) -> int:
     return max(0, int(usage.get(name) or 0))
 
 
+def _counted(usage: Mapping[str, Any], count: str) -> int:
+    """Returns a count that endpoints put in different places."""
+    for *outer, name in USAGE[count]:
+        place: Any = usage
+        for step in outer:
+            place = place.get(step) or {}
+        if name in place:
+            return _tokens(place, name)
+    return 0
+
+
 def retry_after(headers: Mapping[str, str], now: float) -> float:
     """Returns the seconds to wait, from a number or a date; 0 if the header is missing or unreadable."""
     value = headers.get("Retry-After", "").strip()
@@ -160,19 +186,20 @@ def retry_after(headers: Mapping[str, str], now: float) -> float:
     return min(max(0.0, seconds), MOST_SECONDS) if seconds == seconds else 0.0
 
 
-@functools.lru_cache
-def _parsed(schema: str) -> Any:
-    return json.loads(schema)
-
-
 def error_words(content: bytes) -> str:
-    """Returns the endpoint's error message in one line."""
-    text = content.decode("utf-8", "replace")
+    """Returns the beginning of the endpoint's error message, in one line."""
+    return error_in(content).words[:MAX_WORDS]
+
+
+def filtered(model: str) -> Completion:
+    """Returns the answer to a prompt that a filter has stopped."""
+    return Completion(model=model, engine="openai", finish=Finish.FINISH_FILTER)
+
+
+def status_in(content: bytes) -> int:
+    """Returns the status of an error that comes in place of an answer; 200 if it tells none."""
     try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        answer = None
-    if isinstance(answer, dict) and "error" in answer:
-        error = answer["error"]
-        text = json.dumps(error, ensure_ascii=False) if isinstance(error, dict) else str(error)
-    return " ".join(text.split())[:MAX_WORDS]
+        code = json.loads(content)["error"]["code"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return 200
+    return code if isinstance(code, int) and 400 <= code < 600 else 200

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.dialects import known_dialect
 from soliloquy.runtime.regular_file import require_regular
 
 SHIPPED = Path(__file__).with_name("models.toml")
@@ -37,6 +38,8 @@ class Endpoint:
     key_file: Path | None = None
     # How the endpoint enforces an answer's schema.
     schema: Literal["json_schema", "json_object", "none"] = "json_schema"
+    # How the endpoint differs from OpenAI's API (dialects.toml); empty to tell from the address and the model.
+    dialect: Annotated[str, AfterValidator(known_dialect)] = ""
     # Seconds to wait for an answer.
     timeout: Annotated[float, Field(gt=0)] = 120.0
     # Concurrent calls of each process; fewer while the endpoint throttles.
@@ -113,7 +116,7 @@ def _model_named(endpoint: Endpoint) -> str:
 _OF_ANY = {"engine", "timeout", "max_concurrency", "prompt_price", "completion_price"}
 _KEYS = {
     "scripted": {"engine"},
-    "openai": {*_OF_ANY, "base_url", "model", "key_variable", "key_file", "schema"},
+    "openai": {*_OF_ANY, "base_url", "model", "key_variable", "key_file", "schema", "dialect"},
     "ray": {*_OF_ANY, "address", "model"},
 }
 _NEEDED = {"openai": "base_url", "ray": "address"}

@@ -9,7 +9,7 @@ from soliloquy.runtime.model import StreamListener
 from soliloquy.runtime.model.cache import FILE, AnswerCache, CachedModel
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import CannotServe
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message, Sampling
 
 HOSTED = Endpoint(engine="openai", base_url="http://far/v1", model="large")
 
@@ -52,6 +52,38 @@ async def test_another_request_has_an_answer_of_its_own(tmp_path: Path, other: d
     assert (await cached.generate(request())).text == "1"
     assert (await cached.generate(request(**other))).text == "2"
     cache.close()
+
+
+class Talkative(Numbering):
+    """Answers in so many tokens, as far as there is room."""
+
+    def __init__(self, tokens: int) -> None:
+        self._tokens = tokens
+
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
+        self.asked += 1
+        room = request.sampling.max_tokens
+        finish = Finish.FINISH_STOP if room >= self._tokens else Finish.FINISH_LENGTH
+        return Completion(
+            text="word " * min(room, self._tokens), completion_tokens=min(room, self._tokens), finish=finish
+        )
+
+
+@pytest.mark.parametrize(
+    ("rooms", "asked"),
+    [((100, 200, 50), 1), ((100, 20), 2), ((20, 100, 20), 2), ((20, 20, 30, 100, 400), 3)],
+)
+async def test_a_finished_answer_stays_valid_with_more_room_and_one_that_was_cut_off_does_not(
+    tmp_path: Path, rooms: tuple[int, ...], asked: int
+) -> None:
+    cache, model = AnswerCache(tmp_path), Talkative(40)
+    cached = CachedModel(model, "e", HOSTED, cache)
+    for room in rooms:
+        wanted = request()
+        wanted.sampling.max_tokens = room
+        assert (await cached.generate(wanted)).completion_tokens == min(room, 40)
+    cache.close()
+    assert model.asked == asked
 
 
 async def test_another_model_has_answers_of_its_own(tmp_path: Path) -> None:

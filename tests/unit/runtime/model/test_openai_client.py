@@ -2,8 +2,7 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,69 +20,11 @@ from soliloquy.runtime.model.faults import (
     Unreachable,
 )
 from soliloquy.runtime.model.openai_client import OpenAIClient
-from soliloquy.runtime.model.openai_format import MAX_WORDS, body_of
+from soliloquy.runtime.model.openai_format import MAX_WORDS
 from soliloquy.runtime.model.settings import Endpoint, Key
-from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
+from soliloquy.v1.model_pb2 import Finish, GenerateRequest
+from tests.unit.runtime.model.far import REQUEST, SECRET, Far, error, line_to, said
 from tests.unit.runtime.model.streams import KeptStreams
-
-SECRET = "sk-very-secret"
-REQUEST = GenerateRequest(
-    role="tutor",
-    prompt="soliloquy/deciding",
-    messages=[Message(role="system", text="Decide."), Message(role="user", text="3 × 4 = 11?")],
-    schema='{"type": "object"}',
-    sampling=Sampling(temperature=0.5, top_p=0.9, max_tokens=77),
-    seed=2**63 + 5,
-)
-ANSWER = {
-    "model": "large-2026",
-    "choices": [{"message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 12, "completion_tokens": 3},
-}
-Answering = Callable[[web.Request], web.StreamResponse]
-
-
-class Far:
-    """An endpoint that gives its responses in turn, repeats the last one, and keeps its requests."""
-
-    def __init__(self, *answers: web.Response | Callable[[], web.Response]) -> None:
-        self._answers = list(answers)
-        self.bodies: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        self.bodies.append(await request.json())
-        self.headers.append(dict(request.headers))
-        place = min(len(self.bodies), len(self._answers)) - 1
-        answer = self._answers[place]
-        return answer() if callable(answer) else answer
-
-
-def said(status: int, body: Any = None, **headers: str) -> Callable[[], web.Response]:
-    """Makes a response each time, because one can be sent only once."""
-    return lambda: web.json_response(body if body is not None else ANSWER, status=status, headers=headers)
-
-
-def error(status: int, message: str, **more: str) -> Callable[[], web.Response]:
-    return said(status, {"error": {"message": message, **more}})
-
-
-@asynccontextmanager
-async def line_to(far: Far, *, key: str = SECRET, **settings: Any) -> AsyncIterator[OpenAIClient]:
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", far.answer)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    with listening("127.0.0.1:0") as listener:
-        await web.SockSite(runner, listener).start()
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        endpoint = Endpoint(engine="openai", base_url=url, **{"model": "large", **settings})
-        line = OpenAIClient("hosted", endpoint, Key(key, "OPENAI_API_KEY"))
-        try:
-            yield line
-        finally:
-            await line.close()
-            await runner.cleanup()
 
 
 async def test_an_answer_is_taken_with_its_tokens_and_the_name_that_the_endpoint_gives_its_model() -> None:
@@ -101,7 +42,8 @@ async def test_a_request_says_everything_that_the_role_is_to_be_asked_with() -> 
     [body], [headers] = far.bodies, far.headers
     assert (body["model"], body["temperature"], body["top_p"], body["max_tokens"]) == ("large", 0.5, 0.9, 77)
     assert body["messages"][1] == {"role": "user", "content": "3 × 4 = 11?"}
-    assert body["response_format"]["json_schema"] == {"name": "soliloquy_deciding", "schema": {"type": "object"}}
+    schema = {"name": "soliloquy_deciding", "schema": {"type": "object"}, "strict": True}
+    assert body["response_format"]["json_schema"] == schema
     assert 0 <= body["seed"] < 2**31
     assert headers["Authorization"] == f"Bearer {SECRET}"
 
@@ -191,16 +133,6 @@ async def test_the_key_is_in_no_log_however_much_is_logged(caplog: pytest.LogCap
     assert SECRET not in caplog.text
 
 
-async def test_a_schema_that_the_endpoint_rejects_is_asked_for_less_strictly_from_then_on() -> None:
-    rejected = error(400, "Unsupported value", param="response_format")
-    far = Far(rejected, rejected, said(200))
-    async with line_to(far) as line:
-        for _ in range(2):
-            assert (await line.ask(REQUEST, 5)).text == "yes"
-    formats = [body.get("response_format", {}).get("type") for body in far.bodies]
-    assert formats == ["json_schema", "json_object", None, None]
-
-
 async def test_a_model_that_knows_the_bound_on_tokens_by_its_other_name_is_asked_with_that() -> None:
     far = Far(error(400, "'max_tokens' is not supported with this model. Use 'max_completion_tokens'."), said(200))
     async with line_to(far) as line:
@@ -243,10 +175,6 @@ async def test_where_nobody_listens_the_call_may_be_made_again() -> None:
     with pytest.raises(Unreachable):
         await line.ask(REQUEST, 5)
     await line.close()
-
-
-def test_a_request_is_json_as_it_is_written() -> None:
-    assert json.loads(body_of(REQUEST, "m", "json_object"))["response_format"] == {"type": "json_object"}
 
 
 def chunks(*contents: Any, end: str = "data: [DONE]\n\n") -> Callable[[], web.Response]:

@@ -1,0 +1,73 @@
+"""What kinds of OpenAI-compatible endpoints accept and answer, from dialects.toml."""
+
+import functools
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import TypeAdapter
+
+UNKNOWN = "unknown"
+Form = Literal["strict", "loose", "object_schema", "object"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dialect:
+    """dialects.toml explains the fields."""
+
+    name: str
+    hosts: tuple[str, ...]
+    models: str
+    key_header: str
+    limit: Literal["max_tokens", "max_completion_tokens"]
+    without: frozenset[str]
+    forms: tuple[Form, ...]
+    root_union: bool
+    same_first_keys: bool
+    without_keywords: frozenset[str]
+    max_keys: int
+    max_depth: int
+    max_enum_values: int
+    max_characters: int
+    reasoning: str
+    enforces: bool
+    error: str
+    refuses_unknown: bool
+
+    def serves(self, host: str, model: str) -> bool:
+        at_host = any(f".{host}".endswith(end if end.startswith(":") else f".{end}") for end in self.hosts)
+        return at_host and re.search(self.models, model) is not None
+
+
+_TABLES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("dialects.toml").read_text("utf-8"))
+USAGE: Mapping[str, Sequence[Sequence[str]]] = {
+    count: [place.split(".") for place in places] for count, places in _TABLES["usage"].items()
+}
+ERRORS: Mapping[str, re.Pattern[str]] = {
+    kind: re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL) for kind, patterns in _TABLES["errors"].items()
+}
+
+
+@functools.cache
+def dialects() -> Mapping[str, Dialect]:
+    tables = _TABLES["dialects"]
+    known = TypeAdapter(dict[str, Dialect])
+    return known.validate_python({name: {**tables[UNKNOWN], **table, "name": name} for name, table in tables.items()})
+
+
+def dialect_of(name: str, base_url: str, model: str) -> Dialect:
+    """Returns the dialect of that name; without a name, the one that the address and the model tell."""
+    host = urlsplit(base_url).netloc
+    fits = (dialect for dialect in dialects().values() if dialect.serves(host, model))
+    return dialects()[name] if name else next(fits, dialects()[UNKNOWN])
+
+
+def known_dialect(name: str) -> str:
+    """Raises ValueError for a name that dialects.toml does not have."""
+    if name and name not in dialects():
+        raise ValueError(f"unknown dialect: use {', '.join(sorted(dialects()))}")
+    return name

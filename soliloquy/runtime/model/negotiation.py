@@ -1,0 +1,170 @@
+"""Finds out what an endpoint refuses of a request, and leaves it out from then on."""
+
+import functools
+import json
+import logging
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from soliloquy.runtime.model.dialects import ERRORS, Dialect
+from soliloquy.runtime.model.schemas import SchemaForm, forms_of
+from soliloquy.v1.model_pb2 import GenerateRequest
+
+# The statuses with which endpoints refuse a part of a request. Some fail at a schema's grammar with a 500.
+REFUSALS = frozenset({400, 422})
+GRAMMAR_FAILURES = frozenset({500, 501})
+LIMITS = ("max_tokens", "max_completion_tokens")
+# Has the text of messages with the role "system" stand in front of the next message.
+SYSTEM = "system messages"
+# More adaptations than there are parameters and forms of a schema: a call ends whatever an endpoint answers.
+MOST_ADAPTATIONS = 16
+# The beginning of a message names what is refused; later it may quote the prompt.
+_BEGINNING = 300
+_REQUIRED = frozenset({"model", "messages"})
+_TOGETHER = re.compile(r"\b(both|together|only one of)\b", re.IGNORECASE)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointError:
+    """What the body of an error says."""
+
+    words: str
+    # The parameters that it names in fields of their own.
+    params: Sequence[str] = ()
+
+
+def error_in(content: bytes) -> EndpointError:
+    """Reads an error in any of the forms that endpoints have for it."""
+    text = content.decode("utf-8", "replace")
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return EndpointError(" ".join(text.split()))
+    if isinstance(answer, list) and answer:
+        answer = answer[0]
+    error = answer.get("error", answer) if isinstance(answer, dict) else answer
+    if not isinstance(error, dict):
+        return EndpointError(" ".join((error if isinstance(error, str) else text).split()))
+    params = [param] if isinstance(param := error.get("param"), str) else []
+    words = json.dumps(error, ensure_ascii=False)
+    if isinstance(details := error.get("detail"), list):
+        # Each detail repeats its input, which may be the whole prompt.
+        told = [detail for detail in details if isinstance(detail, dict)]
+        params += [str(place) for detail in told for place in _places(detail)]
+        words = "; ".join(f"{'.'.join(map(str, _places(detail)))}: {detail.get('msg')}" for detail in told)
+    return EndpointError(" ".join(words.split()), tuple(params))
+
+
+def _places(detail: Mapping[str, Any]) -> Sequence[object]:
+    places = detail.get("loc")
+    return [place for place in places if place != "body"] if isinstance(places, list) else []
+
+
+@dataclass(slots=True)
+class Agreement:
+    """What an endpoint takes of a model's requests."""
+
+    dialect: Dialect
+    # How the settings want schemas enforced.
+    schema: str
+    # Parameters to leave out.
+    without: frozenset[str]
+    # The place of the strongest form of each schema that may be accepted.
+    forms: dict[str, int] = field(default_factory=dict)
+
+
+@functools.lru_cache(256)
+def agreement_with(url: str, model: str, dialect: Dialect, schema: str) -> Agreement:
+    """Returns the same agreement to all clients of this process."""
+    return Agreement(dialect, schema, dialect.without)
+
+
+class Attempt:
+    """One call's request, in the form that the endpoint has not refused so far.
+
+    What is left out is only remembered when an answer proves that this was the reason: an error may name a parameter
+    because it quotes the prompt.
+    """
+
+    def __init__(self, agreement: Agreement, request: GenerateRequest) -> None:
+        self._agreement = agreement
+        self._schema = request.schema
+        self._forms = forms_of(request.schema, request.prompt, agreement.schema, agreement.dialect)
+        self._without: frozenset[str] = frozenset()
+        self._form = 0
+
+    @property
+    def without(self) -> frozenset[str]:
+        return self._agreement.without | self._without
+
+    @property
+    def form(self) -> SchemaForm:
+        return self._forms[max(self._form, self._agreement.forms.get(self._schema, 0))]
+
+    @property
+    def limit(self) -> str:
+        """Returns the name of the limit on tokens; empty if the endpoint takes none."""
+        names = sorted(LIMITS, key=lambda name: name != self._agreement.dialect.limit)
+        return next((name for name in names if name not in self.without), "")
+
+    def adapt(self, status: int, content: bytes, sent: Mapping[str, Any]) -> bool:
+        """Leaves out what an error refuses; returns False if it refuses nothing that could be left out."""
+        if status not in REFUSALS | GRAMMAR_FAILURES:
+            return False
+        error = error_in(content)
+        # A message that passes on another one has its quotes escaped.
+        words = error.words.replace("\\", "")
+        if ERRORS["size"].search(words):
+            return False
+        weaker = "response_format" in sent and _refuses_schema(words, error.params)
+        if status in GRAMMAR_FAILURES:
+            return weaker and self._weaken()
+        named = set(_named(words, error.params, sent.keys() - _REQUIRED - {"response_format"}))
+        if len(named) > 1 and _TOGETHER.search(words):
+            named = {max(named)}
+        if SYSTEM not in self.without and ERRORS["system"].search(words):
+            named.add(SYSTEM)
+        if named - self.without:
+            self._without |= named
+            return True
+        return (weaker or ("response_format" in sent and bool(ERRORS["opaque"].search(words)))) and self._weaken()
+
+    def _weaken(self) -> bool:
+        place = self._forms.index(self.form)
+        if place + 1 == len(self._forms):
+            return False
+        self._form = place + 1
+        return True
+
+    def accepted(self, where: str) -> None:
+        """Remembers what had to be left out, and says so once."""
+        if not self._form and not self._without:
+            return
+        agreement = self._agreement
+        if found := self._without - agreement.without:
+            agreement.without |= found
+            _log.warning("%s refuses %s: left out from here on", where, ", ".join(sorted(found)))
+        if self._form > agreement.forms.get(self._schema, 0):
+            agreement.forms[self._schema] = self._form
+            _log.warning("%s refuses a schema: asked for as %s from here on", where, self.form.name)
+
+
+def _refuses_schema(words: str, params: Sequence[str]) -> bool:
+    return any(re.match(r"response_format\b", param) for param in params) or bool(ERRORS["schema"].search(words))
+
+
+def _named(words: str, params: Sequence[str], sent: Collection[str]) -> Iterator[str]:
+    """Yields the parameters that an error is about: named in a field, else in quotes, else in its first words."""
+    patterns = {name: "stream(_options)?" if name.startswith("stream") else re.escape(name) for name in sent}
+    for hits in (
+        [name for name in sent if any(re.match(rf"{patterns[name]}\b", param) for param in params)],
+        [name for name in sent if re.search(rf"['\"`]{patterns[name]}['\"`]", words)],
+        [name for name in sent if name != "n" and re.search(rf"\b{patterns[name]}\b", words[:_BEGINNING])],
+        ["n"] if "n" in sent and ERRORS["n"].search(words) else [],
+    ):
+        if hits:
+            yield from ("stream" if name.startswith("stream") else name for name in hits)
+            return
