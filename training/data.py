@@ -17,7 +17,7 @@ from soliloquy.runtime.seeds import seed
 from training.packing import Row, row
 from training.samples import Sample, samples
 from training.settings import TrainingSettings
-from training.source import conversations, opened
+from training.source import conversations
 from training.state import complete
 from training.templating import MarkedTokens, Template
 
@@ -146,10 +146,9 @@ def _parts(
 
 
 def _chats(data: str, settings: TrainingSettings) -> Iterator[tuple[str, Sample]]:
-    prompts = opened(data).prompts
     for conversation in conversations(data):
         try:
-            found = samples(conversation, settings.layout, settings.given, prompts)
+            found = samples(conversation, settings.layout, settings.given)
         except Refused as error:
             raise Failure(f"conversation {conversation.id}: {error}") from error
         yield from ((conversation.id, sample) for sample in found)

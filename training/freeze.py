@@ -19,7 +19,6 @@ from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
@@ -45,7 +44,7 @@ def freeze_dataset(data: str, folder: Path) -> dict[str, Any]:
 
 
 def freeze(
-    found: Iterable[Conversation], folder: Path, source: Mapping[str, Any], prompts: Prompts | None = None
+    found: Iterable[Conversation], folder: Path, source: Mapping[str, Any], prompts: Mapping[str, str] = {}
 ) -> dict[str, Any]:
     """Freezes these conversations; returns the manifest, which records their source.
 
@@ -150,7 +149,7 @@ def finished_in(delivery: Delivery) -> Conversation | None:
 
 @contextmanager
 def _new_dataset(
-    folder: Path, source: Mapping[str, Any], prompts: Prompts | None = None
+    folder: Path, source: Mapping[str, Any], prompts: Mapping[str, str] = {}
 ) -> Iterator[tuple[Callable[[Conversation], None], dict[str, Any]]]:
     """Creates the folder atomically at the end of the block, and fills the manifest that it yields."""
     if folder.exists():
@@ -168,7 +167,7 @@ def _new_dataset(
             writer.add(Collected(conversation=serialised, recipe=conversation.run.recipe))
 
         yield add, manifest
-        shards = [*writer.close(), *write_prompts(place, dict(prompts.texts) if prompts else {})]
+        shards = [*writer.close(), *write_prompts(place, prompts)]
         manifest |= {"run": {"frozen": source, **versions()}, "counts": tally.as_json(), "cost": {}, "arrival": {}}
         write_manifest(place, manifest, shards)
         unfinished.replace(folder)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.recipes.recipe import Lesson, ReplyContext, TrainingMessage, find
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -11,15 +10,13 @@ Sample = Sequence[TrainingMessage]
 ALL_EXTRAS = ReplyContext()
 
 
-def samples(
-    conversation: Conversation, layout: str, given: ReplyContext = ALL_EXTRAS, prompts: Prompts | None = None
-) -> list[Sample]:
+def samples(conversation: Conversation, layout: str, given: ReplyContext = ALL_EXTRAS) -> list[Sample]:
     """`given` only applies to replies. Raises Refused for a conversation without such samples.
 
-    The prompts of states are worded as when the model is served, or as in the run that changed the recipe's `prompts`;
+    The prompts of states are worded as when the model is served, or as in a run that changed them;
     replies follow from the dialogue before them.
     """
-    recipe = find(conversation.run.recipe, prompts)
+    recipe = find(conversation.run.recipe)
     if layout == "dialogue":
         return [recipe.dialogue(conversation)]
     if layout == "states":

@@ -3,7 +3,6 @@
 from functools import partial
 
 from services.codegen.handler import ProgramCache, write, write_programs
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import (
@@ -19,8 +18,8 @@ from soliloquy.v1.events_pb2 import (
 _REMEMBERED = 2048
 
 
-def service(model: Model, prompts: Prompts | None = None) -> Service:
-    handle = partial(write, model=model, prompts=prompts)
+def service(model: Model) -> Service:
+    handle = partial(write, model=model)
     return Service(
         name="codegen",
         handlers={

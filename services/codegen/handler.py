@@ -4,7 +4,6 @@ from copy import deepcopy
 from functools import partial
 
 from soliloquy.problems.solving import independent_programs
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.recipes.recipe import find, play
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.model import Model
@@ -15,8 +14,8 @@ from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, ProgramsNeede
 ProgramCache = Once[tuple[list[CodeAttempt], list[ModelCall]]]
 
 
-async def write(event: CalculationNeeded | CodeFailed, model: Model, prompts: Prompts | None = None) -> Outcome:
-    return await play(event, find(event.conversation.run.recipe, prompts).codegen, role="codegen", model=model)
+async def write(event: CalculationNeeded | CodeFailed, model: Model) -> Outcome:
+    return await play(event, find(event.conversation.run.recipe).codegen, role="codegen", model=model)
 
 
 async def write_programs(event: ProgramsNeeded, model: Model, programs: ProgramCache) -> Outcome:

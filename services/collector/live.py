@@ -15,9 +15,11 @@ from services.collector.segment import Segment, Topics, merge
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, KINDS, REJECTED, ShardLimits
 from soliloquy.dataset.manifest import Shard, read_manifest, shards_of, versions, write_manifest
+from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.shards import DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
+from soliloquy.recipes.prompts import own_texts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.parquet import BoundedParquetFile, TooLarge
 from soliloquy.runtime.traces import spans
@@ -112,7 +114,8 @@ class LiveDataset:
             "cost": {},
             "arrival": {"duplicates": self._duplicates, "topics": topics, "segments": self._first_segment + 1},
         }
-        write_manifest(self._storage, manifest, shards)
+        texts = own_texts(self._run.recipe) | dict(self._run.prompts) if self._run.prompts else {}
+        write_manifest(self._storage, manifest, [*shards, *write_prompts(self._storage, texts)])
         return manifest, shards, tally.enriched
 
     def _identity(self) -> dict[str, Any]:
@@ -126,7 +129,7 @@ class LiveDataset:
             "max_attempts": run.max_attempts,
             "enrich": run.enrich,
             "classifiers_sha256": run.classifiers,
-            "prompts_sha256": find(run.recipe).fingerprints(),
+            "prompts_sha256": find(run.recipe).fingerprints(run.prompts),
             **versions(run.recipe),
         }
 

@@ -4,14 +4,13 @@ from functools import partial
 
 from services.composer.handler import reply
 from soliloquy.recipes.judges import Judges
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
 
 
-def service(model: Model, judges: Judges, prompts: Prompts | None = None) -> Service:
-    handle = partial(reply, model=model, judges=judges, prompts=prompts)
+def service(model: Model, judges: Judges) -> Service:
+    handle = partial(reply, model=model, judges=judges)
     return Service(
         name="composer",
         handlers={ReplyNeeded: handle},

@@ -175,7 +175,7 @@ class RunTable:
         grows = changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_OPEN)
         rate = known.pace.rate(now, since=changed.requested_at) if grows else 0.0
         missing = max(0, changed.request.conversations - progress.accepted)
-        return RunStatus(
+        status = RunStatus(
             id=run_id,
             request=changed.request,
             state=changed.state,
@@ -190,7 +190,10 @@ class RunTable:
             name=changed.name or (default_name(changed.request) if changed.request.problems else run_id),
             model=changed.model,
             dataset=self._dataset(known),
+            changed_prompts=sorted(changed.run.prompts),
         )
+        status.request.ClearField("prompts")
+        return status
 
     def _dataset(self, known: KnownRun) -> DatasetState:
         if not self._sees_datasets:

@@ -3,7 +3,6 @@
 from functools import partial
 
 from services.planner.handler import Enrichments, enrich
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded
@@ -12,8 +11,8 @@ from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, E
 _REMEMBERED = 2048
 
 
-def service(model: Model, prompts: Prompts | None = None) -> Service:
-    handle = partial(enrich, model=model, enrichments=Enrichments(_REMEMBERED), prompts=prompts)
+def service(model: Model) -> Service:
+    handle = partial(enrich, model=model, enrichments=Enrichments(_REMEMBERED))
     return Service(
         name="planner",
         handlers={EnrichmentNeeded: handle},

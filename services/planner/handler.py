@@ -4,7 +4,6 @@ from functools import partial
 
 from soliloquy.problems.solving.independent_programs import weigh
 from soliloquy.recipes.outcomes import finish
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
@@ -17,9 +16,7 @@ from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 Enrichments = Once[Enrichment]
 
 
-async def enrich(
-    event: EnrichmentNeeded, model: Model, enrichments: Enrichments, prompts: Prompts | None = None
-) -> Outcome:
+async def enrich(event: EnrichmentNeeded, model: Model, enrichments: Enrichments) -> Outcome:
     conversation = event.conversation
     problem, run = conversation.problem, conversation.run
     if problem.enrichment.programs:
@@ -28,11 +25,11 @@ async def enrich(
             return finish(conversation, Ending.ENDING_UNFIT, f"programs contradict the answer: {why}")
         problem.agreeing_programs = check.agreeing if check.holds else 0
     if run.enrich:
-        recipe = find(run.recipe, prompts)
-        key = _key(problem, recipe.enrichment_prompt(problem))
+        recipe = find(run.recipe)
+        key = _key(problem, recipe.enrichment_prompt(problem, run.prompts))
         # The seeds depend on the problem alone, so that every conversation gets the same answer.
         ask = Ask(model=model, role="planner", origin=(key,))
-        problem.enrichment.MergeFrom(await enrichments.get(key, partial(recipe.planner, problem, ask)))
+        problem.enrichment.MergeFrom(await enrichments.get(key, partial(recipe.planner, problem, run.prompts, ask)))
     return emit(ConversationStarted(conversation=conversation))
 
 

@@ -3,7 +3,6 @@
 from functools import partial
 
 from services.student.handler import reply, rewrite
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import (
@@ -15,8 +14,8 @@ from soliloquy.v1.events_pb2 import (
 )
 
 
-def service(model: Model, prompts: Prompts | None = None) -> Service:
-    handle, again = (partial(act, model=model, prompts=prompts) for act in (reply, rewrite))
+def service(model: Model) -> Service:
+    handle, again = (partial(act, model=model) for act in (reply, rewrite))
     return Service(
         name="student",
         handlers={ConversationStarted: handle, TutorReplied: handle, StudentRejected: again},

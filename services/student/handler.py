@@ -1,6 +1,5 @@
 """Writes the student's next message, or rewrites the latest one."""
 
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.recipes.recipe import find, play
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.model import Model
@@ -8,13 +7,13 @@ from soliloquy.runtime.retry import Refused
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentRejected, TutorReplied
 
 
-async def reply(event: ConversationStarted | TutorReplied, model: Model, prompts: Prompts | None = None) -> Outcome:
-    return await play(event, find(event.conversation.run.recipe, prompts).student, role="student", model=model)
+async def reply(event: ConversationStarted | TutorReplied, model: Model) -> Outcome:
+    return await play(event, find(event.conversation.run.recipe).student, role="student", model=model)
 
 
-async def rewrite(event: StudentRejected, model: Model, prompts: Prompts | None = None) -> Outcome:
+async def rewrite(event: StudentRejected, model: Model) -> Outcome:
     name = event.conversation.run.recipe
-    try_again = find(name, prompts).student_again
+    try_again = find(name).student_again
     if try_again is None:
         raise Refused(f"the recipe {name!r} cannot take a message back to the student: it defines no student_again")
     return await play(event, try_again, role="student", model=model)

@@ -3,7 +3,6 @@
 from functools import partial
 
 from services.tutor.handler import decide
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import (
@@ -15,8 +14,8 @@ from soliloquy.v1.events_pb2 import (
 )
 
 
-def service(model: Model, prompts: Prompts | None = None) -> Service:
-    handle = partial(decide, model=model, prompts=prompts)
+def service(model: Model) -> Service:
+    handle = partial(decide, model=model)
     return Service(
         name="tutor",
         handlers={StudentReplied: handle},

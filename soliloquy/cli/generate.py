@@ -116,7 +116,7 @@ def generate(
         raise click.UsageError(f"--classifiers requires a recipe that writes problems: {recipe} does not")
     if kafka is None:
         _check_sandbox()
-    changed = chosen_prompts(recipe, prompts, settings["models"], on_kafka=kafka is not None)
+    changed = chosen_prompts(recipe, prompts, scripted=settings["models"].has_scripted)
     source = problems_of(problems, recipe, changed)
     plan = Plan.of(recipe, source, prompts=changed, problems=problems, **settings)
     started = time.monotonic()

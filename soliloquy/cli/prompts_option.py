@@ -1,13 +1,13 @@
-"""The option for changed prompts, the same for every command that generates."""
+"""The option for changed prompts, the same for every command that takes them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from soliloquy.cli.options import EXISTING_FOLDER
-from soliloquy.recipes.prompts import Prompts, changed_prompts, check_tags
-from soliloquy.recipes.recipe import find
-from soliloquy.runtime.model.settings import Models
+from soliloquy.recipes.prompts import BrokenPrompt, changed_texts
+from soliloquy.recipes.recipe import checked_prompts
 
 PROMPTS = click.option(
     "--prompts",
@@ -17,18 +17,16 @@ PROMPTS = click.option(
 )
 
 
-def chosen_prompts(recipe: str, place: Path | None, models: Models, *, on_kafka: bool) -> Prompts | None:
-    """Returns the prompts of the folder; None without one. Raises UsageError and BrokenPrompt."""
+def chosen_prompts(recipe: str, place: Path | None, *, scripted: bool) -> Mapping[str, str]:
+    """Returns the files of the folder that differ from the recipe's own; raises BrokenPrompt.
+
+    `scripted` says whether the scripted model is to read them.
+    """
     if place is None:
-        return None
-    if on_kafka:
-        raise click.UsageError(
-            "--prompts cannot be used with --kafka: the services have the prompts of their installed recipes: "
-            "leave out --kafka, or install a recipe with these prompts"
-        )
-    if (changed := changed_prompts(recipe, place)) is None:
-        return None
-    find(recipe, changed).fingerprints()
-    if any(models.endpoint_of(role).engine == "scripted" for role in models.roles):
-        check_tags(changed)
+        return {}
+    changed = changed_texts(recipe, place)
+    try:
+        checked_prompts(recipe, changed, scripted=scripted)
+    except BrokenPrompt as error:
+        raise BrokenPrompt(f"{place}/{error}") from None
     return changed

@@ -84,7 +84,7 @@ def check_recipes(*, ours: bool = True) -> None:
     further_checks()
     for name, package in known_recipes().items():
         if ours or not package.startswith("soliloquy."):
-            find(name).fingerprints()
+            find(name).fingerprints({})
 
 
 def write_package(name: str, folder: Path) -> Path:
@@ -111,7 +111,7 @@ def _package(name: str) -> str:
 def _state(name: str) -> str:
     try:
         recipe = find(name)
-        recipe.fingerprints()
+        recipe.fingerprints({})
     except (Refused, BrokenPrompt) as bad:
         return str(bad)
     return recipe.title

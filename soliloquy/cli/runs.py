@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,11 +11,13 @@ from soliloquy.cli.command import Command, Group
 from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, IN_FLIGHT, SEED, TURNS, count_option
 from soliloquy.cli.parameters import Choice, whole
 from soliloquy.cli.progress import progress_bar
+from soliloquy.cli.prompts_option import PROMPTS
 from soliloquy.cli.runs_options import gateway_options
 from soliloquy.cli.runs_view import conversation_line, print_conversation, print_status, run_line, to_json
 from soliloquy.cli.terminal import echo
 from soliloquy.client import NotFound, Runs, is_over
 from soliloquy.recipes.packages import DEFAULT
+from soliloquy.recipes.prompts import changed_texts
 from soliloquy.runs.progress import RunCounts
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.gateway_pb2 import RunStatus
@@ -51,14 +54,18 @@ def runs() -> None:
 @click.option("--max-attempts", default=0, type=whole(0, ATTEMPTS), help="Tries at a problem; 0 for the default.")
 @click.option("--name", default="", help="The name of the run in lists.  [default: made of problems and number]")
 @click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
+@PROMPTS
 @click.option("--watch", "watch_run", is_flag=True, help="Then watch it, like `soliloquy runs watch`.")
 @AS_JSON
 @gateway_options
 @click.pass_context
-def start(context: click.Context, /, *, runs: Runs, watch_run: bool, as_json: bool, **request: Any) -> None:
+def start(
+    context: click.Context, /, *, runs: Runs, watch_run: bool, as_json: bool, prompts: Path | None, **request: Any
+) -> None:
     """Start a run, and print its id."""
+    changed = changed_texts(request["recipe"], prompts) if prompts else {}
     with runs:
-        status = runs.start(**request)
+        status = runs.start(**request, prompts=changed)
         if watch_run:
             context.exit(_watch(runs, status, as_json=as_json))
     echo(to_json(status) if as_json else status.id)

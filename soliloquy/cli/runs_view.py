@@ -29,6 +29,7 @@ def print_status(status: RunStatus) -> None:
         "state": state_of(status) + (f": {status.because}" if status.because else ""),
         "requested": f"{asked.conversations or '?'} of {asked.problems or '?'} by {asked.recipe}, seed {asked.seed}",
         "model": status.model or "unknown",
+        "changed prompts": ", ".join(status.changed_prompts),
         "started": _when(status.requested_at) + (f" by {status.requested_by}" if status.requested_by else ""),
         "accepted": progress.accepted,
         "rejected": f"{progress.rejected}{_reasons(progress.reasons)}",
@@ -46,6 +47,8 @@ def print_status(status: RunStatus) -> None:
     }
     if is_over(status):
         del rows["rate"], rows["under way"]
+    if not status.changed_prompts:
+        del rows["changed prompts"]
     open_console().print(facts(rows))
 
 

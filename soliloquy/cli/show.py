@@ -44,7 +44,7 @@ def show(folder: str, *, wanted: str | None, rejected: bool, prompts: bool) -> N
     else:
         programs = (call for call in conversation.problem.enrichment.calls if call.role == "codegen")
         asked_before = [(0, program_prompt(conversation.problem)) for _ in programs]
-        recipe = find(conversation.run.recipe, dataset.prompts)
+        recipe = find(conversation.run.recipe)
         try:
             asked = [*asked_before, *recipe.prompts(conversation)]
         except (LookupError, ValueError, TypeError) as error:

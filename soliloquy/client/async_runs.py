@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Self, TypeVar
 
@@ -57,9 +57,13 @@ class AsyncRuns(GatewayClient):
         max_attempts: int = 0,
         enrich: bool = False,
         name: str = "",
+        prompts: Mapping[str, str] = {},
         request_id: str = "",
     ) -> RunStatus:
-        """Starts a run. A repeated call with the same `request_id` returns the same run."""
+        """Starts a run. A repeated call with the same `request_id` returns the same run.
+
+        `prompts` holds the text of each prompt file that is to differ from the recipe's own, by name.
+        """
         run = RunRequest(
             recipe=recipe,
             problems=problems,
@@ -70,6 +74,7 @@ class AsyncRuns(GatewayClient):
             max_attempts=max_attempts,
             enrich=enrich,
             name=name,
+            prompts=prompts,
         )
         # Generated once for each call, so that a retry starts no second run.
         request = gateway_pb2.StartRunRequest(request=run, request_id=request_id or uuid.uuid4().hex)

@@ -70,11 +70,18 @@ def _label_fields(file: FileDescriptorProto) -> list[tuple[DescriptorProto, Fiel
 
 
 def _described(module: ModuleType) -> FileDescriptorProto:
-    """Describes a file with nested values as bytes, the same on the wire: Arrow rows cannot recurse."""
+    """Describes a file for rows, without what a dataset keeps elsewhere.
+
+    Nested values are bytes, the same on the wire: Arrow rows cannot recurse. The prompts of a run are files.
+    """
     module.DESCRIPTOR.CopyToProto(file := FileDescriptorProto())
     for message in file.message_type:
         for field in message.field:
             if message.name in ("Items", "Entry") and field.type_name == ".soliloquy.v1.Value":
                 field.type = FieldDescriptorProto.TYPE_BYTES
                 field.ClearField("type_name")
+        if message.name == "Run":
+            [prompts] = (field for field in message.field if field.name == "prompts")
+            message.field.remove(prompts)
+            message.ClearField("nested_type")
     return file

@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby, islice
 from operator import attrgetter
@@ -34,7 +34,6 @@ from soliloquy.dataset.rows import (
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.packages import DEFAULT
-from soliloquy.recipes.prompts import Prompts, stored_prompts
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.parquet import BoundedParquetFile, TooLarge
 from soliloquy.runtime.regular_file import NotRegular, require_regular
@@ -92,7 +91,7 @@ class Dataset:
         kept = (one for one in self._unsharded() if bool(one.reasons) == rejected)
         for recipe, alike in groupby(kept, key=attrgetter("recipe")):
             while group := [one.conversation for one in islice(alike, ROWS_AT_ONCE)]:
-                yield from _read(group, recipe)
+                yield from map(self._with_prompts, _read(group, recipe))
 
     @functools.cached_property
     def recipe(self) -> str:
@@ -103,15 +102,14 @@ class Dataset:
         return next((one.recipe for one in self._unsharded()), "") or DEFAULT
 
     @functools.cached_property
-    def prompts(self) -> Prompts | None:
-        """The prompts of a run that changed those of its recipe, for `find(recipe, prompts)`; None for any other."""
+    def prompts(self) -> Mapping[str, str]:
+        """The prompt files of a run that changed those of its recipe, all of them; empty for any other."""
         try:
             texts = read_prompts(self._storage, shards_of(self.manifest, PROMPTS))
         except FileNotFoundError as error:
             raise NoDataset(f"{self.folder}: the manifest lists {error}, but it is not there") from error
-        if self._unfinished_prompts and self._unfinished_prompts.exists():
-            texts = _unfinished(self._unfinished_prompts)
-        return stored_prompts(self.recipe, texts, f"{self.folder}/{PROMPTS}") if texts else None
+        unfinished = self._unfinished_prompts
+        return _unfinished(unfinished) if unfinished and unfinished.exists() else texts
 
     def schemas(self, *, without: Sequence[str] = (), rejected: bool = False) -> list[pa.Schema]:
         """Returns the schema of each recipe's batches; reads no rows but of shards that name no recipe."""
@@ -188,7 +186,7 @@ class Dataset:
             name, _, end = place_after(batch).rpartition(":")
             first = int(end) - batch.num_rows + 1
             for row, message in enumerate(messages(batch), start=first):
-                yield f"{name}:{row}", Conversation.FromString(message)
+                yield f"{name}:{row}", self._with_prompts(Conversation.FromString(message))
 
     def find(self, conversation_id: str, *, rejected: bool = False) -> Conversation:
         """Returns the conversation whose id begins so; raises NoDataset unless there is exactly one."""
@@ -217,8 +215,13 @@ class Dataset:
                 return next(found for _, found in self.placed(rejected=rejected, after=f"{name}:{before}"))
         for kept in self._unsharded():
             if kept.id == conversation_id:
-                return next(_read([kept.conversation], kept.recipe))
+                return self._with_prompts(next(_read([kept.conversation], kept.recipe)))
         return None
+
+    def _with_prompts(self, conversation: Conversation) -> Conversation:
+        if self.prompts:
+            conversation.run.prompts.update(self.prompts)
+        return conversation
 
     def _unsharded(self) -> Iterator[Collected]:
         """Yields the conversations that are in no shard yet."""

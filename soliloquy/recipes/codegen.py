@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.outcomes import calculate
-from soliloquy.recipes.templates import Templates
+from soliloquy.recipes.templates import Templates, Texts
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.values import shown
@@ -48,23 +48,23 @@ def code_writer(templates: Templates) -> Callable[[CalculationNeeded | CodeFaile
 
     async def write(event: CalculationNeeded | CodeFailed, ask: Ask) -> Outcome:
         calculation = event.conversation.turns[-1].calculation
-        program = await ask(program_prompt(templates, calculation), Program)
+        program = await ask(program_prompt(templates.of(event.conversation.run.prompts), calculation), Program)
         calculation.attempts.add(code=program.code, result_variables=program.result_variables)
         return emit(CodeWritten(conversation=event.conversation))
 
     return write
 
 
-def program_prompt(templates: Templates, calculation: Calculation) -> Prompt:
+def program_prompt(texts: Texts, calculation: Calculation) -> Prompt:
     """Returns the prompt for the next attempt, which shows the error of the last one."""
     failed = calculation.attempts[-1] if calculation.attempts else None
-    return _prompt(templates, calculation.description, failed)
+    return _prompt(texts, calculation.description, failed)
 
 
-def program_prompts(templates: Templates, calculation: Calculation) -> list[Prompt]:
+def program_prompts(texts: Texts, calculation: Calculation) -> list[Prompt]:
     """Returns the prompt of each attempt; every prompt but the first shows the error before it."""
     attempts = calculation.attempts
-    return [_prompt(templates, calculation.description, failed) for failed in [None, *attempts][: len(attempts)]]
+    return [_prompt(texts, calculation.description, failed) for failed in [None, *attempts][: len(attempts)]]
 
 
 def has_run(calculation: Calculation) -> bool:
@@ -93,10 +93,10 @@ def _program(attempt: CodeAttempt) -> str:
     return Program.written(python={"Python Code": fenced, "Result Variable": ", ".join(attempt.result_variables)})
 
 
-def _prompt(templates: Templates, description: str, failed: CodeAttempt | None) -> Prompt:
+def _prompt(texts: Texts, description: str, failed: CodeAttempt | None) -> Prompt:
     failure = ""
     if failed:
         execution = failed.execution
         error = f"line {execution.error_line}: {execution.error}" if execution.error_line else execution.error
-        failure = templates.fill("use_python_again", code=failed.code, error=error)
-    return templates.prompt("use_python", description=description, failure=failure)
+        failure = texts.fill("use_python_again", code=failed.code, error=error)
+    return texts.prompt("use_python", description=description, failure=failure)

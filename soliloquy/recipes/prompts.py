@@ -1,70 +1,19 @@
-"""Prompts that a run has in place of its recipe's own."""
+"""Prompt files that a run has in place of its recipe's own: the text of each changed file, by its name."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
-from functools import wraps
-from inspect import isawaitable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
 
 from soliloquy.recipes.packages import folder
 from soliloquy.runtime.failure import Failure, did_you_mean
 
-# A process receives them in a line of at most 1 MiB.
-_MOST_BYTES = 256 * 1024
+# Every event of a run carries them.
+MOST_BYTES = 32 * 1024
 _TAG = re.compile(r"</?\w+(?=[ >])")
-T = TypeVar("T")
 
 
 class BrokenPrompt(Failure):
     """A prompt file cannot be rendered; the message names the file and what to fix."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Prompts:
-    """The text of each prompt file of a recipe; some differ from the recipe's own."""
-
-    # The recipe's own files.
-    folder: Path
-    texts: tuple[tuple[str, str], ...]
-    # The folder that they were read from, for messages.
-    origin: str = field(compare=False)
-
-    def bound(self, act: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns a function of the recipe, awaitable or not, that reads these prompts."""
-
-        @wraps(act)
-        def within(*values: Any, **named: Any) -> Any:
-            with self._in_use():
-                result = act(*values, **named)
-            return self._awaited(result) if isawaitable(result) else result
-
-        return within
-
-    async def _awaited(self, result: Awaitable[T]) -> T:
-        with self._in_use():
-            return await result
-
-    @contextmanager
-    def _in_use(self) -> Iterator[None]:
-        token = _IN_USE.set(self)
-        try:
-            yield
-        finally:
-            _IN_USE.reset(token)
-
-
-# Set by the functions of a recipe that was found with prompts, while they run.
-_IN_USE: ContextVar[Prompts | None] = ContextVar("prompts", default=None)
-
-
-def prompts_for(folder: Path) -> Prompts | None:
-    """Returns the prompts that the running function of a recipe reads in place of the files of its folder."""
-    prompts = _IN_USE.get()
-    return prompts if prompts and prompts.folder == folder else None
 
 
 def own_folder(recipe: str) -> Path:
@@ -72,36 +21,33 @@ def own_folder(recipe: str) -> Path:
     return folder(recipe) / "prompts"
 
 
-def changed_prompts(recipe: str, place: Path) -> Prompts | None:
-    """Returns a recipe's prompts with the files of another folder in place of its own; None if they are the same.
+def own_texts(recipe: str) -> dict[str, str]:
+    return {path.name: read_text(path, str(path)) for path in sorted(own_folder(recipe).iterdir())}
 
-    Raises BrokenPrompt for a file that the recipe does not have; `fingerprints` refuses one that cannot be filled in.
-    """
-    own = {path.name: read_text(path, str(path)) for path in sorted(own_folder(recipe).iterdir())}
-    changed: dict[str, str] = {}
-    for path in (path for path in sorted(place.iterdir()) if not path.name.startswith(".")):
-        if path.name not in own:
-            near = did_you_mean(path.name, own) or f"; it has {', '.join(own)}"
-            raise BrokenPrompt(f"{path}: the recipe {recipe} has no such prompt{near}")
-        changed[path.name] = read_text(path, str(path))
-    if not changed:
+
+def changed_texts(recipe: str, place: Path) -> dict[str, str]:
+    """Returns the files of a folder that differ from the recipe's own; raises BrokenPrompt."""
+    own = own_texts(recipe)
+    there = {path.name: path for path in sorted(place.iterdir()) if not path.name.startswith(".")}
+    if not there:
         raise BrokenPrompt(f"{place} holds no prompts: soliloquy recipes prompts {recipe} --out {place} writes them")
-    if (size := sum(len(text.encode()) for text in changed.values())) > _MOST_BYTES:
-        raise BrokenPrompt(f"{place} holds {size:,} bytes of prompts: use at most {_MOST_BYTES:,}")
-    return None if own | changed == own else stored_prompts(recipe, own | changed, str(place))
+    texts = {name: read_text(path, str(path)) for name, path in there.items()}
+    return {name: text for name, text in texts.items() if text != own.get(name)}
 
 
-def check_tags(prompts: Prompts) -> None:
-    """Raises BrokenPrompt for a text that lacks a tag of the recipe's own: the scripted model reads the tags."""
-    for file, text in prompts.texts:
-        own = _TAG.findall(read_text(prompts.folder / file, file))
-        if lost := next((tag for tag in own if tag not in _TAG.findall(text)), ""):
-            why = "the scripted model reads its sections: keep it, or use another --model"
-            raise BrokenPrompt(f"{prompts.origin}/{file}: {lost}> is missing: {why}")
-
-
-def stored_prompts(recipe: str, texts: Mapping[str, str], origin: str) -> Prompts:
-    return Prompts(folder=own_folder(recipe), texts=tuple(sorted(texts.items())), origin=origin)
+def check_files(recipe: str, changed: Mapping[str, str], *, scripted: bool) -> None:
+    """Raises BrokenPrompt for files that are not the recipe's, too large, or unreadable to the scripted model."""
+    if (size := sum(len(text.encode()) for text in changed.values())) > MOST_BYTES:
+        raise BrokenPrompt(f"the changed prompts have {size:,} bytes: use at most {MOST_BYTES:,}")
+    own = own_texts(recipe)
+    for file, text in changed.items():
+        if file not in own:
+            near = did_you_mean(file[:80], own) or f"; it has {', '.join(own)}"
+            raise BrokenPrompt(f"{file[:80]}: the recipe {recipe} has no such prompt{near}")
+        lost = next((tag for tag in _TAG.findall(own[file]) if tag not in _TAG.findall(text)), "")
+        if scripted and lost:
+            why = "the scripted model reads its sections: keep it, or use a language model in every role"
+            raise BrokenPrompt(f"{file}: {lost}> is missing: {why}")
 
 
 def read_text(path: Path, named: str) -> str:

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,7 +16,7 @@ from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, r
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
-from soliloquy.recipes.prompts import Prompts
+from soliloquy.recipes.prompts import check_files
 from soliloquy.recipes.records import labelled_record
 from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
@@ -73,12 +73,16 @@ class TrainingMessage(NamedTuple):
     learned: bool = False
 
 
-def _no_enrichment_prompt(problem: Problem) -> Prompt:
+def _no_enrichment_prompt(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     return Prompt(name="", said=[("user", problem.question)])
 
 
-async def _enrich_nothing(problem: Problem, ask: Ask) -> Enrichment:
+async def _enrich_nothing(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enrichment:
     return Enrichment(plain_because="nothing to enrich: the recipe has no planner")
+
+
+def _no_personas(changed: Mapping[str, str]) -> Mapping[str, str]:
+    return {}
 
 
 def _not_solved(conversation: Conversation) -> str:
@@ -88,7 +92,11 @@ def _not_solved(conversation: Conversation) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One paper's way to generate conversations: what each role does, what is kept, and how it is stored."""
+    """One paper's way to generate conversations: what each role does, what is kept, and how it is stored.
+
+    Its functions take the prompts that a run has changed from `conversation.run.prompts`; those without a conversation
+    take them as an argument.
+    """
 
     # Title and description for the dataset card.
     title: str = "Tutoring conversations"
@@ -96,12 +104,12 @@ class Recipe:
     # Whether every conversation needs the planner's work before it can start.
     always_enriched: bool = False
     # For recipes that write problems: the topics to write about. None for recipes that work through given problems.
-    topics: Callable[[], Sequence[str]] | None = None
+    topics: Callable[[Mapping[str, str]], Sequence[str]] | None = None
     # Returns the labels of a problem that is still to be written; set with `topics`.
     commissioned: Callable[[Commission], bytes] | None = None
     # The prompt that asks a model to enrich a problem, and the role that does so; a recipe may do without.
-    enrichment_prompt: Callable[[Problem], Prompt] = _no_enrichment_prompt
-    planner: Callable[[Problem, Ask], Awaitable[Enrichment]] = _enrich_nothing
+    enrichment_prompt: Callable[[Problem, Mapping[str, str]], Prompt] = _no_enrichment_prompt
+    planner: Callable[[Problem, Mapping[str, str], Ask], Awaitable[Enrichment]] = _enrich_nothing
     student: Callable[[ConversationStarted | TutorReplied, Ask], Awaitable[Outcome]]
     # Rewrites a rejected message; None if the recipe never rejects one.
     student_again: Callable[[StudentRejected, Ask], Awaitable[Outcome]] | None = None
@@ -119,13 +127,13 @@ class Recipe:
     incomplete: Callable[[Conversation], str] = _not_solved
     agreeing: AgreeingLetters
     # The phrase that describes each persona, by its name.
-    personas: Callable[[], Mapping[str, str]] = dict
+    personas: Callable[[Mapping[str, str]], Mapping[str, str]] = _no_personas
     # The meaning of each letter that stands for an evaluation of a message.
     evaluations: Mapping[str, str]
     # A conversation as readable JSON; None for a record by the descriptors of the labels.
     own_record: Callable[[Conversation], dict[str, Any]] | None = None
     # Returns a hash of each prompt file; raises BrokenPrompt if one cannot be filled in.
-    fingerprints: Callable[[], dict[str, str]]
+    fingerprints: Callable[[Mapping[str, str]], dict[str, str]]
     # Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message.
     prompts: Callable[[Conversation], list[tuple[int, Prompt]]]
     # Training examples for a model that plays the tutor prompt by prompt.
@@ -172,13 +180,8 @@ class Recipe:
 
 
 @functools.cache
-def find(name: str, prompts: Prompts | None = None) -> Recipe:
-    """Returns a recipe whose functions read these prompts in place of its own; raises UnknownRecipe or BadPackage."""
-    if prompts:
-        found = find(name)
-        acts = {each.name: act for each in fields(found) if callable(act := getattr(found, each.name))}
-        bound: dict[str, Any] = {name: prompts.bound(act) for name, act in acts.items()}
-        return replace(found, **bound)
+def find(name: str) -> Recipe:
+    """Raises UnknownRecipe or BadPackage."""
     labels = folder(name) / "labels.proto"
     if labels.exists() and (why := "; ".join(repeated_numbers(labels.read_text("utf-8")))):
         raise BadPackage(f"recipe {name}: {package(name)}: labels.proto: {why}")
@@ -186,6 +189,12 @@ def find(name: str, prompts: Prompts | None = None) -> Recipe:
     if why := "; ".join(faults_of_columns(labels_of(name), columns_of(name))):
         raise BadPackage(f"recipe {name}: {package(name)}.columns: {why}")
     return replace(recipe, check=also_checked(recipe.check)) if further_checks() else recipe
+
+
+def checked_prompts(recipe: str, changed: Mapping[str, str], *, scripted: bool) -> dict[str, str]:
+    """Returns the digest of each prompt; raises BrokenPrompt if a model cannot be asked with them."""
+    check_files(recipe, changed, scripted=scripted)
+    return find(recipe).fingerprints(changed)
 
 
 def load_judges(classifiers: Path | None) -> Judges:

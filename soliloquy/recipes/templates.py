@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.recipes.prompt_checks import MESSAGE, Kind, lost_parts, slot_faults, table_faults, text_faults
-from soliloquy.recipes.prompts import BrokenPrompt, Prompts, prompts_for, read_text
+from soliloquy.recipes.prompts import BrokenPrompt, read_text
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Turn
 
+# Sets of changed prompts that a process keeps ready, of at most 32 KiB each.
+_REMEMBERED = 64
+
 
 class Templates:
-    """The files of a folder of prompts; a slot is written $question, a literal dollar $$."""
+    """The prompt files of a folder; a slot is written $question, a literal dollar $$."""
 
     def __init__(
         self,
@@ -28,68 +31,77 @@ class Templates:
     ) -> None:
         """Names the slots of each text and the keys of each table; the recipe is the folder's parent by default."""
         self.folder = folder
-        self._slots = slots
-        self._tables = tables
-        self._recipe = recipe or folder.parent.name
-        # Each process reads its prompts once; edits apply to the next one.
-        self._text = functools.cache(self._read)
+        self.slots = slots
+        self.tables = tables
+        self.recipe = recipe or folder.parent.name
+        # Each process reads the files once; edits apply to the next one.
+        self.own = Texts(self, {})
+        self._changed = functools.lru_cache(_REMEMBERED)(lambda changed: Texts(self, dict(changed)))
+
+    def of(self, changed: Mapping[str, str]) -> "Texts":
+        """Returns the texts of a run: its changed files, and the folder's own for all others."""
+        return self._changed(frozenset(changed.items())) if changed else self.own
+
+    def fingerprints(self, changed: Mapping[str, str]) -> dict[str, str]:
+        """Returns a hash of each file, which identifies a dataset's prompts; raises BrokenPrompt for a bad file."""
+        texts = self.of(changed)
+        for name, slots in self.slots.items():
+            text = texts.text(name)
+            texts.refuse(f"{name}.txt", chain(text_faults(text, slots), lost_parts(text, self.own.text(name))))
+        for name in self.tables:
+            texts.refuse(f"{name}.toml", slot_faults(texts.table(name), self.own.table(name)))
+        contents = {path.name: path.read_bytes() for path in sorted(self.folder.iterdir())}
+        contents |= {file: text.encode() for file, text in changed.items()}
+        return {file: hashlib.sha256(content).hexdigest() for file, content in contents.items()}
+
+
+class Texts:
+    """The texts of prompt files, ready to be filled in."""
+
+    def __init__(self, templates: Templates, changed: Mapping[str, str]) -> None:
+        self._templates = templates
+        self._changed = changed
+        self.text = functools.cache(self._read)
+        self.table = functools.cache(self._parse)
         self._sections = functools.cache(self._split)
-        self._table = functools.cache(self._parse)
 
     def prompt(self, state: str, **slots: str) -> Prompt:
-        said = [(role, text % slots) for role, text in self._sections(state, self._prompts)]
-        return Prompt(name=f"{self._recipe}/{state}", said=said)
+        said = [(role, text % slots) for role, text in self._sections(state)]
+        return Prompt(name=f"{self._templates.recipe}/{state}", said=said)
 
     def fill(self, name: str, **slots: str) -> str:
-        return _percent_format(self._text(name, self._prompts)) % slots
+        return _percent_format(self.text(name)) % slots
 
-    def table(self, name: str) -> Mapping[str, Any]:
-        """Returns the content of a TOML file; raises BrokenPrompt for a wrong key or type."""
-        return self._table(name, self._prompts)
+    def refuse(self, file: str, faults: Iterator[str]) -> None:
+        """Raises BrokenPrompt for the first fault."""
+        for fault in faults:
+            raise BrokenPrompt(f"{self._named(file)}: {fault}")
 
-    @property
-    def _prompts(self) -> Prompts | None:
-        return prompts_for(self.folder)
-
-    def _parse(self, name: str, prompts: Prompts | None) -> Mapping[str, Any]:
-        file = f"{name}.toml"
+    def _parse(self, name: str) -> Mapping[str, Any]:
+        file, tables = f"{name}.toml", self._templates.tables
         try:
-            table = tomllib.loads(self._content(file, prompts))
-        except tomllib.TOMLDecodeError as error:
-            raise BrokenPrompt(f"{self._named(file, prompts)}: is not TOML ({error})") from error
-        self._refuse(file, prompts, table_faults(table, self._tables[name]) if name in self._tables else iter(()))
+            table = tomllib.loads(self._content(file))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise BrokenPrompt(f"{self._named(file)}: is not TOML ({error})") from error
+        self.refuse(file, table_faults(table, tables[name]) if name in tables else iter(()))
         return table
 
-    def fingerprints(self) -> dict[str, str]:
-        """Returns a hash of each file, which identifies a dataset's prompts; raises BrokenPrompt for a bad file."""
-        prompts = self._prompts
-        for name, slots in self._slots.items():
-            text, own = self._text(name, prompts), self._text(name, None)
-            self._refuse(f"{name}.txt", prompts, chain(text_faults(text, slots), lost_parts(text, own)))
-        for name in self._tables:
-            self._refuse(f"{name}.toml", prompts, slot_faults(self._table(name, prompts), self._table(name, None)))
-        if prompts:
-            return {file: hashlib.sha256(text.encode()).hexdigest() for file, text in prompts.texts}
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(self.folder.iterdir())}
-
-    def _refuse(self, file: str, prompts: Prompts | None, faults: Iterator[str]) -> None:
-        for fault in faults:
-            raise BrokenPrompt(f"{self._named(file, prompts)}: {fault}")
-
-    def _split(self, state: str, prompts: Prompts | None) -> list[tuple[str, str]]:
-        sections = MESSAGE.split(self._text(state, prompts))
+    def _split(self, state: str) -> list[tuple[str, str]]:
+        sections = MESSAGE.split(self.text(state))
         return [
             (role, _percent_format(text.strip())) for role, text in zip(sections[1::2], sections[2::2], strict=True)
         ]
 
-    def _read(self, name: str, prompts: Prompts | None) -> str:
-        return self._content(f"{name}.txt", prompts).rstrip("\n")
+    def _read(self, name: str) -> str:
+        return self._content(f"{name}.txt").rstrip("\n")
 
-    def _content(self, file: str, prompts: Prompts | None) -> str:
-        return dict(prompts.texts)[file] if prompts else read_text(self.folder / file, self._named(file, None))
+    def _content(self, file: str) -> str:
+        changed = self._changed.get(file)
+        return read_text(self._templates.folder / file, self._named(file)) if changed is None else changed
 
-    def _named(self, file: str, prompts: Prompts | None) -> str:
-        return f"{prompts.origin}/{file}" if prompts else f"recipe {self._recipe}: prompt {self.folder.name}/{file}"
+    def _named(self, file: str) -> str:
+        own = f"recipe {self._templates.recipe}: prompt {self._templates.folder.name}/{file}"
+        return file if file in self._changed else own
 
 
 def one_line(text: str) -> str:

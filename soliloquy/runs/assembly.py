@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from soliloquy.dataset.lock import Locked
 from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.judges import Judges
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.assignment import SERVICES, Assignment
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -57,7 +56,7 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
             stack.push_async_callback(sandboxes.stop)
             await sandboxes.start()
         judges = load_judges(assignment.classifiers)
-        builders = _builders(models, assignment.prompts, judges, sandbox, sandboxes, datasets)
+        builders = _builders(models, judges, sandbox, sandboxes, datasets)
         services = [builders[name]() for name in assignment.services]
         if assignment.max_in_flight is not None:
             services = [replace(service, max_in_flight=assignment.max_in_flight) for service in services]
@@ -78,13 +77,12 @@ def declared() -> list[Service]:
 
     sandbox = SandboxSettings()
     model = scripted_model(ModelSettings())
-    builders = _builders(model, None, Judges(), sandbox, SandboxPool(sandbox), LiveDatasets(LiveSettings()))
+    builders = _builders(model, Judges(), sandbox, SandboxPool(sandbox), LiveDatasets(LiveSettings()))
     return [builders[name]() for name in SERVICES]
 
 
 def _builders(
     model: Model,
-    prompts: Prompts | None,
     judges: Judges,
     sandbox: "SandboxSettings",
     sandboxes: "SandboxPool",
@@ -101,12 +99,12 @@ def _builders(
 
     return {
         "curriculum": services.curriculum.app.service,
-        "planner": lambda: services.planner.app.service(model, prompts),
-        "student": lambda: services.student.app.service(model, prompts),
-        "tutor": lambda: services.tutor.app.service(model, prompts),
-        "codegen": lambda: services.codegen.app.service(model, prompts),
+        "planner": lambda: services.planner.app.service(model),
+        "student": lambda: services.student.app.service(model),
+        "tutor": lambda: services.tutor.app.service(model),
+        "codegen": lambda: services.codegen.app.service(model),
         "executor": lambda: services.executor.app.service(sandbox, sandboxes),
-        "composer": lambda: services.composer.app.service(model, judges, prompts),
+        "composer": lambda: services.composer.app.service(model, judges),
         "collector": lambda: services.collector.app.service(datasets, datasets.run_changed),
     }
 

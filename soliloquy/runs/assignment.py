@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -42,8 +41,6 @@ class Assignment:
     # None takes the defaults.
     sandbox: "SandboxSettings | None" = None
     datasets: "LiveSettings | None" = None
-    # Prompts in place of the recipe's own.
-    prompts: Prompts | None = None
     # The file of the classifiers that judge written problems.
     classifiers: Path | None = None
     # How many events each service handles at once; None leaves that to the service.

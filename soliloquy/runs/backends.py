@@ -134,7 +134,6 @@ def _worker_specs(plan: Plan, log: Path, traces: TraceSettings) -> Sequence[Proc
             cache=plan.model_cache,
         ),
         sandbox=SandboxSettings(sandboxes=max(1, sandboxes // plan.workers)),
-        prompts=plan.prompts,
         classifiers=plan.classifiers,
         traces=traces,
         grace=GRACE_SECONDS,

@@ -12,6 +12,7 @@ from soliloquy.dataset.layout import KINDS, UNFINISHED_PROMPTS, WORKING
 from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
 from soliloquy.dataset.storage import Storage, StorageUnavailable
+from soliloquy.recipes.prompts import own_texts
 from soliloquy.runs.plan import Plan, difference
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
@@ -103,7 +104,7 @@ class RunFolder:
             file.write(json.dumps(self._plan.identity(), indent=2).encode())
         if self._plan.prompts:
             with atomic_file(self.working / UNFINISHED_PROMPTS) as file:
-                file.write(json.dumps(dict(self._plan.prompts.texts)).encode())
+                file.write(json.dumps(own_texts(self._plan.recipe) | dict(self._plan.prompts)).encode())
 
     def _has_nothing(self) -> bool:
         """Whether the run stopped before it did anything that it could resume."""

@@ -52,9 +52,10 @@ class Plans:
                 workers=1,
                 in_flight=request.in_flight,
                 latency=0.0,
+                prompts=dict(request.prompts),
             )
         except BrokenPrompt as error:
-            raise BadRequest(f"recipe {request.recipe!r} has a prompt that cannot be used ({error})") from error
+            raise BadRequest(f"the prompts cannot be used ({error}): correct the file") from error
         return plan.run(execution)
 
     def problems(self, request: RunRequest) -> ProblemSource:
@@ -69,7 +70,8 @@ class Plans:
             raise BadRequest(f"problems cannot be {name!r}: there are {', '.join(kinds)}{advice}")
         is_file = kinds[request.problems] == "file"
         try:
-            return problems_of(f"{self.files}/{request.problems}" if is_file else request.problems, request.recipe)
+            place = f"{self.files}/{request.problems}" if is_file else request.problems
+            return problems_of(place, request.recipe, request.prompts)
         except (UnreadableSource, OSError) as error:
             # Callers need not know where the folder is.
             reason = str(error).replace(f"{self.files}/", "")

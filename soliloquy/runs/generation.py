@@ -11,6 +11,7 @@ import uvloop
 from soliloquy.dataset.frames import DamagedFrames
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.problems.sources import ProblemSource
+from soliloquy.recipes.prompts import own_texts
 from soliloquy.runs.backends import KafkaBackend, LocalBackend
 from soliloquy.runs.driver import Driver
 from soliloquy.runs.folder import RunFolder
@@ -93,7 +94,7 @@ def generate_dataset(
                         run=plan.identity(),
                         cost=plan.cost,
                         topics=backend.topics,
-                        prompts=dict(plan.prompts.texts) if plan.prompts else {},
+                        prompts=own_texts(plan.recipe) | dict(plan.prompts) if plan.prompts else {},
                     )
                 else:
                     counts = counts_so_far(journal, plan.conversations)

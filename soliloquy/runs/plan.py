@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -10,8 +10,7 @@ from typing import Any, Self
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import ProblemSource, is_file, problem_source
 from soliloquy.recipes.checks import CHECKS
-from soliloquy.recipes.prompts import Prompts
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.recipe import checked_prompts, find
 from soliloquy.runtime.model.accounting import cost
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.seeds import digest
@@ -29,8 +28,8 @@ class Plan:
     problems_sha256: str
     models: Models
     prompts_sha256: dict[str, str]
-    # Set if the run changes the recipe's prompts.
-    prompts: Prompts | None = None
+    # The prompt files that differ from the recipe's own, by name.
+    prompts: Mapping[str, str] = field(default_factory=dict)
     conversations: int
     seed: int
     noise: str
@@ -60,16 +59,16 @@ class Plan:
         *,
         problems: str,
         models: Models,
-        prompts: Prompts | None = None,
+        prompts: Mapping[str, str] = {},
         enrich: bool = False,
         **settings: Any,
     ) -> Self:
         """Plans a run of these problems; raises BrokenPrompt."""
-        found = find(recipe, prompts)
+        found = find(recipe)
         return cls(
             recipe=recipe,
             problems_sha256=source.digest,
-            prompts_sha256=found.fingerprints(),
+            prompts_sha256=checked_prompts(recipe, prompts, scripted=models.has_scripted),
             prompts=prompts,
             enrich=enrich or found.always_enriched,
             programs=is_file(problems) and found.commissioned is None and _can_solve(models),
@@ -114,6 +113,7 @@ class Plan:
             verified=self.verified,
             programs=self.programs,
             growing=execution,
+            prompts=self.prompts,
         )
 
     def cost(self, tokens: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
@@ -128,15 +128,15 @@ def _can_solve(models: Models) -> bool:
     return models.endpoint_of("codegen").engine != "scripted"
 
 
-def problems_of(problems: str, recipe: str, prompts: Prompts | None = None) -> ProblemSource:
+def problems_of(problems: str, recipe: str, prompts: Mapping[str, str] = {}) -> ProblemSource:
     """Opens a bank or a file; if the recipe writes problems, they are its examples.
 
     Raises Failure.
     """
-    source, wanted = problem_source(problems), find(recipe, prompts)
+    source, wanted = problem_source(problems), find(recipe)
     if wanted.commissioned is None or wanted.topics is None:
         return source
-    return CommissionSource(examples=source, topics=wanted.topics(), commissioned=wanted.commissioned)
+    return CommissionSource(examples=source, topics=wanted.topics(prompts), commissioned=wanted.commissioned)
 
 
 def difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:

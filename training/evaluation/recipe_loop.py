@@ -1,7 +1,7 @@
 """Runs all roles of a recipe in one process."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import Recipe, play
@@ -29,6 +29,8 @@ class RecipeLoop:
     recipe: Recipe
     model: Model
     execute: Execute
+    # The prompt files that differ from the recipe's own.
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
     async def answer(self, conversation: Conversation) -> Conversation:
         """Returns the conversation with the tutor's answer to the student's latest message."""
@@ -61,6 +63,7 @@ class RecipeLoop:
         return event.conversation
 
     async def _following(self, event: ConversationEvent) -> Outcome:
+        event.conversation.run.prompts.update(self.prompts)
         match event:
             case ConversationStarted() | TutorReplied():
                 return await play(event, self.recipe.student, role="student", model=self.model)

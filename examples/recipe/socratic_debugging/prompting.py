@@ -14,7 +14,7 @@ from soliloquy.recipes.codegen import has_run, output
 from soliloquy.recipes.lessons import chat, lessons_of
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.records import fields_of
-from soliloquy.recipes.templates import Templates, transcript
+from soliloquy.recipes.templates import Templates, Texts, transcript
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
@@ -40,7 +40,7 @@ class Guidance(Answer):
 def student(conversation: Conversation, number: int) -> Prompt:
     """Returns the prompt for the student's message in a turn."""
     _, change = drawn(conversation, number)
-    return TEMPLATES.prompt(
+    return _texts(conversation).prompt(
         "student",
         question=conversation.problem.question,
         conversation=transcript(conversation.turns[: number - 1]),
@@ -52,7 +52,7 @@ def tutoring(conversation: Conversation, number: int) -> Prompt:
     """Returns the prompt for the tutor's reply in a turn."""
     turns = conversation.turns[:number]
     calculation = turns[-1].calculation
-    return TEMPLATES.prompt(
+    return _texts(conversation).prompt(
         "tutoring",
         **_problem(conversation),
         conversation=transcript(turns, for_reply=True),
@@ -72,7 +72,12 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
-    return chat(conversation, TEMPLATES.fill("dialogue", **_problem(conversation)), _answer)
+    return chat(conversation, _texts(conversation).fill("dialogue", **_problem(conversation)), _answer)
+
+
+def _texts(conversation: Conversation) -> Texts:
+    """A run may have changed prompts."""
+    return TEMPLATES.of(conversation.run.prompts)
 
 
 def _tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,7 +29,8 @@ from services.gateway.chat.tutor import ChatTutor, TutorModel, person_in, tutori
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.person import Guide
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.prompts import BrokenPrompt
+from soliloquy.recipes.recipe import checked_prompts, find
 from soliloquy.runtime.events import Event, EventTooLarge, checked, first_event, run_key
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.port import Unanswered
@@ -157,9 +158,16 @@ class Chats:
         if len(self._open) >= self._settings.most_chats:
             raise Refusal(Code.TOO_MANY, f"{self._settings.most_chats} chats are open: finish one, or try again later")
         chat_id = secrets.token_urlsafe()
-        conversation = conversation_about(problem, request.recipe, chat_id, most_turns=self._settings.most_turns)
         tutor = await self._chosen_tutor(request)
         try:
+            refuse_stand_in(request.recipe, tutor.by)
+            conversation = conversation_about(
+                problem,
+                request.recipe,
+                chat_id,
+                most_turns=self._settings.most_turns,
+                prompts=_usable(request.prompts, request.recipe, tutor.by),
+            )
             chat = _Chat(owner=CALLER.get(), conversation=await tutor.begin(conversation), tutor=tutor)
         except BaseException:
             self._close(tutor)
@@ -267,19 +275,39 @@ class Chats:
             ) from error
 
 
-def conversation_about(problem: Problem, recipe: str, origin: str, *, most_turns: int) -> Conversation:
+def conversation_about(
+    problem: Problem, recipe: str, origin: str, *, most_turns: int, prompts: Mapping[str, str] = {}
+) -> Conversation:
     """A conversation in which a person is the student; one origin always gives one id."""
-    prompts = digest(*sorted(find(recipe).fingerprints().items()))
+    fingerprint = digest(*sorted(find(recipe).fingerprints(prompts).items()))
     run = Run(
         id=RUN,
-        growing=f"{recipe}-{prompts[:_PROMPT_DIGITS]}",
+        growing=f"{recipe}-{fingerprint[:_PROMPT_DIGITS]}",
         recipe=recipe,
         max_turns=most_turns,
         # A person's conversation is not retried.
         max_attempts=1,
         enrich=find(recipe).always_enriched,
+        prompts=prompts,
     )
     return Conversation(id=digest(RUN, origin), run=run, problem=problem, person=True)
+
+
+def refuse_stand_in(recipe: str, by: TutorModel) -> None:
+    """Raises a Refusal if the stand-in would tutor where it does not read a person's words."""
+    if by.scripted and not person_in(recipe).guide:
+        raise Refusal(
+            Code.INVALID,
+            f"recipe: the stand-in does not read a person's words in {recipe}: choose a model, or another recipe",
+        )
+
+
+def _usable(prompts: Mapping[str, str], recipe: str, by: TutorModel) -> Mapping[str, str]:
+    try:
+        checked_prompts(recipe, prompts, scripted=by.scripted)
+    except BrokenPrompt as error:
+        raise Refusal(Code.INVALID, f"prompts: {error}") from error
+    return prompts
 
 
 def tutor_info(recipe: str, by: TutorModel) -> ChatTutorInfo:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from services.gateway.access.access import CALLER
-from services.gateway.chat.chats import ChatSettings, ExpiringCache, ProblemFinder, conversation_about
+from services.gateway.chat.chats import ChatSettings, ExpiringCache, ProblemFinder, conversation_about, refuse_stand_in
 from services.gateway.chat.messages import clean_text
 from services.gateway.chat.progress import REPLY_AGAIN, Report, progress_of
 from services.gateway.chat.tutor import ChatTutor, person_in, tutoring_recipes
@@ -93,7 +93,7 @@ class Completions:
         return f"{request.model}/{self._tutor.by.name}"
 
     def _read(self, request: CommonChatRequest) -> ChatHistory:
-        person_in(request.model)
+        refuse_stand_in(request.model, self._tutor.by)
         return read_history(request, self._settings)
 
     async def _reply(self, recipe: str, history: ChatHistory, report: Report) -> Conversation:

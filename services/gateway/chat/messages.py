@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -32,6 +32,8 @@ class StartChat(_Body):
     endpoint: str = ""
     model: str = ""
     key: str = Field(default="", repr=False)
+    # The prompt files that differ from the recipe's own: texts by file name, 32 KiB in all.
+    prompts: Mapping[str, str] = Field(default_factory=dict, repr=False)
 
 
 class Say(_Body):

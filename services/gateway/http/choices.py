@@ -78,7 +78,7 @@ def _recipe(name: str) -> RecipeChoice:
     return RecipeChoice(
         name=name,
         title=recipe.title,
-        topics=[*recipe.topics()] if recipe.topics else [],
+        topics=[*recipe.topics({})] if recipe.topics else [],
         # A recipe that writes problems has no student.
         tutoring=not recipe.topics,
         words=words_of(name, recipe),

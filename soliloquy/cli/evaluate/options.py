@@ -22,6 +22,7 @@ from soliloquy.cli.options import (
     WAIT,
     count_option,
 )
+from soliloquy.cli.prompts_option import PROMPTS
 from soliloquy.cli.service_options import NOISE, with_options
 from soliloquy.runtime.foreign import refuse_foreign
 
@@ -51,6 +52,7 @@ _TUTOR = (
     ),
     click.option("--free", is_flag=True, help="Do not constrain the answers of --weights to their schema."),
     click.option("--max-tokens", type=COUNT, help="Maximum tokens of an answer, if lower than in the settings."),
+    PROMPTS,
     NOISE,
     WAIT,
 )
@@ -84,6 +86,7 @@ def evaluating(
             out: Path,
             as_json: bool,
             quiet: bool,
+            prompts: Path | None,
             **options: Any,
         ) -> None:
             context = click.get_current_context()
@@ -93,7 +96,13 @@ def evaluating(
             refuse_foreign(out, REPORT)
             tutor = chosen_tutor(context, **{option: options.pop(option) for option in TUTOR_OPTIONS})
             settings = EvaluationSettings(
-                tutor=tutor, seed=seed, in_flight=in_flight, trained=datasets, name=name, quiet=quiet or as_json
+                tutor=tutor,
+                seed=seed,
+                in_flight=in_flight,
+                trained=datasets,
+                name=name,
+                prompts=prompts,
+                quiet=quiet or as_json,
             )
             deliver(out, evaluate(settings, **options), as_json=as_json, quiet=quiet)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from soliloquy.cli.attended import attended
 from soliloquy.cli.evaluate.tutor import Tutor
 from soliloquy.cli.progress import bar
+from soliloquy.cli.prompts_option import chosen_prompts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.bank.bank import Bank
 from soliloquy.problems.bank.sampling import sample
@@ -38,7 +39,13 @@ class EvaluationSettings:
     trained: Sequence[Path] = ()
     # The name in the report; by default that of the tutor.
     name: str | None = None
+    # The folder of prompts that the tutor has in place of the recipe's own.
+    prompts: Path | None = None
     quiet: bool = False
+
+    def changed_prompts(self, recipe: str) -> Mapping[str, str]:
+        """The scripted model may play the student, whoever tutors."""
+        return chosen_prompts(recipe, self.prompts, scripted=True)
 
     def held_out(self) -> tuple[ProblemSource, Iterator[Problem]]:
         """Returns the source of the problems, and the problems that the tutor was not trained on; raises Failure."""
@@ -57,13 +64,13 @@ class EvaluationSettings:
         """Runs the tutor's model, and the recipe with it; without another sandbox, programs run as in the executor."""
         from training.evaluation.recipe_loop import RecipeLoop
 
-        find(recipe).fingerprints()
+        find(recipe).fingerprints(changed := self.changed_prompts(recipe))
         async with (
             self.tutor.running() as model,
             sandbox or _sandboxed() as execute,
             attended(model, wait=self.tutor.wait),
         ):
-            yield model, RecipeLoop(recipe=find(recipe), model=model, execute=execute)
+            yield model, RecipeLoop(recipe=find(recipe), model=model, execute=execute, prompts=changed)
 
     async def run(
         self,
@@ -128,7 +135,7 @@ class EvaluationSettings:
             "model": self.tutor.identity(),
             "adapters": adapter_digests(results),
             "cases": cases,
-            "prompts_sha256": find(recipe).fingerprints() | (prompts or {}),
+            "prompts_sha256": find(recipe).fingerprints(self.changed_prompts(recipe)) | (prompts or {}),
             **content,
         }
 

@@ -23,7 +23,7 @@ _INTENTS = {Intent.Name(intent): name for intent, name in INTENTS.items()}
 _EVALUATIONS = {Evaluation.Name(evaluation): letter for evaluation, letter in EVALUATION_LETTERS.items()}
 
 
-def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
+def dialogues(batch: pa.RecordBatch, prompts: Mapping[str, str] = {}) -> Iterator[Dialogue]:
     """Yields a dialogue for each row; fields without a column in the batch stay unset."""
     labels = labels_of(recipe_of(batch))
     rows = pa.StructArray.from_arrays(batch.columns, names=batch.schema.names)
@@ -46,6 +46,7 @@ def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
         _coded(rows, "resolution", word=_set("RESOLUTION_")),
         map(bool, _plain(rows, "person")),
         _labels(rows, labels, "conversation", "problem", "enrichment"),
+        repeat(prompts),
     )
 
 

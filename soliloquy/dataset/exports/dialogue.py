@@ -72,6 +72,8 @@ class Dialogue(NamedTuple):
     person: bool = False
     # The recipe's labels of the conversation and its problem, by name.
     labels: Mapping[str, Any] = {}
+    # The prompt files of its run, if they differ from the recipe's own.
+    prompts: Mapping[str, str] = {}
 
     @property
     def about(self) -> str:

@@ -13,7 +13,6 @@ from soliloquy.dataset.exports.files import atomic_output, open_rows
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Format, Row, find, row_format
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
-from soliloquy.recipes.prompts import Prompts
 from soliloquy.runtime.failure import Failure
 
 
@@ -50,18 +49,12 @@ def export(
     return counts
 
 
-def rows_of(
-    name: str, choice: ExportOptions, dialogues: Iterator[Dialogue], prompts: Prompts | None = None
-) -> Iterator[tuple[Dialogue, Row | None]]:
-    """Yields each conversation's row, with the fields that an import of the same format kept verbatim.
-
-    `prompts` are those of the dataset, whose texts a recipe's format may quote.
-    """
+def rows_of(name: str, choice: ExportOptions, dialogues: Iterator[Dialogue]) -> Iterator[tuple[Dialogue, Row | None]]:
+    """Yields each conversation's row, with the fields that an import of the same format kept verbatim."""
     form = row_format(name)
-    write = prompts.bound(form.row) if prompts else form.row
     for dialogue in dialogues:
         try:
-            row = write(dialogue, choice)
+            row = form.row(dialogue, choice)
         except CannotConvert as unfit:
             raise Failure(f"conversation {dialogue.id} {unfit}") from unfit
         if row is not None and dialogue.person:
@@ -101,7 +94,7 @@ def _export_rows(
         dialect = _dialect(dataset, name, suffix)
         files = {part: stack.enter_context(open_rows(path, suffix, dialect)) for part, path in paths.items()}
         for batch in dataset.batches(columns, rejected=rejected):
-            for dialogue, row in rows_of(name, choice, dialogues(batch), dataset.prompts):
+            for dialogue, row in rows_of(name, choice, dialogues(batch, dataset.prompts)):
                 if form.once_a_problem:
                     problem = dialogue.problem_id or dialogue.id
                     if problem in seen:

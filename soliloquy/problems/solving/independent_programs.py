@@ -20,7 +20,7 @@ from soliloquy.v1.sandbox_pb2 import Execution, Job
 PROGRAMS = 3
 # Programs that are written alike are wrong alike.
 _TEMPERATURE = 0.7
-_TEMPLATES = Templates(Path(__file__).with_name("prompts"), {"program": {"question", "unit"}}, recipe="problems")
+_TEXTS = Templates(Path(__file__).with_name("prompts"), {"program": {"question", "unit"}}, recipe="problems").own
 # Runs a job in the sandbox.
 Run = Callable[[Job], Awaitable[Execution]]
 
@@ -82,7 +82,7 @@ def weigh(problem: Problem, programs: Sequence[CodeAttempt]) -> Check:
 
 def program_prompt(problem: Problem) -> Prompt:
     unit = f"Give the answer in {problem.answer.unit}.\n" if problem.answer.unit else ""
-    prompt = _TEMPLATES.prompt("program", question=problem.question, unit=unit)
+    prompt = _TEXTS.prompt("program", question=problem.question, unit=unit)
     return replace(prompt, temperature=_TEMPERATURE)
 
 

@@ -1,9 +1,9 @@
 """How the recipe's labels are shown."""
 
 from soliloquy.recipes.labels import Column
-from soliloquy.recipes.mathdial.moves import moves
+from soliloquy.recipes.mathdial.moves import TEMPLATES
 
-_MEANINGS = {move: row["meaning"] for move, row in moves().items()}
+_MEANINGS = {move: row["meaning"] for move, row in TEMPLATES.own.table("moves").items()}
 COLUMNS = {
     "conversation.student_name": Column(title="name", names_student=True),
     "enrichment.confusion.solution": Column(title="What the student believes", text="{}"),

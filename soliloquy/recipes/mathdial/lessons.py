@@ -12,15 +12,15 @@ from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.lessons import calculation_in_chat, chat, lessons_of
 from soliloquy.recipes.mathdial.answers import MoveChoice
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels
-from soliloquy.recipes.mathdial.moves import EVALUATIONS, FAREWELL, intent_name, move_name, moves
-from soliloquy.recipes.mathdial.prompting import grounded, outset, tutor_prompts
+from soliloquy.recipes.mathdial.moves import EVALUATIONS, FAREWELL, intent_name, move_name
+from soliloquy.recipes.mathdial.prompting import TEMPLATES, grounded, outset, tutor_prompts
 from soliloquy.recipes.recipe import Lesson, ReplyContext, TrainingMessage
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
-_TEMPLATES = Templates(
+_TEXTS = Templates(
     Path(__file__).with_name("response"),
     {
         "asked": set[str](),
@@ -28,7 +28,7 @@ _TEMPLATES = Templates(
         "said": {"conversation"},
         "move": {"move", "meaning"},
     },
-)
+).own
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
@@ -86,11 +86,12 @@ def replies(conversation: Conversation, given: ReplyContext) -> list[Lesson]:
 def _prompt(conversation: Conversation, turns: Sequence[Turn], given: ReplyContext) -> Prompt:
     """Returns the prompt for the reply in the last of these turns."""
     told = grounded(conversation, turns)
-    asked, said = [_TEMPLATES.fill("asked")], [_TEMPLATES.fill("said", conversation=told["conversation"])]
+    asked, said = [_TEXTS.fill("asked")], [_TEXTS.fill("said", conversation=told["conversation"])]
     if given.grounding:
         grounds = {name: told[name] for name in ("question", "solution", "wrong")}
-        asked.append(_TEMPLATES.fill("grounds", **grounds))
+        asked.append(_TEXTS.fill("grounds", **grounds))
     if given.move:
         move = move_name(turns[-1].tutor)
-        said.append(_TEMPLATES.fill("move", move=move, meaning=moves()[move]["meaning"]))
+        meaning = TEMPLATES.of(conversation.run.prompts).table("moves")[move]["meaning"]
+        said.append(_TEXTS.fill("move", move=move, meaning=meaning))
     return Prompt(name="mathdial/responding", said=[("system", "\n\n".join(asked)), ("user", "\n\n".join(said))])

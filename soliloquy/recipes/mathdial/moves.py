@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.labels_pb2 import Move, MoveIntent, TutorLabels
@@ -20,15 +19,10 @@ INTENTS: Mapping[str, Sequence[str]] = {
 TABLES: Mapping[str, Kind] = {
     "moves": {move: {"meaning": str, "intents": dict.fromkeys(intents, str)} for move, intents in INTENTS.items()}
 }
-_TEMPLATES = Templates(Path(__file__).with_name("prompts"), {}, TABLES)
+TEMPLATES = Templates(Path(__file__).with_name("prompts"), {}, TABLES)
 OPENING = ("generic", "general_inquiry")
 FAREWELL = ("generic", "greeting_farewell")
 EVALUATIONS = {"a": "incorrect", "b": "correct", "c": "partial", "d": "unclear", "g": "nothing to judge"}
-
-
-def moves() -> Mapping[str, Mapping[str, Any]]:
-    """Returns the meaning of each move and of its intents."""
-    return _TEMPLATES.table("moves")
 
 
 def move_name(reply: TutorReply) -> str:

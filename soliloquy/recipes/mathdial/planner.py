@@ -1,6 +1,7 @@
 """The planner: samples solutions, chooses a confusion among them, and describes it."""
 
 import asyncio
+from collections.abc import Mapping
 from functools import partial
 
 from soliloquy.recipes.mathdial import prompting
@@ -20,16 +21,16 @@ from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.v1.conversation_pb2 import Enrichment, Problem
 
 
-async def enrich(problem: Problem, ask: Ask) -> Enrichment:
+async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enrichment:
     """Returns the confusion of a problem, or the reason that there is none."""
     try:
-        confusion = await _described_confusion(problem, ask)
+        confusion = await _described_confusion(problem, changed, ask)
     except NoConfusion as none:
         return Enrichment(plain_because=str(none), labels=labelled(none.confusion), calls=ask.calls)
     return Enrichment(labels=labelled(confusion), calls=ask.calls)
 
 
-async def _described_confusion(problem: Problem, ask: Ask) -> Confusion:
+async def _described_confusion(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Confusion:
     if why := sampling_refusal(problem):
         raise NoConfusion(why, Confusion())
     # Each sample has its own seeds, so that all can be requested at once.
@@ -37,13 +38,14 @@ async def _described_confusion(problem: Problem, ask: Ask) -> Confusion:
         Ask(model=ask.model, role=ask.role, origin=(*ask.origin, number))
         for number in range(POLICY["confusion"]["samples"])
     ]
-    sampled = await asyncio.gather(*(one(prompting.enriching(problem), SampledSolution) for one in asks))
+    prompt = prompting.enriching(problem, changed)
+    sampled = await asyncio.gather(*(one(prompt, SampledSolution) for one in asks))
     for one in asks:
         ask.calls += one.calls
     confusion = choose_confusion([one.solution for one in sampled], problem)
     check = partial(_check, confusion=confusion)
     try:
-        described = await ask(prompting.describing(problem, confusion), ConfusionDescription, check)
+        described = await ask(prompting.describing(problem, confusion, changed), ConfusionDescription, check)
     except Unusable as unusable:
         undescribed = Confusion(samples=confusion.samples, discarded=confusion.discarded)
         raise NoConfusion(f"not described: {unusable}", undescribed) from unusable

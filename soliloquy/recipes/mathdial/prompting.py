@@ -14,9 +14,9 @@ from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.answers import Category
 from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
-from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name, moves
+from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name
 from soliloquy.recipes.prompt_checks import ANY
-from soliloquy.recipes.templates import Templates, fill, transcript
+from soliloquy.recipes.templates import Templates, Texts, fill, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
@@ -51,46 +51,49 @@ TEMPLATES = Templates(
 )
 
 
-def enriching(problem: Problem) -> Prompt:
+def enriching(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     """Returns the prompt that samples a solution."""
-    return _sampled("solving", question=problem.question)
+    return _sampled(TEMPLATES.of(changed), "solving", question=problem.question)
 
 
-def describing(problem: Problem, confusion: Confusion) -> Prompt:
-    return TEMPLATES.prompt(
+def describing(problem: Problem, confusion: Confusion, changed: Mapping[str, str]) -> Prompt:
+    texts = TEMPLATES.of(changed)
+    return texts.prompt(
         "describing",
         question=problem.question,
         solution=problem.solution,
         wrong="\n".join(numbered(confusion)),
-        categories="\n".join(f"- {name}: {meaning}" for name, meaning in TEMPLATES.table("categories").items()),
+        categories="\n".join(f"- {name}: {meaning}" for name, meaning in texts.table("categories").items()),
     )
 
 
 def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) -> Prompt:
     """Returns the prompt for the student's message that follows these turns."""
+    texts = _texts(conversation)
     kind, first = word_of(Belief, belief), len(before) == 1
     labels = ConversationLabels.FromString(conversation.labels)
     return _sampled(
+        texts,
         "student",
         question=conversation.problem.question,
         name=labels.student_name,
         pronoun=labels.pronoun,
         profile=conversation.persona,
-        manner=profiles()[conversation.persona],
+        manner=profiles(conversation.run.prompts)[conversation.persona],
         wrong=_wrong(conversation),
         conversation=transcript(before),
         belief=kind,
         first="y" if first else "n",
-        instruction=TEMPLATES.table("beliefs")["first" if first else kind],
+        instruction=texts.table("beliefs")["first" if first else kind],
     )
 
 
 def deciding(conversation: Conversation) -> Prompt:
-    return TEMPLATES.prompt("deciding", **grounded(conversation, conversation.turns))
+    return _texts(conversation).prompt("deciding", **grounded(conversation, conversation.turns))
 
 
 def choosing(conversation: Conversation) -> Prompt:
-    return _choosing(conversation.turns[-1], grounded(conversation, conversation.turns))
+    return _choosing(_texts(conversation), conversation.turns[-1], grounded(conversation, conversation.turns))
 
 
 def replying(conversation: Conversation) -> Prompt:
@@ -99,22 +102,23 @@ def replying(conversation: Conversation) -> Prompt:
 
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
     """Yields each turn with the prompts of the tutor's states."""
+    texts = _texts(conversation)
     for number, turn in enumerate(conversation.turns, start=1):
         told = grounded(conversation, conversation.turns[:number])
         prompts = [_replying(conversation, turn, told)]
         if turn.HasField("student"):
-            programs = program_prompts(TEMPLATES, turn.calculation)
-            prompts = [TEMPLATES.prompt("deciding", **told), *programs, _choosing(turn, told), *prompts]
+            programs = program_prompts(texts, turn.calculation)
+            prompts = [texts.prompt("deciding", **told), *programs, _choosing(texts, turn, told), *prompts]
         yield turn, prompts
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     """Returns every prompt that led to a conversation, from the present templates, with its turn."""
-    problem = conversation.problem
+    problem, changed = conversation.problem, conversation.run.prompts
     confusion = confusion_of(problem.enrichment)
-    given = [(0, enriching(problem))]
+    given = [(0, enriching(problem, changed))]
     if confusion.solution:
-        given.append((0, describing(problem, confusion)))
+        given.append((0, describing(problem, confusion, changed)))
     for turn, prompts in tutor_prompts(conversation):
         if turn.HasField("student") and not conversation.person:
             before = conversation.turns[: turn.number - 1]
@@ -124,49 +128,55 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     return given
 
 
-def profiles() -> Mapping[str, str]:
+def profiles(changed: Mapping[str, str]) -> Mapping[str, str]:
     """Returns the descriptions of the student profiles by name."""
-    return {name: profile["manner"] for name, profile in TEMPLATES.table("profiles").items()}
+    return {name: profile["manner"] for name, profile in TEMPLATES.of(changed).table("profiles").items()}
 
 
 def outset(conversation: Conversation) -> str:
     """Returns the system message of a training chat; no run uses it as a prompt."""
     grounds = grounded(conversation, conversation.turns)
     del grounds["conversation"]
-    return fill(_DIALOGUE.read_text("utf-8").strip(), **grounds, name=_name(conversation), moves=_moves())
+    return fill(
+        _DIALOGUE.read_text("utf-8").strip(), **grounds, name=_name(conversation), moves=_moves(_texts(conversation))
+    )
+
+
+def _texts(conversation: Conversation) -> Texts:
+    return TEMPLATES.of(conversation.run.prompts)
 
 
 def _name(conversation: Conversation) -> str:
     return ConversationLabels.FromString(conversation.labels).student_name
 
 
-def _choosing(turn: Turn, grounds: Mapping[str, str]) -> Prompt:
-    return TEMPLATES.prompt("choosing", **grounds, moves=_moves(), calculated=_calculated(turn))
+def _choosing(texts: Texts, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
+    return texts.prompt("choosing", **grounds, moves=_moves(texts), calculated=_calculated(texts, turn))
 
 
-def _moves() -> str:
+def _moves(texts: Texts) -> str:
     """Lists all moves and intents, one per line."""
     listed = []
-    for move, row in moves().items():
+    for move, row in texts.table("moves").items():
         listed.append(f"- {move}: {row['meaning']}")
         listed += [f"  - {intent}: {words}" for intent, words in row["intents"].items()]
     return "\n".join(listed)
 
 
-def _calculated(turn: Turn) -> str:
+def _calculated(texts: Texts, turn: Turn) -> str:
     calculation = turn.calculation
     if not calculation.attempts:
         return ""
     if not has_run(calculation):
-        return TEMPLATES.fill("uncalculated")
-    return TEMPLATES.fill("calculated", description=calculation.description, output=output(calculation))
+        return texts.fill("uncalculated")
+    return texts.fill("calculated", description=calculation.description, output=output(calculation))
 
 
 def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
-    reply = turn.tutor
+    reply, texts = turn.tutor, _texts(conversation)
     move, intent = move_name(reply), intent_name(reply)
-    row = moves()[move]
-    return TEMPLATES.prompt(
+    row = texts.table("moves")[move]
+    return texts.prompt(
         "replying",
         **grounds,
         name=_name(conversation),
@@ -193,5 +203,5 @@ def _wrong(conversation: Conversation) -> str:
     return "\n".join(numbered(confusion_of(conversation.problem.enrichment)))
 
 
-def _sampled(state: str, **slots: str) -> Prompt:
-    return replace(TEMPLATES.prompt(state, **slots), temperature=TEMPLATES.table("sampling")[state])
+def _sampled(texts: Texts, state: str, **slots: str) -> Prompt:
+    return replace(texts.prompt(state, **slots), temperature=texts.table("sampling")[state])

@@ -19,8 +19,9 @@ async def finish(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     number = number_of(value) if value else None
     if number is not None:
         conversation.problem.answer.value = number
-        classifiers = conversation.run.classifiers
-        await judge(conversation.problem, ask, judges.named(classifiers) if classifiers else None)
+        run = conversation.run
+        classifiers = judges.named(run.classifiers) if run.classifiers else None
+        await judge(conversation.problem, ask, classifiers, run.prompts)
     return outcomes.finish(conversation, Ending.ENDING_WRITTEN)
 
 

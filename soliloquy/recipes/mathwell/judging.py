@@ -1,5 +1,6 @@
 """Judges and measures a written problem."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from soliloquy.recipes.judges import Judge
@@ -26,7 +27,7 @@ def load_judge(path: Path) -> Judge:
     return lambda problem: classifiers.opinions(WordProblem.from_problem(problem))
 
 
-async def judge(problem: Problem, ask: Ask, classifiers: Judge | None) -> None:
+async def judge(problem: Problem, ask: Ask, classifiers: Judge | None, changed: Mapping[str, str]) -> None:
     """Records the opinions and measures of a problem; asks a model only if no other judge objects."""
     word_problem = WordProblem.from_problem(problem)
     scores = score(word_problem)
@@ -39,12 +40,12 @@ async def judge(problem: Problem, ask: Ask, classifiers: Judge | None) -> None:
     # Kept even if the model's answers are unusable.
     problem.labels = labelled(authorship)
     if POLICY["judges"]["model"] and not any(one.ruling == Ruling.RULING_NO for one in opinions):
-        opinions.extend(await model_opinions(word_problem, ask))
+        opinions.extend(await model_opinions(word_problem, ask, changed))
         problem.labels = labelled(authorship)
 
 
-async def model_opinions(problem: WordProblem, ask: Ask) -> list[Opinion]:
-    said = await ask(judging(problem), Judgement)
+async def model_opinions(problem: WordProblem, ask: Ask, changed: Mapping[str, str]) -> list[Opinion]:
+    said = await ask(judging(problem, changed), Judgement)
     return [
         opinion(one, meets=getattr(said, one) == "y", judge="model", because=getattr(said, f"why_{one}"))
         for one in Criterion

@@ -3,17 +3,22 @@
 from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.recipes.mathwell.prompting import writing
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
+from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
-    return [Lesson(turn=1, prompt=writing(conversation.problem), answer=_answer(conversation))]
+    return [Lesson(turn=1, prompt=_prompt(conversation), answer=_answer(conversation))]
 
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Returns the single prompt and its answer as a chat."""
-    asked = [TrainingMessage(role, text, turn=1) for role, text in writing(conversation.problem).said]
+    asked = [TrainingMessage(role, text, turn=1) for role, text in _prompt(conversation).said]
     return [*asked, TrainingMessage("assistant", _answer(conversation), turn=1, learned=True)]
+
+
+def _prompt(conversation: Conversation) -> Prompt:
+    return writing(conversation.problem, conversation.run.prompts)
 
 
 def _answer(conversation: Conversation) -> str:

@@ -4,7 +4,7 @@ The tags (<topic>, <question>, ..) are part of the contract with the scripted en
 be rewritten freely.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from soliloquy.recipes.mathwell.commissions import allowed_operations, authorship_of, join_names
@@ -21,37 +21,37 @@ TEMPLATES = Templates(
 )
 
 
-def writing(problem: Problem) -> Prompt:
+def writing(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     """Returns the prompt that a problem is written with."""
-    commission = authorship_of(problem).commission
-    return TEMPLATES.prompt(
+    commission, texts = authorship_of(problem).commission, TEMPLATES.of(changed)
+    return texts.prompt(
         "writing",
         examples="\n\n".join(f"Problem: {one.question}\n```python\n{one.solution}\n```" for one in commission.examples),
-        wishes="\n".join(_wishes(commission)),
+        wishes="\n".join(_wishes(commission, texts.table("wishes"))),
     )
 
 
-def judging(problem: WordProblem) -> Prompt:
+def judging(problem: WordProblem, changed: Mapping[str, str]) -> Prompt:
     """Returns the prompt that judges a written problem."""
     answer = "nothing" if problem.answer is None else format_exact(problem.answer)
-    return TEMPLATES.prompt("judging", question=problem.question, code=problem.code, answer=answer)
+    return TEMPLATES.of(changed).prompt("judging", question=problem.question, code=problem.code, answer=answer)
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     asked = {call.prompt for turn in conversation.turns for call in turn.calls}
-    given = [(1, writing(conversation.problem))]
+    changed = conversation.run.prompts
+    given = [(1, writing(conversation.problem, changed))]
     if "mathwell/judging" in asked:
-        given.append((1, judging(WordProblem.from_problem(conversation.problem))))
+        given.append((1, judging(WordProblem.from_problem(conversation.problem), changed)))
     return given
 
 
-def topics() -> Sequence[str]:
+def topics(changed: Mapping[str, str]) -> Sequence[str]:
     """Returns the default topics."""
-    return tuple(TEMPLATES.table("topics")["topics"])
+    return tuple(TEMPLATES.of(changed).table("topics")["topics"])
 
 
-def _wishes(commission: Commission) -> Iterator[str]:
-    texts = TEMPLATES.table("wishes")
+def _wishes(commission: Commission, texts: Mapping[str, str]) -> Iterator[str]:
     if commission.topic:
         yield f"{texts['topic']}\n<topic>{commission.topic}</topic>"
     else:

@@ -1,5 +1,7 @@
 """The states before the judgement: check the commission, describe it, and write the problem with its function."""
 
+from collections.abc import Mapping
+
 from soliloquy.recipes.mathwell import prompting
 from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.recipes.mathwell.commissions import authorship_of, commission_refusal, describe, labelled
@@ -24,7 +26,7 @@ _ANSWER = "answer"
 _CALL = f"\n\n{_ANSWER} = solution()"
 
 
-async def enrich(problem: Problem, ask: Ask) -> Enrichment:
+async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enrichment:
     return Enrichment(plain_because="nothing to enrich: it is yet to be written")
 
 
@@ -57,7 +59,7 @@ async def write(event: CalculationNeeded | CodeFailed, ask: Ask) -> Outcome:
     if isinstance(event, CodeFailed):
         return finish(conversation, Ending.ENDING_WRITTEN)
     problem = conversation.problem
-    written = await ask(prompting.writing(problem), WrittenProblem)
+    written = await ask(prompting.writing(problem, conversation.run.prompts), WrittenProblem)
     problem.question, problem.solution = written.question, written.code
     conversation.turns[-1].calculation.attempts.add(code=written.code + _CALL, result_variables=[_ANSWER])
     return emit(CodeWritten(conversation=conversation))

@@ -50,7 +50,8 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
         return send_back(conversation, RejectedTry(because=tutored.analysis, judge=Judge.JUDGE_MODEL))
     turn.tutor.text, turn.tutor.thoughts = tutored.reply, tutored.analysis
     turn.tutor.labels = TutorLabels(learner_state=state).SerializeToString()
-    turn.tutor.evaluation = EVALUATIONS[states()[tutored.state if state != END else NAMES[shown]]["evaluation"]]
+    found = tutored.state if state != END else NAMES[shown]
+    turn.tutor.evaluation = EVALUATIONS[states(conversation)[found]["evaluation"]]
     solved = solved_after(conversation, turn, state)
     store_solved(turn, solved)
     # To a student who only understands, the tutor has told the answer.

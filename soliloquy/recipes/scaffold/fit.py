@@ -89,7 +89,7 @@ def _other_misfit(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
     known = f"{conversation.problem.question}\n{target.question}"
     if any(revealed(text, [target], known)):
         return (
-            f"it gives the answer, and was to be one of which it is said: {states()[name]['meaning']}",
+            f"it gives the answer, and was to be one of which it is said: {states(conversation)[name]['meaning']}",
             Judge.JUDGE_RULE,
         )
     if name == "question" and "?" not in text:

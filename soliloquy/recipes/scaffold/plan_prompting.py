@@ -3,6 +3,7 @@
 The scripted engine reads the tags (<question>, <steps>, ..).
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,15 +26,16 @@ SLOTS = {
 _TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS)
 
 
-def planning(problem: Problem, refused: str = "") -> Prompt:
+def planning(problem: Problem, changed: Mapping[str, str], refused: str = "") -> Prompt:
     """Asks for a plan; `refused` is the reason for which the verifier rejected the last one."""
-    again = _TEMPLATES.fill("planning_again", reason=refused) if refused else ""
-    prompt = _TEMPLATES.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
+    texts = _TEMPLATES.of(changed)
+    again = texts.fill("planning_again", reason=refused) if refused else ""
+    prompt = texts.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
     return replace(prompt, temperature=POLICY["plans"]["temperature"])
 
 
-def verifying(problem: Problem, plan: Plan) -> Prompt:
-    return _TEMPLATES.prompt(
+def verifying(problem: Problem, plan: Plan, changed: Mapping[str, str]) -> Prompt:
+    return _TEMPLATES.of(changed).prompt(
         "verifying",
         question=problem.question,
         steps=_steps(problem),
@@ -42,16 +44,17 @@ def verifying(problem: Problem, plan: Plan) -> Prompt:
     )
 
 
-def solving(problem: Problem, talk: str) -> Prompt:
+def solving(problem: Problem, talk: str, changed: Mapping[str, str]) -> Prompt:
     """Asks a student for a solution, alone or after a dialogue about the problem."""
-    after = _TEMPLATES.fill("solving_after", conversation=talk) if talk else ""
-    return _TEMPLATES.prompt("solving", question=problem.question, talk=after)
+    texts = _TEMPLATES.of(changed)
+    after = texts.fill("solving_after", conversation=talk) if talk else ""
+    return texts.prompt("solving", question=problem.question, talk=after)
 
 
-def plan_prompts(problem: Problem) -> list[Prompt]:
+def plan_prompts(problem: Problem, changed: Mapping[str, str]) -> list[Prompt]:
     """Returns the prompts that led to a problem's plan, except for retries."""
     plan = plan_of(problem)
-    return [planning(problem), *([verifying(problem, plan)] if plan.questions else [])]
+    return [planning(problem, changed), *([verifying(problem, plan, changed)] if plan.questions else [])]
 
 
 def lesson(problem: Problem) -> Prompt:

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 
 from soliloquy.recipes.scaffold import plan_prompting
@@ -20,15 +21,15 @@ _MOST_FAULTS = 3
 _ROUNDED = 0.01
 
 
-async def enrich(problem: Problem, ask: Ask) -> Enrichment:
+async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enrichment:
     """Returns a plan that passes all rules and the verifier, or the reason why there is none."""
     if why := why_unplannable(problem):
         return Enrichment(plain_because=why, labels=_labels(Plan()))
     discarded = Counter[str]()
     try:
         for _ in range(POLICY["plans"]["verified_at_most"]):
-            plan = await _plan_by_rules(problem, why, ask, discarded)
-            verdict = await ask(plan_prompting.verifying(problem, plan), PlanVerdict)
+            plan = await _plan_by_rules(problem, changed, why, ask, discarded)
+            verdict = await ask(plan_prompting.verifying(problem, plan, changed), PlanVerdict)
             if verdict.decision == "accept":
                 plan.discarded.extend(_discarded_counts(discarded))
                 return Enrichment(labels=_labels(plan), calls=ask.calls)
@@ -45,11 +46,13 @@ def _labels(plan: Plan) -> bytes:
     return EnrichmentLabels(plan=plan).SerializeToString()
 
 
-async def _plan_by_rules(problem: Problem, refused_because: str, ask: Ask, discarded: Counter[str]) -> Plan:
+async def _plan_by_rules(
+    problem: Problem, changed: Mapping[str, str], refused_because: str, ask: Ask, discarded: Counter[str]
+) -> Plan:
     """Returns the first plan that passes all rules; counts every other by the rule it breaks."""
     looked_at = Counter[str]()
     try:
-        prompt = plan_prompting.planning(problem, refused_because)
+        prompt = plan_prompting.planning(problem, changed, refused_because)
         return (await ask(prompt, PlanAnswer, partial(_check, problem=problem, looked_at=looked_at))).plan
     finally:
         discarded["unreadable"] += len(ask.calls[-1].raw) - looked_at.total()

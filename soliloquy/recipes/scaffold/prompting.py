@@ -11,7 +11,7 @@ from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved_before, sub_question
 from soliloquy.recipes.scaffold.plan_prompting import SLOTS
 from soliloquy.recipes.scaffold.states import NAMES, START, TABLES, UNDRAWN, drawn_state, found_state, states
-from soliloquy.recipes.templates import Templates, fill, one_line, transcript
+from soliloquy.recipes.templates import Templates, Texts, fill, one_line, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Judge, StudentReply, Turn
 
@@ -36,22 +36,22 @@ TEMPLATES = Templates(
 
 def student(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks the student for its message in a turn."""
-    state = NAMES[drawn_state(turn)]
+    state, texts = NAMES[drawn_state(turn)], _texts(conversation)
     tries = "\n".join(f"- {one_line(one.text)} (sent back: {one_line(one.because)})" for one in turn.student.rejected)
-    return TEMPLATES.prompt(
+    return texts.prompt(
         "student",
         **_question_slots(conversation, turn),
         expected=current_question(conversation, turn).answer,
         conversation=transcript(conversation.turns[: turn.number - 1]),
         shown=state,
-        instruction=states()[state]["student"],
-        rejected=TEMPLATES.fill("student_again", tries=tries) if tries else "",
+        instruction=states(conversation)[state]["student"],
+        rejected=texts.fill("student_again", tries=tries) if tries else "",
     )
 
 
 def describing(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks for the description of a calculation before the tutor answers."""
-    return TEMPLATES.prompt(
+    return _texts(conversation).prompt(
         "describing",
         **_question_slots(conversation, turn),
         solution=conversation.problem.solution,
@@ -61,30 +61,30 @@ def describing(conversation: Conversation, turn: Turn) -> Prompt:
 
 def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
     """Shows the whole memory and the student's message; training uses the same prompt."""
-    solved = solved_before(conversation, turn)
-    return TEMPLATES.prompt(
+    solved, texts = solved_before(conversation, turn), _texts(conversation)
+    return texts.prompt(
         "tutoring",
         **_question_slots(conversation, turn),
         expected=current_question(conversation, turn).answer,
-        states=_states(),
+        states=_states(conversation),
         plan=_plan(conversation),
         solved=", ".join(f"{number}: {done}" for number, done in enumerate(solved, start=1)),
         count=str(len(solved)),
         history="\n".join(map(_history, conversation.turns[: turn.number - 1])),
         round=str(turn.number),
         message=turn.student.text,
-        calculated=TEMPLATES.fill("calculated", output=output(turn.calculation)) if has_run(turn.calculation) else "",
+        calculated=texts.fill("calculated", output=output(turn.calculation)) if has_run(turn.calculation) else "",
     )
 
 
 def chat_preamble(conversation: Conversation) -> str:
     """Returns the system message of the chat layout; no prompt of a run."""
-    return fill(_DIALOGUE.read_text("utf-8").strip(), plan=_plan(conversation), names=", ".join(states()))
+    return fill(_DIALOGUE.read_text("utf-8").strip(), plan=_plan(conversation), names=", ".join(states(conversation)))
 
 
 def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     """Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message."""
-    planned = [(0, prompt) for prompt in plan_prompting.plan_prompts(conversation.problem)]
+    planned = [(0, prompt) for prompt in plan_prompting.plan_prompts(conversation.problem, conversation.run.prompts)]
     return planned + [
         (turn.number, prompt)
         for turn in conversation.turns
@@ -93,12 +93,16 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
     ]
 
 
+def _texts(conversation: Conversation) -> Texts:
+    return TEMPLATES.of(conversation.run.prompts)
+
+
 def _try_prompts(conversation: Conversation, tried: Turn, *, answered: bool) -> Iterator[Prompt]:
     if drawn_state(tried) not in (START, UNDRAWN):
         yield student(conversation, tried)
     if tried.HasField("calculation"):
         yield describing(conversation, tried)
-        yield from program_prompts(TEMPLATES, tried.calculation)
+        yield from program_prompts(_texts(conversation), tried.calculation)
     if answered:
         yield tutoring(conversation, tried)
 
@@ -126,8 +130,10 @@ def _question_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     }
 
 
-def _states() -> str:
-    return "\n".join(f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in states().items())
+def _states(conversation: Conversation) -> str:
+    return "\n".join(
+        f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in states(conversation).items()
+    )
 
 
 def _plan(conversation: Conversation) -> str:

@@ -1,5 +1,6 @@
 """Counts how often a student solves a problem alone."""
 
+from collections.abc import Mapping
 from typing import Self
 
 from soliloquy.recipes.answers import PlainAnswer, Text
@@ -31,9 +32,11 @@ class Solution(PlainAnswer):
         return self.text.rpartition(_MARK)[2].strip() if _MARK in self.text else ""
 
 
-async def count_solved(problem: Problem, model: Model, *, tries: int, seed: int, talk: str = "") -> int:
+async def count_solved(
+    problem: Problem, model: Model, *, tries: int, seed: int, talk: str = "", changed: Mapping[str, str] = {}
+) -> int:
     """Counts the tries with a right answer, alone or after a dialogue about the problem."""
-    prompt = plan_prompting.solving(problem, talk)
+    prompt = plan_prompting.solving(problem, talk, changed)
     right = 0
     for number in range(tries):
         ask = Ask(model=model, role="student", origin=(seed, problem.id, number))

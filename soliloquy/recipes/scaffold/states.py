@@ -39,9 +39,9 @@ _TEMPLATES = Templates(Path(__file__).with_name("prompts"), {}, TABLES)
 INTENTS = {START: Intent.INTENT_OPENING, CORRECT: Intent.INTENT_RIGHT, INCORRECT: Intent.INTENT_WRONG}
 
 
-def states() -> Mapping[str, Mapping[str, str]]:
+def states(conversation: Conversation) -> Mapping[str, Mapping[str, str]]:
     """Returns what each state means, what the student does in it, how the tutor reacts, and its evaluation's letter."""
-    return _TEMPLATES.table("states")
+    return _TEMPLATES.of(conversation.run.prompts).table("states")
 
 
 def drawn_state(turn: Turn) -> LearnerState:

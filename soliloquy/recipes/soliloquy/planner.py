@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -29,10 +29,10 @@ _RESULT = re.compile(
 _BETWEEN = re.compile(r"[)\s]*(?:[×*·⋅÷/+−–^-]|x|times|plus|minus|over|(?:divided |multiplied )?by|(?=\())[(\s]*")
 
 
-async def enrich(problem: Problem, ask: Ask) -> Enrichment:
+async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enrichment:
     """Asks for a detailed solution and an outline; without a usable answer the plain solution is used."""
     try:
-        enriched = await ask(prompting.enriching(problem), Enriched, partial(check, problem=problem))
+        enriched = await ask(prompting.enriching(problem, changed), Enriched, partial(check, problem=problem))
     except Unusable as unusable:
         return Enrichment(plain_because=str(unusable), calls=ask.calls)
     return Enrichment(

@@ -12,7 +12,7 @@ from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.prompt_checks import ANY, Kind
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
-from soliloquy.recipes.templates import Templates, fill, transcript
+from soliloquy.recipes.templates import Templates, Texts, fill, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, Problem, Turn
 
@@ -44,8 +44,8 @@ class Persona:
     manner: str
 
 
-def enriching(problem: Problem) -> Prompt:
-    return TEMPLATES.prompt(
+def enriching(problem: Problem, changed: Mapping[str, str]) -> Prompt:
+    return TEMPLATES.of(changed).prompt(
         "enriching",
         question=problem.question,
         solution=problem.solution,
@@ -56,50 +56,46 @@ def enriching(problem: Problem) -> Prompt:
 
 def student(conversation: Conversation, before: Sequence[Turn], intent: Intent, strategy: ErrorStrategy) -> Prompt:
     """Asks for the student's message that follows these turns."""
-    kind = INTENTS[intent]
-    return TEMPLATES.prompt(
+    kind, texts = INTENTS[intent], _texts(conversation)
+    return texts.prompt(
         "student",
         question=conversation.problem.question,
         persona=conversation.persona,
-        manner=personas()[conversation.persona].manner,
+        manner=personas(conversation.run.prompts)[conversation.persona].manner,
         conversation=transcript(before),
         kind=kind,
         strategy=STRATEGIES.get(strategy, ""),
-        instruction=TEMPLATES.table("intents")[STRATEGIES.get(strategy, kind)],
+        instruction=texts.table("intents")[STRATEGIES.get(strategy, kind)],
     )
 
 
 def deciding(conversation: Conversation) -> Prompt:
-    return TEMPLATES.prompt("deciding", **_tutoring(conversation))
+    return _texts(conversation).prompt("deciding", **_tutoring(conversation))
 
 
 def composing(conversation: Conversation) -> Prompt:
-    return _composing(_tutoring(conversation), conversation.turns[-1])
+    return _composing(_texts(conversation), _tutoring(conversation), conversation.turns[-1])
 
 
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
     """Yields each turn with the prompts of the tutor's states: deciding, each attempt at the code, composing."""
+    texts = _texts(conversation)
     for turn, told in zip(conversation.turns, _tutoring_by_turn(conversation), strict=False):
-        yield (
-            turn,
-            [
-                TEMPLATES.prompt("deciding", **told),
-                *program_prompts(TEMPLATES, turn.calculation),
-                _composing(told, turn),
-            ],
-        )
+        programs = program_prompts(texts, turn.calculation)
+        yield turn, [texts.prompt("deciding", **told), *programs, _composing(texts, told, turn)]
 
 
 def chat_preamble(conversation: Conversation) -> str:
     """Returns the system message of a training chat; no run uses it as a prompt."""
     problem, template = conversation.problem, _DIALOGUE.read_text("utf-8").strip()
-    return fill(template, question=problem.question, solution=_solution(problem), control=TEMPLATES.fill("control"))
+    control = _texts(conversation).fill("control")
+    return fill(template, question=problem.question, solution=_solution(problem), control=control)
 
 
 def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     """Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message."""
     problem = conversation.problem
-    given = [(0, enriching(problem))] if problem.HasField("enrichment") else []
+    given = [(0, enriching(problem, conversation.run.prompts))] if problem.HasField("enrichment") else []
     for turn, prompts in tutor_prompts(conversation):
         if not conversation.person:
             strategy = StudentLabels.FromString(turn.student.labels).strategy
@@ -109,15 +105,19 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
     return given
 
 
-def _composing(told: Mapping[str, str], turn: Turn) -> Prompt:
+def _texts(conversation: Conversation) -> Texts:
+    return TEMPLATES.of(conversation.run.prompts)
+
+
+def _composing(texts: Texts, told: Mapping[str, str], turn: Turn) -> Prompt:
     """Without an output the tutor is told that the program failed, so that it does not guess a verdict."""
-    calculation, control = turn.calculation, TEMPLATES.fill("control")
+    calculation, control = turn.calculation, texts.fill("control")
     if has_run(calculation):
-        return TEMPLATES.prompt(
+        return texts.prompt(
             "received_python", **told, control=control, description=calculation.description, output=output(calculation)
         )
-    failure = TEMPLATES.fill("no_python_failed") if turn.HasField("calculation") else ""
-    return TEMPLATES.prompt("no_python", **told, control=control, failure=failure)
+    failure = texts.fill("no_python_failed") if turn.HasField("calculation") else ""
+    return texts.prompt("no_python", **told, control=control, failure=failure)
 
 
 def _tutoring(conversation: Conversation) -> dict[str, str]:
@@ -150,5 +150,5 @@ def _steps(problem: Problem) -> str:
     )
 
 
-def personas() -> Mapping[str, Persona]:
-    return {name: Persona(**persona) for name, persona in TEMPLATES.table("personas").items()}
+def personas(changed: Mapping[str, str]) -> Mapping[str, Persona]:
+    return {name: Persona(**persona) for name, persona in TEMPLATES.of(changed).table("personas").items()}

@@ -30,7 +30,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
 
 
 def drawn_persona(conversation: Conversation) -> str:
-    personas = prompting.personas()
+    personas = prompting.personas(conversation.run.prompts)
     shares = [persona.share for persona in personas.values()]
     return draw(conversation.run.seed, conversation.id, "persona").choices(list(personas), shares)[0]
 

@@ -75,6 +75,10 @@ class Models:
         """Returns the endpoints that some role uses."""
         return {role.endpoint: self.endpoints[role.endpoint] for role in self.roles.values()}
 
+    @property
+    def has_scripted(self) -> bool:
+        return any(endpoint.engine == "scripted" for endpoint in self.used.values())
+
     def only_at(self, endpoint: Endpoint) -> "Models":
         """Returns settings with every role at one endpoint; sampling stays."""
         roles = {name: replace(role, endpoint=endpoint.engine) for name, role in self.roles.items()}

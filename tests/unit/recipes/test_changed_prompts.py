@@ -1,24 +1,18 @@
 """A recipe is run with other prompts than its own, and nothing of its own is left in what models are told."""
 
-import asyncio
-import re
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from soliloquy.recipes.codegen import program_prompt
-from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathdial import prompting as mathdial
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.prompts import BrokenPrompt, Prompts, changed_prompts, check_tags, own_folder
-from soliloquy.recipes.recipe import Recipe, find
-from soliloquy.recipes.soliloquy import prompting
+from soliloquy.recipes.prompts import BrokenPrompt, changed_texts, own_folder
+from soliloquy.recipes.recipe import checked_prompts, find
 from soliloquy.recipes.soliloquy.student import drawn_persona
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation
-from tests.unit.recipes.conversations import calculated, sound_conversation
+from tests.unit.recipes.conversations import sound_conversation
 from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.scaffolding import scaffolded
 
@@ -29,36 +23,36 @@ def text(*prompts: Prompt) -> str:
     return "\n".join(message.text for prompt in prompts for message in prompt.messages)
 
 
-def asked(recipe: Recipe, conversation: Conversation) -> str:
-    return text(*(prompt for _, prompt in recipe.prompts(conversation)))
+def asked(conversation: Conversation) -> str:
+    return text(*(prompt for _, prompt in find(conversation.run.recipe).prompts(conversation)))
 
 
-def changed(folder: Path, recipe: str, file: str, change: Callable[[str], str]) -> Prompts:
-    folder.mkdir(exist_ok=True)
-    (folder / file).write_text(change((own_folder(recipe) / file).read_text("utf-8")), "utf-8")
-    prompts = changed_prompts(recipe, folder)
-    assert prompts
-    return prompts
+def changed(recipe: str, file: str, change: Callable[[str], str]) -> Mapping[str, str]:
+    return {file: change((own_folder(recipe) / file).read_text("utf-8"))}
 
 
-def reworded(folder: Path, recipe: str, file: str, words: str) -> Recipe:
-    """Returns the recipe with a mark in place of these words of a file."""
-    return find(recipe, changed(folder, recipe, file, lambda own: own.replace(words, MARK)))
+def reworded(made: Conversation, file: str, words: str) -> Conversation:
+    """Returns the conversation of a run with a mark in place of these words of a file."""
+    other = Conversation()
+    other.CopyFrom(made)
+    other.run.prompts.update(changed(made.run.recipe, file, lambda own: own.replace(words, MARK)))
+    return other
 
 
-def test_a_text_is_the_folders_and_every_other_stays_the_recipes_own(tmp_path: Path) -> None:
-    made, own = sound_conversation(), find("soliloquy")
+def test_a_text_is_the_runs_and_every_other_stays_the_recipes_own() -> None:
+    made = sound_conversation()
     made.persona = "terse"
-    other = reworded(tmp_path, "soliloquy", "deciding.txt", "inner voice")
-    assert "inner voice" in asked(own, made)
-    assert "inner voice" not in asked(other, made)
-    assert asked(other, made).replace(MARK, "inner voice") == asked(own, made)
+    other = reworded(made, "deciding.txt", "inner voice")
+    assert "inner voice" in asked(made)
+    assert "inner voice" not in asked(other)
+    assert asked(other).replace(MARK, "inner voice") == asked(made)
 
 
-def test_only_a_changed_file_has_another_fingerprint(tmp_path: Path) -> None:
-    own, other = find("soliloquy"), reworded(tmp_path, "soliloquy", "deciding.txt", "inner voice")
-    assert own.fingerprints().keys() == other.fingerprints().keys()
-    assert dict(other.fingerprints().items() - own.fingerprints().items()).keys() == {"deciding.txt"}
+def test_only_a_changed_file_has_another_fingerprint() -> None:
+    fingerprints = find("soliloquy").fingerprints
+    own, other = fingerprints({}), fingerprints(changed("soliloquy", "deciding.txt", lambda own: own + MARK))
+    assert own.keys() == other.keys()
+    assert dict(other.items() - own.items()).keys() == {"deciding.txt"}
 
 
 @pytest.mark.parametrize("recipe", known_recipes())
@@ -68,72 +62,35 @@ def test_the_recipes_own_texts_change_nothing(tmp_path: Path, recipe: str, mark:
     for path in own_folder(recipe).iterdir():
         (tmp_path / path.name).write_bytes(mark + path.read_bytes().replace(b"\n", b"\r\n"))
     (tmp_path / ".swap").touch()
-    assert changed_prompts(recipe, tmp_path) is None
+    assert not changed_texts(recipe, tmp_path)
 
 
-async def test_texts_that_a_dialogue_tutor_is_told_of_moves_profiles_and_beliefs_are_the_folders(
-    tmp_path: Path,
-) -> None:
+async def test_texts_that_a_dialogue_tutor_is_told_of_moves_profiles_and_beliefs_are_the_runs() -> None:
     [made] = [one async for one in dialled(1, problems=1, seed=3)]
     for file, words in (
         ("moves.toml", "say what comes out"),
         ("beliefs.toml", "final answer"),
-        ("profiles.toml", mathdial.profiles()[made.persona]),
+        ("profiles.toml", mathdial.profiles({})[made.persona]),
         ("categories.toml", "none of these"),
     ):
-        recipe = reworded(tmp_path / file, "mathdial", file, words)
-        assert MARK in asked(recipe, made)
-        assert asked(recipe, made).replace(MARK, words) == asked(find("mathdial"), made)
+        other = reworded(made, file, words)
+        assert MARK in asked(other)
+        assert asked(other).replace(MARK, words) == asked(made)
 
 
-async def test_texts_that_a_tutor_with_a_plan_is_told_of_states_are_the_folders(tmp_path: Path) -> None:
+async def test_texts_that_a_tutor_with_a_plan_is_told_of_states_are_the_runs() -> None:
     [made] = [one async for one in scaffolded(1, seed=3)]
     words = "the message has nothing to do with the problem"
-    recipe = reworded(tmp_path, "scaffold", "states.toml", words)
-    assert words in asked(find("scaffold"), made)
-    assert asked(recipe, made).replace(MARK, words) == asked(find("scaffold"), made)
-    assert MARK in text(*(lesson.prompt for lesson in recipe.lessons(made)))
+    other = reworded(made, "states.toml", words)
+    assert words in asked(made)
+    assert asked(other).replace(MARK, words) == asked(made)
+    assert MARK in text(*(lesson.prompt for lesson in find("scaffold").lessons(other)))
 
 
-def test_topics_to_write_about_are_the_folders(tmp_path: Path) -> None:
-    recipe = find("mathwell", changed(tmp_path, "mathwell", "topics.toml", lambda _: 'topics = ["penguins"]'))
+def test_topics_to_write_about_are_the_runs() -> None:
+    recipe = find("mathwell")
     assert recipe.topics
-    assert recipe.topics() == ("penguins",)
-
-
-async def test_roles_that_run_side_by_side_each_have_their_own_prompts(tmp_path: Path) -> None:
-    """They wait for each other in the middle of a role, and their parts run in tasks of their own."""
-    rewordings = [
-        changed(tmp_path / number, "soliloquy", "use_python.txt", partial(re.sub, "$", f"\nNo. {number}", count=1))
-        for number in "012"
-    ]
-    met = asyncio.Barrier(4)
-
-    async def role() -> str:
-        await met.wait()
-
-        async def part() -> str:
-            await asyncio.sleep(0)
-            return text(program_prompt(prompting.TEMPLATES, calculated(None)))
-
-        return await asyncio.create_task(part())
-
-    own, *others = await asyncio.gather(role(), *(prompts.bound(role)() for prompts in rewordings))
-    assert "No. " not in own
-    assert [other.strip().rpartition("\n")[2] for other in others] == ["No. 0", "No. 1", "No. 2"]
-    assert text(program_prompt(prompting.TEMPLATES, calculated(None))) == own
-
-
-def test_a_role_of_a_package_that_returns_an_awaitable_is_bound_too(tmp_path: Path) -> None:
-    prompts = changed(tmp_path, "soliloquy", "control.txt", lambda own: own + MARK)
-
-    async def compose(conversation: Conversation, judges: Judges) -> str:
-        await asyncio.sleep(0)
-        return prompting.TEMPLATES.fill("control")
-
-    bound = prompts.bound(lambda conversation, judges: compose(conversation, judges))
-    assert asyncio.run(bound(Conversation(), Judges())).endswith(MARK)
-    assert not prompting.TEMPLATES.fill("control").endswith(MARK)
+    assert recipe.topics({"topics.toml": 'topics = ["penguins"]'}) == ("penguins",)
 
 
 def _without(words: str) -> Callable[[str], str]:
@@ -169,40 +126,61 @@ def _without(words: str) -> Callable[[str], str]:
     ],
 )
 def test_a_prompt_that_cannot_be_used_is_refused_with_its_file_and_key(
-    tmp_path: Path, recipe: str, file: str, change: Callable[[str], str], why: str
+    recipe: str, file: str, change: Callable[[str], str], why: str
 ) -> None:
     with pytest.raises(BrokenPrompt) as refused:
-        find(recipe, changed(tmp_path, recipe, file, change)).fingerprints()
-    assert str(refused.value).startswith(f"{tmp_path}/{file}: {why}")
+        checked_prompts(recipe, changed(recipe, file, change), scripted=False)
+    assert str(refused.value).startswith(f"{file}: {why}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"studnt.txt": ""}, "studnt.txt: the recipe soliloquy has no such prompt: did you mean student.txt?"),
+        ({"READ.ME": ""}, "READ.ME: the recipe soliloquy has no such prompt; it has control.txt, deciding.txt"),
+        ({"../recipe.py": ""}, "../recipe.py: the recipe soliloquy has no such prompt"),
+        ({"student.txt": "x" * 40_000}, "the changed prompts have 40,000 bytes: use at most 32,768"),
+        ({"personas.toml": f"a = {'[' * 10_000}"}, "personas.toml: is not TOML"),
+    ],
+)
+def test_files_that_no_run_can_have_are_refused(changed: Mapping[str, str], why: str) -> None:
+    with pytest.raises(BrokenPrompt) as refused:
+        checked_prompts("soliloquy", changed, scripted=False)
+    assert str(refused.value).startswith(why)
 
 
 @pytest.mark.parametrize(
     ("file", "content", "why"),
     [
-        ("studnt.txt", b"", "/studnt.txt: the recipe soliloquy has no such prompt: did you mean student.txt?"),
-        ("READ.ME", b"", "/READ.ME: the recipe soliloquy has no such prompt; it has control.txt, deciding.txt"),
         (".hidden", b"", " holds no prompts: soliloquy recipes prompts soliloquy --out "),
         ("student.txt", b"caf\xe9", "/student.txt: is not UTF-8 (byte 3): save it as UTF-8"),
-        ("student.txt", b"x" * 300_000, " holds 300,000 bytes of prompts: use at most 262,144"),
     ],
 )
 def test_a_folder_that_is_not_one_of_prompts_is_refused(tmp_path: Path, file: str, content: bytes, why: str) -> None:
     (tmp_path / file).write_bytes(content)
     with pytest.raises(BrokenPrompt) as refused:
-        changed_prompts("soliloquy", tmp_path)
+        changed_texts("soliloquy", tmp_path)
     assert str(refused.value).startswith(f"{tmp_path}{why}")
 
 
-def test_a_tag_that_the_scripted_model_reads_is_missed(tmp_path: Path) -> None:
-    prompts = changed(tmp_path, "soliloquy", "student.txt", lambda own: own.replace("<conversation>", "Said:"))
+def test_a_tag_that_the_scripted_model_reads_is_missed() -> None:
+    untagged = changed("soliloquy", "student.txt", lambda own: own.replace("<conversation>", "Said:"))
     with pytest.raises(BrokenPrompt, match=r"student\.txt: <conversation> is missing: the scripted model reads"):
-        check_tags(prompts)
-    check_tags(changed(tmp_path, "soliloquy", "student.txt", lambda own: own.replace("You play", "You are")))
+        checked_prompts("soliloquy", untagged, scripted=True)
+    checked_prompts("soliloquy", untagged, scripted=False)
 
 
-def test_a_persona_of_the_folder_is_drawn(tmp_path: Path) -> None:
-    prompts = changed(tmp_path, "soliloquy", "personas.toml", lambda _: '[sleepy]\nshare = 1\nmanner = "You yawn."')
+def test_a_persona_of_the_run_is_drawn() -> None:
     made = sound_conversation()
-    made.persona = prompts.bound(drawn_persona)(made)
+    made.run.prompts["personas.toml"] = '[sleepy]\nshare = 1\nmanner = "You yawn."'
+    made.persona = drawn_persona(made)
     assert made.persona == "sleepy"
-    assert "You yawn." in asked(find("soliloquy", prompts), made)
+    assert "You yawn." in asked(made)
+
+
+def test_runs_with_other_prompts_leave_each_other_alone() -> None:
+    made = sound_conversation()
+    rewordings = [reworded(made, "deciding.txt", words) for words in ("inner voice", "student")]
+    own, *others = map(asked, (made, *rewordings, made))
+    assert len({own, *others}) == 3
+    assert others[-1] == own

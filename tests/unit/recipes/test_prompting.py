@@ -34,16 +34,16 @@ def test_the_student_never_sees_the_solution() -> None:
 
 
 def test_the_student_is_told_who_it_is_and_nobody_else_is() -> None:
-    persona, *others = prompting.personas().values()
+    persona, *others = prompting.personas({}).values()
     made = sound_conversation()
-    made.persona = next(iter(prompting.personas()))
+    made.persona = next(iter(prompting.personas({})))
     for _, prompt in prompting.conversation_prompts(made):
         assert (persona.manner in text(prompt)) == (prompt.name == "soliloquy/student")
         assert not any(other.manner in text(prompt) for other in others)
 
 
 def test_the_programmer_sees_the_description_alone() -> None:
-    given = text(program_prompt(prompting.TEMPLATES, sound_conversation().turns[1].calculation))
+    given = text(program_prompt(prompting.TEMPLATES.own, sound_conversation().turns[1].calculation))
     assert "the net force" in given
     assert "1500 kg car" not in given
 
@@ -62,7 +62,7 @@ def test_a_programmer_is_shown_what_failed() -> None:
     calculation = calculated(None)
     calculation.attempts[0].execution.error = "NameError: name 'm' is not defined"
     calculation.attempts[0].execution.error_line = 3
-    assert "line 3: NameError: name 'm' is not defined" in text(program_prompt(prompting.TEMPLATES, calculation))
+    assert "line 3: NameError: name 'm' is not defined" in text(program_prompt(prompting.TEMPLATES.own, calculation))
 
 
 def test_wrong_answers_are_counted_for_the_step_at_hand() -> None:
@@ -138,10 +138,10 @@ def edited_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_edited_prompt_changes_its_fingerprint_and_what_is_sent(edited_prompts: Path) -> None:
-    before = Templates(edited_prompts, prompting.SLOTS).fingerprints()
+    before = Templates(edited_prompts, prompting.SLOTS).fingerprints({})
     path = edited_prompts / "deciding.txt"
     path.write_text(path.read_text("utf-8").replace("inner voice", "quiet conscience"), "utf-8")
-    after = prompting.TEMPLATES.fingerprints()
+    after = prompting.TEMPLATES.fingerprints({})
     assert {name for name, hash in after.items() if before[name] != hash} == {"deciding.txt"}
     assert "quiet conscience" in text(prompting.deciding(sound_conversation()))
 
@@ -161,7 +161,7 @@ def test_a_prompt_that_cannot_be_filled_in_is_refused_by_name(edited_prompts: Pa
     with (edited_prompts / "control.txt").open("a", encoding="utf-8") as file:
         file.write(added)
     with pytest.raises(BrokenPrompt, match=f"control.txt: .*{reason}"):
-        prompting.TEMPLATES.fingerprints()
+        prompting.TEMPLATES.fingerprints({})
 
 
 @pytest.mark.parametrize(
@@ -182,10 +182,10 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_key(
 ) -> None:
     (edited_prompts / file).write_bytes(content)
     with pytest.raises(BrokenPrompt, match=f"prompts/{file}: {reason}"):
-        prompting.TEMPLATES.fingerprints()
+        prompting.TEMPLATES.fingerprints({})
 
 
 def test_braces_of_code_json_and_formulas_are_text(edited_prompts: Path) -> None:
     with (edited_prompts / "control.txt").open("a", encoding="utf-8") as file:
         file.write('\n{"Thoughts": "..", "Step": 1} \\frac{a}{b} { literal } {1: 2} ${}'.replace("${}", "$$x"))
-    prompting.TEMPLATES.fingerprints()
+    prompting.TEMPLATES.fingerprints({})

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from services.executor.settings import SandboxSettings
-from soliloquy.recipes.prompts import stored_prompts
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES, Assignment
 from soliloquy.runs.model import ModelSettings
@@ -56,7 +55,6 @@ def test_an_assignment_reaches_a_process_as_it_was() -> None:
         transport=kafka,
         model=ModelSettings(problems=["physics", "mine.jsonl"], latency=0.5, noise="real"),
         sandbox=SandboxSettings(sandboxes=3, audit=True, runtime_dir=Path("run")),
-        prompts=stored_prompts("soliloquy", {"control.txt": 'Write "ü" and\nnothing else.\n'}, "mine"),
         max_in_flight=7,
         http="127.0.0.1:8080",
     )

@@ -27,7 +27,7 @@ TROLLEY = problem_from_row(
 async def enriched(problem: Problem, engine: ScriptedEngine, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
     """The steps of both texts, and every answer that it took."""
     ask = Ask(model=engine, role="planner", origin=(problem.id, seed))
-    enrichment = await planner.enrich(problem, ask)
+    enrichment = await planner.enrich(problem, {}, ask)
     assert not enrichment.plain_because
     return steps_in(enrichment.detailed_solution), steps_in(enrichment.outline), list(enrichment.calls[0].raw)
 
@@ -57,7 +57,7 @@ async def test_noise_is_found_and_asked_again() -> None:
     outcomes = []
     for seed in range(150):
         ask = Ask(model=engine, role="planner", origin=(seed,))
-        await planner.enrich(CART, ask)
+        await planner.enrich(CART, {}, ask)
         outcomes.append(ask.calls[0])
     reasked = [call for call in outcomes if call.outcome == ParseOutcome.PARSE_OUTCOME_REASKED]
     assert 0.02 <= len(reasked) / len(outcomes) <= 0.25

@@ -37,10 +37,10 @@ def test_every_situation_has_five_wordings(path: str, options: list[str]) -> Non
 
 
 def test_every_persona_has_a_voice() -> None:
-    assert set(book().tables["voices"]) == set(personas())
+    assert set(book().tables["voices"]) == set(personas({}))
 
 
-@pytest.mark.parametrize("persona", ["", *personas()])
+@pytest.mark.parametrize("persona", ["", *personas({})])
 @pytest.mark.parametrize("situation", EVALUATIONS)
 @pytest.mark.parametrize("problem", [CART, STONE_FALL], ids=lambda problem: problem.id)
 async def test_the_tutor_takes_each_wording_of_the_student_for_what_it_is(

@@ -94,7 +94,7 @@ def test_no_message_shows_how_it_was_put_together() -> None:
 
 
 def test_every_persona_speaks_and_keeps_to_its_conversation() -> None:
-    assert {conversation.persona for conversation in conversations()} == set(personas())
+    assert {conversation.persona for conversation in conversations()} == set(personas({}))
     for conversation in conversations():
         starts = [turn.student.text[0] for turn in conversation.turns if turn.student.text[0].isalpha()]
         if conversation.persona == "careful":
@@ -111,7 +111,7 @@ def test_a_record_keeps_the_persona() -> None:
 def test_a_persona_can_be_told_from_its_words() -> None:
     """Word counts of one half of the conversations name the personas of the other half."""
     half = COUNT // 2
-    heard = {persona: Counter[str]() for persona in personas()}
+    heard = {persona: Counter[str]() for persona in personas({})}
     for conversation in conversations()[:half]:
         heard[conversation.persona].update(words_of(conversation))
     told = [likeliest(words_of(conversation), heard) == conversation.persona for conversation in conversations()[half:]]

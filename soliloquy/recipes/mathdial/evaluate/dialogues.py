@@ -3,7 +3,7 @@
 Every tutor meets the same students. Existing dialogues are by people, or of a generated dataset.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -36,13 +36,20 @@ _MOVE = ("focus", "seek_strategy")
 
 
 async def draw_dialogues(
-    problems: Iterable[Problem], model: Model, *, seed: int, dialogues: int, at_once: int
+    problems: Iterable[Problem],
+    model: Model,
+    changed: Mapping[str, str],
+    *,
+    seed: int,
+    dialogues: int,
+    at_once: int,
 ) -> DrawnCases[Conversation]:
     """Draws a dialogue about each of the first problems with a numeric answer and a confusion of `model`."""
     run = Run(id=f"{RECIPE}-{seed}", recipe=RECIPE, seed=seed, max_turns=_MAX_TURNS, max_attempts=1, enrich=True)
 
     async def enriched(problem: Problem) -> Enrichment:
-        return await find(RECIPE).planner(problem, Ask(model=model, role="planner", origin=(run.id, problem.id)))
+        ask = Ask(model=model, role="planner", origin=(run.id, problem.id))
+        return await find(RECIPE).planner(problem, changed, ask)
 
     found: list[Conversation] = []
     passed_over = 0

@@ -117,7 +117,12 @@ class MathDialEvaluation:
         async with settings.running(RECIPE, sandbox) as (model, loop):
             students: Model = model if self.student == MODEL else settings.scripted()
             drawn = await draw_dialogues(
-                problems, students, seed=settings.seed, dialogues=self.dialogues, at_once=settings.in_flight
+                problems,
+                students,
+                loop.prompts,
+                seed=settings.seed,
+                dialogues=self.dialogues,
+                at_once=settings.in_flight,
             )
             recipe = loop.recipe if self.tutored_by == MODEL else next_step()
             loop = replace(loop, recipe=recipe, model=_StudentsAndTutor(students=students, tutor=model))

@@ -49,7 +49,7 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row:
         "question": dialogue.question,
         "ground_truth": dialogue.solution if choice.solutions else None,
         "student_incorrect_solution": dialogue.labels.get(_WRONG),
-        "student_profile": _profile(dialogue.persona, dialogue.labels.get(_NAME, "")),
+        "student_profile": _profile(dialogue.persona, dialogue.labels.get(_NAME, ""), dialogue.prompts),
         "teacher_described_confusion": dialogue.labels.get(_CONFUSION),
         "self-correctness": _correctness(dialogue),
         "self-typical-confusion": dialogue.labels.get(_TYPICAL_CONFUSION),
@@ -58,13 +58,13 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row:
     }
 
 
-def _personas() -> Mapping[str, str]:
-    return recipe.find(RECIPE).personas()
+def _personas(prompts: Mapping[str, str]) -> Mapping[str, str]:
+    return recipe.find(RECIPE).personas(prompts)
 
 
-def _profile(persona: str, name: str) -> str:
+def _profile(persona: str, name: str, prompts: Mapping[str, str]) -> str:
     """Describes the student in a sentence; a persona that the recipe does not know is a sentence already."""
-    manner = _personas().get(persona)
+    manner = _personas(prompts).get(persona)
     return f"{name} is a sixth-grade student. {name} {manner}" if manner else persona
 
 
@@ -135,7 +135,7 @@ def dialogue(row: Row) -> Dialogue:
 
 def _persona(profile: str, name: str) -> str:
     """Returns the persona with this profile, or the profile itself."""
-    return next((persona for persona in _personas() if _profile(persona, name) == profile), profile)
+    return next((persona for persona in _personas({}) if _profile(persona, name, {}) == profile), profile)
 
 
 def _answer(solution: str) -> float | None:

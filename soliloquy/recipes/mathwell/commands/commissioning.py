@@ -1,17 +1,20 @@
 """Options for commissioned word problems, and the run that has them written."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
 from soliloquy.cli.parameters import whole
+from soliloquy.cli.prompts_option import PROMPTS, chosen_prompts
 from soliloquy.cli.service_options import gathered
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.mathwell.commissions import commissioned, describe, topic_refusal
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
 from soliloquy.recipes.mathwell.prompting import topics as default_topics
+from soliloquy.recipes.prompts import changed_texts
 from soliloquy.runs.plan import Plan
 from soliloquy.v1.conversation_pb2 import Commission
 
@@ -53,6 +56,7 @@ _OPTIONS = (
         metavar="BANK|FILE",
         help="Example problems for the model.",
     ),
+    PROMPTS,
 )
 
 
@@ -63,26 +67,36 @@ class Commissions:
     about: str
     # The bank or file of the example problems.
     examples: str
+    # The folder of changed prompts.
+    prompts: Path | None
 
     def plan(self, **settings: Any) -> Plan:
         """Returns the plan of the run that has these commissions written; raises Failure."""
-        return Plan.of("mathwell", self.source, problems=self.examples, max_turns=1, latency=0.0, **settings)
+        changed = chosen_prompts("mathwell", self.prompts, scripted=settings["models"].has_scripted)
+        settings |= {"problems": self.examples, "prompts": changed, "max_turns": 1, "latency": 0.0}
+        return Plan.of("mathwell", self.source, **settings)
 
 
 def _commissions(
-    topics: tuple[str, ...], any_topic: bool, grade: int | None, operations: tuple[str, ...], examples: str
+    topics: tuple[str, ...],
+    any_topic: bool,
+    grade: int | None,
+    operations: tuple[str, ...],
+    examples: str,
+    prompts: Path | None,
 ) -> Commissions:
     if topics and any_topic:
         raise click.UsageError("--topic cannot be used with --any-topic")
+    changed = changed_texts("mathwell", prompts) if prompts else {}
     source = CommissionSource(
         examples=problem_source(examples),
-        topics=("",) if any_topic else topics or default_topics(),
+        topics=("",) if any_topic else topics or default_topics(changed),
         grade=grade or 0,
         operations=operations,
         commissioned=commissioned,
     )
     about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
-    return Commissions(source=source, about=about, examples=examples)
+    return Commissions(source=source, about=about, examples=examples, prompts=prompts)
 
 
 # Hands a command its `commissions`.

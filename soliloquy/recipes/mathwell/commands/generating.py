@@ -30,7 +30,6 @@ from soliloquy.cli.options import (
     count_option,
 )
 from soliloquy.cli.progress import display
-from soliloquy.cli.prompts_option import PROMPTS, chosen_prompts
 from soliloquy.cli.service_options import CLASSIFIERS, NOISE
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.columns import value_counts
@@ -58,7 +57,6 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 @commission_options
 @SEED
 @click.option("--out", required=True, type=NEW_FILE, help="The problem file to write.")
-@PROMPTS
 @click.option("--sheet", metavar="FILE", type=NEW_FILE, help="Also write a printable sheet: .html or .pdf.")
 @count_option("--workers", 1, "Worker processes.", most=WORKERS)
 @count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT)
@@ -80,7 +78,6 @@ def generate(
     commissions: Commissions,
     out: Path,
     sheet: Path | None,
-    prompts: Path | None,
     as_json: bool,
     quiet: bool,
     kafka: KafkaSettings | None,
@@ -97,8 +94,7 @@ def generate(
         raise click.UsageError(f"invalid --sheet {sheet}: use a file with the suffix .html or .pdf")
     if not out.suffix:
         raise click.UsageError(f"invalid --out {out}: use a file with the suffix .jsonl; {out}/ is for the dataset")
-    changed = chosen_prompts("mathwell", prompts, settings["models"], on_kafka=kafka is not None)
-    plan = commissions.plan(conversations=count, prompts=changed, **settings)
+    plan = commissions.plan(conversations=count, **settings)
     started = time.monotonic()
     folder = out.with_suffix("")
     show = display(plan.conversations, quiet=quiet or as_json)

@@ -151,13 +151,10 @@ def improve(
 def _school(base: Path | None, config: str | None, start: str | None, *, quiet: bool) -> "WriterTraining | None":
     if base is None or config is None:
         return None
-    from soliloquy.dataset.reading import Dataset
     from soliloquy.recipes.mathwell.commands.rounds.improvement import WriterTraining
     from training.settings import read_settings
 
     file = configuration(config)
-    if start and Dataset(start).prompts:
-        raise Failure(f"--start {start} has prompts of its own: use problems that were generated without --prompts")
     launch = Launch(file=file, workers=1, on_ray=False)
     train = partial(train_observed, launch, quiet=quiet)
     return WriterTraining(base=base, settings=read_settings(file), train=train, start=start or "")

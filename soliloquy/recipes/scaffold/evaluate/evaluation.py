@@ -53,7 +53,7 @@ class ScaffoldEvaluation:
         cases = list(make_cases(wanted, segments=self.segments, seed=settings.seed))
         files = (("judge", self.judge), ("student", self.student))
         others = {role: read_models(file) if file else None for role, file in files}
-        prompts = TEMPLATES.fingerprints()
+        prompts = TEMPLATES.fingerprints({})
         results = uvloop.run(self._evaluate(cases, others))
         report = settings.report(
             RECIPE,

@@ -71,6 +71,6 @@ async def judge_reply(judge: Model, rubric: str, problem: Problem, rounds: Seque
     ask = Ask(model=judge, role="planner", origin=(rubric, *slots.values()))
     answer, best = SCORES[rubric]
     try:
-        return (await ask(TEMPLATES.prompt(rubric, **slots), answer)).score / best
+        return (await ask(TEMPLATES.own.prompt(rubric, **slots), answer)).score / best
     except Unusable:
         return None

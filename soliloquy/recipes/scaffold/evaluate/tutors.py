@@ -25,7 +25,8 @@ class PlanningTutor:
 
     def __init__(self, case: DialogueCase, loop: RecipeLoop) -> None:
         self._loop = loop
-        self._conversation = Conversation(id=case.id, problem=case.problem, run=Run(recipe="scaffold", seed=case.seed))
+        run = Run(recipe="scaffold", seed=case.seed, prompts=loop.prompts)
+        self._conversation = Conversation(id=case.id, problem=case.problem, run=run)
         roles = ("planner", "tutor", "composer")
         self._asks = {role: Ask(model=loop.model, role=role, origin=(case.seed, case.id, role)) for role in roles}
 

@@ -49,7 +49,7 @@ async def _answer(
 ) -> tuple[DrawnCases[TutorCase], list[JudgedCase]]:
     async with settings.running(RECIPE) as (model, loop):
         # The students and the dialogues before a case do not depend on the tutor's model.
-        rehearsal = Rehearsal(loop=replace(loop, model=settings.scripted()), seed=settings.seed)
+        rehearsal = Rehearsal(loop=replace(loop, model=settings.scripted(), prompts={}), seed=settings.seed)
         drawn = await draw_cases(problems, rehearsal, questions=questions)
         answer = partial(answer_case, loop=loop)
         return drawn, await settings.run(

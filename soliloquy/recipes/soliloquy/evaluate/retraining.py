@@ -25,7 +25,7 @@ def canaries(problem: Problem) -> Iterator[Canary]:
         if step.HasField("result") and step.inputs:
             given = ", ".join(f"{quantity.symbol} = {format_quantity(quantity)}" for quantity in step.inputs)
             asked = f"Calculate {step.result.name} ({step.result.symbol}): {step.formula or step.expression}, {given}."
-            prompt = program_prompt(prompting.TEMPLATES, Calculation(description=asked))
+            prompt = program_prompt(prompting.TEMPLATES.own, Calculation(description=asked))
             yield Canary(role="codegen", prompt=prompt, answer=Program)
             return
 

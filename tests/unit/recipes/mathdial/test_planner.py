@@ -33,7 +33,7 @@ async def enriched(described: str, *, answer: float = 28) -> Enrichment:
     step.inputs.add(symbol="b", value=14)
     step.inputs.add(symbol="p", value=2)
     problem = Problem(question="How many?", steps=[step], answer=Quantity(value=answer), tolerance=0.01)
-    return await enrich(problem, Ask(model=Answering(described), role="planner", origin=("test",)))
+    return await enrich(problem, {}, Ask(model=Answering(described), role="planner", origin=("test",)))
 
 
 async def test_where_the_numbers_say_what_is_wrong_the_model_is_not_believed() -> None:

@@ -82,12 +82,12 @@ def test_examples_of_a_file_are_its_own_programs(tmp_path_factory: pytest.TempPa
 
 def test_the_prompt_says_what_is_wanted_and_holds_the_topic_as_data() -> None:
     wanted = commissioned("penguins", grade=3, operations=["addition", "division"], examples=[Example(question="Q?")])
-    *_, asked = writing(wanted).messages
+    *_, asked = writing(wanted, {}).messages
     assert "<topic>penguins</topic>" in asked.text
     assert "school year 3" in asked.text
     assert "<operations>addition, division</operations>" in asked.text
     assert "Problem: Q?" in asked.text
-    *_, free = writing(commissioned("")).messages
+    *_, free = writing(commissioned(""), {}).messages
     assert "<topic>" not in free.text
 
 

@@ -16,7 +16,7 @@ def asking(model: Model) -> Ask:
 
 async def test_the_scripted_judge_says_what_the_rules_say() -> None:
     for problem, _ in labelled("held_out")[::8]:
-        opinions = await model_opinions(problem, asking(ENGINE))
+        opinions = await model_opinions(problem, asking(ENGINE), {})
         assert [one.criterion for one in opinions] == list(Criterion)
         said = Scores(opinions=opinions, topic_named=None)
         assert all(said.meets(one) is score(problem).meets(one) for one in Criterion)
@@ -33,7 +33,7 @@ async def test_a_models_no_keeps_a_problem_out_with_its_reason() -> None:
         appropriate="n",
         why_appropriate="No zoo has so many.",
     )
-    opinions = await model_opinions(problem, asking(model))
+    opinions = await model_opinions(problem, asking(model), {})
     assert score(problem, opinions).objections == ["appropriate: model: No zoo has so many."]
     (request,) = model.asked
     assert problem.question in request.messages[-1].text

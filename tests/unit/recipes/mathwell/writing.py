@@ -72,4 +72,4 @@ async def made(
 
 @cache
 def commissions(**wanted: object) -> CommissionSource:
-    return CommissionSource(examples=BANK, topics=topics(), commissioned=in_labels, **wanted)  # type: ignore[arg-type]
+    return CommissionSource(examples=BANK, topics=topics({}), commissioned=in_labels, **wanted)  # type: ignore[arg-type]

@@ -46,7 +46,7 @@ async def test_every_plan_that_is_kept_passes_every_filter(name: str) -> None:
     discarded, without = Counter[str](), []
     for family in bank.names:
         problem = bank.family(family).problem(7)
-        enrichment = await planner.enrich(problem, Ask(model=engine, role="planner", origin=(problem.id,)))
+        enrichment = await planner.enrich(problem, {}, Ask(model=engine, role="planner", origin=(problem.id,)))
         plan = EnrichmentLabels.FromString(enrichment.labels).plan
         discarded.update({one.because: one.samples for one in plan.discarded})
         if not plan.questions:

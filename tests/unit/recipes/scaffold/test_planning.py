@@ -43,7 +43,7 @@ class Answering:
 
 
 async def enriched(model: Answering) -> Enrichment:
-    return await enrich(problem(), Ask(model=model, role="planner", origin=("test",)))
+    return await enrich(problem(), {}, Ask(model=model, role="planner", origin=("test",)))
 
 
 def planned_in(enrichment: Enrichment) -> Plan:
@@ -108,7 +108,7 @@ async def test_a_problem_that_cannot_be_planned_is_not_asked_about() -> None:
     model = Answering(plan())
     bare = problem()
     bare.ClearField("answer")
-    enrichment = await enrich(bare, Ask(model=model, role="planner", origin=("test",)))
+    enrichment = await enrich(bare, {}, Ask(model=model, role="planner", origin=("test",)))
     assert enrichment.plain_because == "no answer: the problem has no number for one"
     assert not model.requests
 
@@ -118,7 +118,7 @@ async def test_the_prompts_can_be_given_back_from_the_plan() -> None:
     planned = problem()
     planned.enrichment.CopyFrom(await enriched(model))
     asked = [list(request.messages) for request in model.requests]
-    assert [list(prompt.messages) for prompt in plan_prompts(planned)] == asked
+    assert [list(prompt.messages) for prompt in plan_prompts(planned, {})] == asked
 
 
 async def test_a_model_learns_to_plan_from_the_problem_alone() -> None:

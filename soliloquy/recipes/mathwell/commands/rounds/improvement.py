@@ -79,7 +79,9 @@ class Improvement:
             fresh = set[str]().union(*self._fresh(datasets))
             self.tell(folder.number, f"freezing {len(fresh)} problems")
             found = (one for data in datasets for one in conversations(data) if one.id in fresh)
-            freeze(found, folder.data, {"datasets": [digest_of(data) for data in datasets]})
+            # The writer learns the prompts that it is asked with, whatever those of the first problems were.
+            asked = Dataset(self.rounds.round(done[0].round).written).prompts
+            freeze(found, folder.data, {"datasets": [digest_of(data) for data in datasets]}, asked)
         school = self.school
         job = Job(settings=school.settings, base=school.base, data=str(folder.data), folder=folder.training)
         training = TrainingFolder(job)

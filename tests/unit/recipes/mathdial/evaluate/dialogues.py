@@ -21,7 +21,7 @@ RECIPE = find("mathdial")
 
 def drawn(dialogues: int, seed: int = 3) -> DrawnCases[Conversation]:
     problems = (BANK.family(name).problem(number) for name, number in sample(BANK, seed))
-    return asyncio.run(draw_dialogues(problems, ENGINE, seed=seed, dialogues=dialogues, at_once=8))
+    return asyncio.run(draw_dialogues(problems, ENGINE, {}, seed=seed, dialogues=dialogues, at_once=8))
 
 
 def tutoring(recipe: Recipe = RECIPE, model: Model = ENGINE) -> RecipeLoop:

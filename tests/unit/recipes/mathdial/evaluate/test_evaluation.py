@@ -155,4 +155,4 @@ def test_dialogues_that_cannot_be_measured_are_refused_in_a_sentence() -> None:
 async def test_too_few_confusions_are_said_with_their_number() -> None:
     few = [Problem(question="Why?", solution="So."), *(BANK.problem(1, place) for place in range(2))]
     with pytest.raises(Failure, match="only 2 of 5 dialogues are possible, 1 problems have no confusion"):
-        await draw_dialogues(few, ENGINE, seed=1, dialogues=5, at_once=2)
+        await draw_dialogues(few, ENGINE, {}, seed=1, dialogues=5, at_once=2)
