@@ -31,8 +31,8 @@ def opened(data: str) -> Dataset:
 def conversations(data: str) -> Iterator[Conversation]:
     dataset = opened(data)
     try:
-        for message in dataset.messages():
-            yield Conversation.FromString(message)
+        for _, conversation in dataset.placed():
+            yield conversation
     except (KeyError, pa.ArrowException, DecodeError) as error:
         raise Failure(
             f"{data} has no rows of conversations ({one_line(error)}): use the folder of a dataset"

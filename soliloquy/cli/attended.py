@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from soliloquy.cli.progress import bar, calls_line
+from soliloquy.cli.progress import calls_line, count
 from soliloquy.runs.progress import WaitingCalls, hopeless
 from soliloquy.runtime.failure import Broken, first_error
 from soliloquy.runtime.model.opening import ModelByRole
@@ -41,11 +41,10 @@ async def attended_results(
     work: Sequence[Awaitable[T]], model: ModelByRole, *, unit: str, wait: bool, quiet: bool
 ) -> list[T]:
     """Returns the results as they come, while a bar counts them."""
-    results = []
-    with bar(quiet=quiet) as progress:
-        task = progress.add_task(unit, total=len(work), figures="")
-        async with attended(model, wait=wait, show=lambda said: progress.update(task, figures=said)):
+    results: list[T] = []
+    with count(unit, len(work), quiet=quiet) as show:
+        async with attended(model, wait=wait, show=lambda fault: show(len(results), "", fault)):
             for each in asyncio.as_completed(work):
                 results.append(await each)
-                progress.update(task, advance=1)
+                show(len(results), "", "")
     return results

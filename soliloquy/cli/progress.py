@@ -18,6 +18,9 @@ REFRESHES_A_SECOND = 4
 # Calls that are answered sooner are not worth a word.
 LONG_SECONDS = 5.0
 
+# Shows how many are done, their figures, and what holds the work up.
+ShowCount = Callable[[int, str, str], None]
+
 
 def display(wanted: int, *, quiet: bool) -> Callable[[int], AbstractContextManager[Show]]:
     """Returns a display that shows progress, after a line about a resumed run; it shows nothing if quiet."""
@@ -43,6 +46,30 @@ def bar(*, quiet: bool = False) -> Progress:
         console=open_console(stderr=True),
         disable=quiet,
     )
+
+
+@contextmanager
+def count(unit: str, total: int, *, quiet: bool) -> Iterator[ShowCount]:
+    """Yields a function that shows how many are done, their figures, and what holds the work up."""
+    if not quiet and not open_console(stderr=True).is_terminal:
+        yield _count_lines(unit, total)
+        return
+    with bar(quiet=quiet) as progress:
+        task = progress.add_task(unit, total=total, figures="")
+        yield lambda done, figures, fault: progress.update(task, completed=done, figures=fault or figures)
+
+
+def _count_lines(unit: str, total: int) -> ShowCount:
+    told_at = time.monotonic()
+
+    def show(done: int, figures: str, fault: str) -> None:
+        nonlocal told_at
+        if time.monotonic() - told_at >= LINE_SECONDS:
+            told_at = time.monotonic()
+            counts = ", ".join(filter(None, [f"{done} of {total} {unit}", figures]))
+            echo("; ".join(filter(None, [counts, fault])), err=True)
+
+    return show
 
 
 def progress_bar(*, wanted: int, resumed_from: int) -> AbstractContextManager[Show]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.prompts import own_folder
 from soliloquy.recipes.recipe import find
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from tests.e2e.runs import (
     SOLILOQUY,
     command,
@@ -26,6 +28,7 @@ from tests.e2e.runs import (
     wait_for_frames,
     worker_pids,
 )
+from tests.e2e.services import serving
 
 # The scripted student keeps to the words that its prompt allows.
 SHORTER = ("Keep each reply under 60 words.", "You are tired. Keep each reply under 12 words.")
@@ -147,11 +150,21 @@ def test_a_dataset_in_a_store_has_its_prompts_there(whole: Path, prompts: Path, 
     assert QUIETER[1] in shown(out)
 
 
+def test_the_services_of_a_kafka_ask_with_the_prompts_of_the_run(
+    whole: Path, prompts: Path, kafka: str, tmp_path: Path
+) -> None:
+    connection = KafkaSettings(bootstrap=kafka, prefix=f"test-{uuid.uuid4().hex[:8]}.")
+    place = {"kafka": kafka, "kafka_prefix": connection.prefix}
+    with serving(connection, tmp_path / "live"):
+        grown(tmp_path / "out", conversations=12, prompts=str(prompts), **place)
+    assert stored(tmp_path / "out") == stored(whole)
+
+
 def test_what_a_tutor_learns_has_the_prompts_of_the_run(whole: Path, tmp_path: Path) -> None:
     frozen = tmp_path / "frozen"
     assert said([SOLILOQUY, "freeze", "--data", str(whole), "--out", str(frozen)]).returncode == 0
     for data in map(Dataset, (whole, frozen)):
-        lessons = [lesson for one in data for lesson in find("soliloquy", data.prompts).lessons(one)]
+        lessons = [lesson for one in data for lesson in find("soliloquy").lessons(one)]
         decisions = [str(lesson.prompt.said) for lesson in lessons if lesson.prompt.name == "soliloquy/deciding"]
         assert decisions
         assert all(QUIETER[1] in decision for decision in decisions)
@@ -164,12 +177,6 @@ def test_problems_are_written_about_the_topics_of_the_folder(tmp_path: Path) -> 
     (mine / "topics.toml").write_text('topics = ["penguins"]', "utf-8")
     grown(tmp_path / "out", problems="arithmetic", recipe="mathwell", conversations=3, prompts=str(mine))
     assert {one.problem.topic for one in Dataset(tmp_path / "out")} == {"penguins"}
-    # The rounds of `improve` have the recipe's own prompts, and a training has those of one run.
-    options = ["--base", ".", "--config", "smoke", "--start", str(tmp_path / "out"), "--out", str(tmp_path / "rounds")]
-    refused = said([SOLILOQUY, "problems", "improve", "--rounds", "1", "--per-round", "1", *options])
-    assert refused.returncode == 2
-    assert "has prompts of its own: use problems that were generated without --prompts" in refused.stderr
-    assert not (tmp_path / "rounds").exists()
 
 
 def test_an_export_describes_the_student_as_the_run_did(tmp_path: Path) -> None:
@@ -198,8 +205,21 @@ def test_a_prompt_that_cannot_be_used_leaves_no_folder(prompts: Path, tmp_path: 
 def test_problems_are_written_with_the_prompts_of_a_folder(tmp_path: Path) -> None:
     folder, out = written(tmp_path / "mine", "mathwell"), tmp_path / "problems.jsonl"
     reword(folder / "writing.txt", ("fit for a class of children", "fit for a class of ten-year-olds"))
+    (folder / "topics.toml").write_text('topics = ["penguins"]', "utf-8")
     result = said(
         [SOLILOQUY, "problems", "generate", "--n", "2", "--out", str(out), "--prompts", str(folder), "--json"]
     )
     assert (result.returncode, json.loads(result.stdout)["kept"]) == (0, 2), result.stderr
     assert "fit for a class of ten-year-olds" in shown(tmp_path / "problems")
+    assert {one.problem.topic for one in Dataset(tmp_path / "problems")} == {"penguins"}
+
+
+def test_rounds_of_improvement_ask_with_the_prompts_of_a_folder(tmp_path: Path) -> None:
+    folder, out = written(tmp_path / "mine", "mathwell"), tmp_path / "rounds"
+    reword(folder / "writing.txt", ("fit for a class of children", "fit for a class of ten-year-olds"))
+    options = ["--rounds", "1", "--per-round", "2", "--out", str(out), "--prompts", str(folder), "--json"]
+    result = said([SOLILOQUY, "problems", "improve", *options])
+    assert result.returncode == 0, result.stderr
+    assert (out / "round-0000").exists()
+    for rounds_problems in out.glob("round-*/written"):
+        assert "fit for a class of ten-year-olds" in shown(rounds_problems)

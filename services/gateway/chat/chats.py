@@ -25,7 +25,7 @@ from services.gateway.chat.messages import (
     clean_text,
 )
 from services.gateway.chat.progress import ProgressEvent, progress_of
-from services.gateway.chat.tutor import ChatTutor, TutorModel, person_in, tutoring_recipes
+from services.gateway.chat.tutor import ChatTutor, TutorModel, person_in, recipes_for, refuse_stand_in
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.person import Guide
@@ -142,7 +142,7 @@ class Chats:
     def offer(self) -> ChatOffer:
         """Lists the choices for a chat. The stand-in tutors only where a recipe has it read a person's words."""
         by = self._tutor.by
-        names = [name for name in tutoring_recipes() if person_in(name).guide or not by.scripted]
+        names = recipes_for(by)
         return ChatOffer(
             recipes=[ChatRecipe(name=name, tutor=tutor_info(name, by)) for name in sorted(names, key=_usual_first)],
             model=by.name,
@@ -291,15 +291,6 @@ def conversation_about(
         prompts=prompts,
     )
     return Conversation(id=digest(RUN, origin), run=run, problem=problem, person=True)
-
-
-def refuse_stand_in(recipe: str, by: TutorModel) -> None:
-    """Raises a Refusal if the stand-in would tutor where it does not read a person's words."""
-    if by.scripted and not person_in(recipe).guide:
-        raise Refusal(
-            Code.INVALID,
-            f"recipe: the stand-in does not read a person's words in {recipe}: choose a model, or another recipe",
-        )
 
 
 def _usable(prompts: Mapping[str, str], recipe: str, by: TutorModel) -> Mapping[str, str]:

@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from services.gateway.access.access import CALLER
-from services.gateway.chat.chats import ChatSettings, ExpiringCache, ProblemFinder, conversation_about, refuse_stand_in
+from services.gateway.chat.chats import ChatSettings, ExpiringCache, ProblemFinder, conversation_about
 from services.gateway.chat.messages import clean_text
 from services.gateway.chat.progress import REPLY_AGAIN, Report, progress_of
-from services.gateway.chat.tutor import ChatTutor, person_in, tutoring_recipes
+from services.gateway.chat.tutor import ChatTutor, person_in, recipes_for, refuse_stand_in
 from services.gateway.refusals import Code, Refusal
 from soliloquy.runtime.completions import (
     LAST_EVENT,
@@ -88,6 +88,10 @@ class Completions:
             yield sse(answer.usage(completion))
         yield LAST_EVENT
 
+    def models(self) -> dict[str, Any]:
+        """Lists the recipes that the gateway's model tutors."""
+        return {"object": "list", "data": [model_entry(name) for name in recipes_for(self._tutor.by)]}
+
     def _answering(self, request: CommonChatRequest) -> str:
         """Names the recipe and the model behind it: "soliloquy/scripted"."""
         return f"{request.model}/{self._tutor.by.name}"
@@ -124,10 +128,6 @@ class Completions:
         self._conversations.put(_key(recipe, history, [*history.exchanges, (history.latest, sent)]), conversation)
         if len(self._conversations) > self._settings.most_chats:
             self._conversations.drop_oldest()
-
-
-def list_models() -> dict[str, Any]:
-    return {"object": "list", "data": [model_entry(name) for name in tutoring_recipes()]}
 
 
 def parse_request(body: Mapping[str, Any]) -> CommonChatRequest:

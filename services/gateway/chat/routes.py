@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from services.gateway.chat.chats import Chats
-from services.gateway.chat.completions import Completions, list_models, openai_error, parse_request
+from services.gateway.chat.completions import Completions, openai_error, parse_request
 from services.gateway.chat.messages import ChatFinished, ChatOffer, ChatState, FinishChat, Say, StartChat, parse_body
 from services.gateway.http.responses import json_response
 from services.gateway.http.routes import HttpRoute, RequestContext
@@ -72,7 +72,7 @@ class ChatRoutes:
     async def _models(self, _: RequestContext) -> dict[str, Any]:
         """The recipes that tutor, as OpenAI lists models."""
         # Some recipes are slow to load.
-        return await asyncio.to_thread(list_models)
+        return await asyncio.to_thread(self.completions.models)
 
     async def _complete(self, context: RequestContext) -> Response:
         """The tutor's next reply, as OpenAI answers chats."""

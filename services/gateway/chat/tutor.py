@@ -187,6 +187,20 @@ def person_in(recipe: str) -> Person:
     return person
 
 
+def recipes_for(by: TutorModel) -> list[str]:
+    """Returns the recipes that the model tutors; the stand-in only those in which it reads a person's words."""
+    return [name for name in tutoring_recipes() if person_in(name).guide or not by.scripted]
+
+
+def refuse_stand_in(recipe: str, by: TutorModel) -> None:
+    """Raises a Refusal if the stand-in would tutor where it does not read a person's words."""
+    if by.scripted and not person_in(recipe).guide:
+        raise Refusal(
+            Code.INVALID,
+            f"recipe: the stand-in does not read a person's words in {recipe}: choose a model, or another recipe",
+        )
+
+
 def tutoring_recipes() -> list[str]:
     """The recipes in which a person can be the student."""
     return [name for name in known_recipes() if find(name).person]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from soliloquy.cli.attended import attended
 from soliloquy.cli.evaluate.tutor import Tutor
-from soliloquy.cli.progress import bar
+from soliloquy.cli.progress import count
 from soliloquy.cli.prompts_option import chosen_prompts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.bank.bank import Bank
@@ -81,22 +81,21 @@ class EvaluationSettings:
         counted: str,
         counts: Callable[[R], bool],
     ) -> list[R]:
-        """Returns the results in order; a bar shows how many count, or why the tutor's model does not answer."""
+        """Returns the results in order; shows how many count, and why the tutor's model does not answer."""
         from training.evaluation.cases import run_bounded
 
-        count = 0
-        with bar(quiet=self.quiet) as progress:
-            task = progress.add_task("cases", total=len(cases), figures="")
+        done = passing = 0
+        with count("cases", len(cases), quiet=self.quiet) as show:
 
             def advance(result: R) -> None:
-                nonlocal count
-                count += counts(result)
-                progress.update(task, advance=1, figures=f"{counted} {count}")
+                nonlocal done, passing
+                done, passing = done + 1, passing + counts(result)
+                tell("")
 
-            def show(said: str) -> None:
-                progress.update(task, figures=said or f"{counted} {count}")
+            def tell(fault: str) -> None:
+                show(done, f"{counted} {passing}", fault)
 
-            async with attended(model, wait=self.tutor.wait, show=show):
+            async with attended(model, wait=self.tutor.wait, show=tell):
                 return await run_bounded(cases, run, at_once=self.in_flight, on_result=advance)
 
     def cases(

@@ -56,10 +56,13 @@ async def room(
     noise: str = "none",
     sandbox_seconds: float = 10.0,
     rules: EndpointRules | None = None,
+    stand_in: bool = True,
 ) -> AsyncIterator[Room]:
+    """Without a `stand_in`, the scripted model passes for one that can read a person in every recipe."""
     settings = settings or ChatSettings()
     model = replace(MODEL, latency=latency, noise=noise)
     async with tutoring(model, sandbox, settings, sandbox_seconds=sandbox_seconds) as tutors:
+        tutors.usual.by = replace(tutors.usual.by, scripted=stand_in)
         published: list[Event] = []
 
         async def publish(events: Sequence[Event]) -> None:

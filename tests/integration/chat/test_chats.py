@@ -33,7 +33,7 @@ def finished(opened: Room) -> Conversation:
 async def test_a_person_is_led_to_the_answer_and_reads_each_reply_while_it_is_written(
     sandbox: str, recipe: str
 ) -> None:
-    async with room(sandbox) as opened:
+    async with room(sandbox, stand_in=recipe == "soliloquy") as opened:
         chat, problem = await opened.begun(recipe)
         calculated = 0
         for text in await answers(recipe, problem):
@@ -222,7 +222,13 @@ def _gone(opened: Room, chat_id: str) -> bool:
         (StartChat(recipe="soliloquy", bank="physics", question="How far?"), "send either bank or question"),
         (StartChat(recipe="soliloquy", question="x" * 4_001), "4001 characters"),
         (StartChat(recipe="soliloquy", question=" "), "question is empty"),
-        (StartChat(recipe="scaffold", question="How far is it?"), "scaffold cannot use this problem"),
+        (StartChat(recipe="scaffold", bank="arithmetic"), "does not read a person's words in scaffold: choose a model"),
+        (StartChat(recipe="mathdial", bank="arithmetic"), "does not read a person's words in mathdial: choose a model"),
+        (
+            StartChat(recipe="soliloquy", bank="physics", prompts={"control.txt": "$x"}),
+            "prompts: control.txt: $x is unknown; its slots are none",
+        ),
+        (StartChat(recipe="soliloquy", bank="physics", prompts={"x.txt": ""}), "x.txt: the recipe soliloquy has no"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )

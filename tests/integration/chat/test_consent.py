@@ -27,7 +27,7 @@ RECIPES = ("soliloquy", "scaffold", "mathdial")
 async def kept(sandbox: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The dataset of each recipe."""
     folder, places = tmp_path_factory.mktemp("kept"), {}
-    async with room(sandbox) as opened:
+    async with room(sandbox, stand_in=False) as opened:
         for recipe in RECIPES:
             chat, problem = await opened.begun(recipe)
             for text in await answers(recipe, problem):

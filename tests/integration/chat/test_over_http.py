@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from services.gateway.app import serving
 from services.gateway.chat.chats import ChatSettings
 from services.gateway.http.application import application
 from services.gateway.settings import GatewaySettings
-from soliloquy.runs.chat import routes, tutoring
+from soliloquy.runs.chat import ChatTutors, routes, tutoring
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.chat.support import BANK, BEGINNING, MODEL, PROBLEMS, answers
 from tests.integration.executor.support import needs_runsc
@@ -27,7 +28,9 @@ PROBLEM = PROBLEMS.bank_problem("physics", 1)
 
 
 @asynccontextmanager
-async def console(sandbox: str, folder: Path, settings: ChatSettings | None = None) -> AsyncIterator["Client"]:
+async def console(
+    sandbox: str, folder: Path, settings: ChatSettings | None = None, *, stand_in: bool = True
+) -> AsyncIterator["Client"]:
     stopping = asyncio.Event()
     async with (
         EmbeddedTransport(folder / "log.sqlite") as transport,
@@ -40,13 +43,18 @@ async def console(sandbox: str, folder: Path, settings: ChatSettings | None = No
                 GatewaySettings(),
                 Access(None),
                 stopping,
-                routes(talking, transport, settings or ChatSettings()),
+                routes(_passing(talking, stand_in), transport, settings or ChatSettings()),
             ),
             stopping,
         ) as address,
         aiohttp.ClientSession(f"http://{address}") as session,
     ):
         yield Client(session)
+
+
+def _passing(tutors: ChatTutors, stand_in: bool) -> ChatTutors:
+    tutors.usual.by = replace(tutors.usual.by, scripted=stand_in)
+    return tutors
 
 
 class Client:
@@ -122,10 +130,11 @@ async def test_what_is_wrong_with_a_request_is_said_in_its_status_and_a_sentence
 
 
 async def test_the_models_are_the_recipes_that_tutor(sandbox: str, tmp_path: Path) -> None:
-    async with console(sandbox, tmp_path) as client:
-        _, listed = await client.get("/v1/models")
-    assert listed["object"] == "list"
-    assert [model["id"] for model in listed["data"]] == ["mathdial", "scaffold", "soliloquy"]
+    for stand_in, names in ((True, ["soliloquy"]), (False, ["mathdial", "scaffold", "soliloquy"])):
+        async with console(sandbox, tmp_path, stand_in=stand_in) as client:
+            _, listed = await client.get("/v1/models")
+        assert listed["object"] == "list"
+        assert [model["id"] for model in listed["data"]] == names
 
 
 async def test_a_client_of_openai_is_led_to_the_answer(sandbox: str, tmp_path: Path) -> None:
@@ -172,7 +181,7 @@ async def test_a_history_that_nobody_remembers_is_gone_on_from(sandbox: str, tmp
         {"role": "assistant", "content": "What is given?"},
         {"role": "user", "content": f"Is it {problem.answer.value:g} {problem.answer.unit}?"},
     ]
-    async with console(sandbox, tmp_path) as client:
+    async with console(sandbox, tmp_path, stand_in=recipe == "soliloquy") as client:
         status, answer = await client.post("/v1/chat/completions", {"model": recipe, "messages": messages})
     assert status == 200, answer
     assert answer["choices"][0]["message"]["content"]
@@ -190,7 +199,7 @@ async def test_openai_s_route_is_as_fair_as_the_chat(sandbox: str, tmp_path: Pat
 
 async def test_what_goes_wrong_in_a_stream_is_the_last_that_it_tells(sandbox: str, tmp_path: Path) -> None:
     body = {"model": "scaffold", "stream": True, "messages": [{"role": "user", "content": "How far is it?"}]}
-    async with console(sandbox, tmp_path) as client:
+    async with console(sandbox, tmp_path, stand_in=False) as client:
         *_, last = await client.said(body)
     assert "scaffold cannot use this problem" in json.loads(last)["error"]["message"]
 
@@ -202,7 +211,11 @@ async def test_what_goes_wrong_in_a_stream_is_the_last_that_it_tells(sandbox: st
         ({"model": "mathwell", "messages": [{"role": "user", "content": "hi"}]}, 400, "has no student"),
         ({"model": "soliloquy", "messages": []}, 400, "messages: List should have at least 1 item"),
         ({"model": "soliloquy", "messages": [{"role": "tool", "content": "x"}]}, 400, "messages.0.role"),
-        ({"model": "scaffold", "messages": [{"role": "user", "content": "How far?"}]}, 400, "scaffold cannot use"),
+        (
+            {"model": "scaffold", "messages": [{"role": "user", "content": "How far?"}]},
+            400,
+            "does not read a person's words in scaffold",
+        ),
         ({"messages": [{"role": "user", "content": "hi"}]}, 400, "model: Field required"),
         ({"model": "soliloquy", "messages": [{"role": "user", "content": "hi"}], "n": 2}, 400, "n is 2, which is not"),
     ],

@@ -10,10 +10,11 @@ from services.gateway.conversations import read_conversation
 from services.gateway.index import Entry
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
-from soliloquy.runtime.events import first_event
+from soliloquy.recipes.prompts import own_texts
+from soliloquy.runtime.events import first_event, message_of
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
+from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished, ProblemSubmitted
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
     FinishedConversation,
@@ -224,6 +225,28 @@ class GatewayContract:
             "arithmetic, 6 conversations (2)",
         ]
         assert {run.model for run in again} == {"scripted"}
+
+    async def test_the_events_of_a_run_carry_its_prompts_and_its_status_names_them(self, connect: Connect) -> None:
+        request = asked()
+        request.request.prompts["deciding.txt"] = own_texts("soliloquy")["deciding.txt"] + "Be brief."
+        async with connect() as transport:
+            async with opened(transport) as gateway:
+                run = await gateway.start_run(request)
+                assert await gateway.start_run(request) == run
+                request.request.prompts["deciding.txt"] = "$nobody"
+                with pytest.raises(Refusal, match="has started run .* with other settings"):
+                    await gateway.start_run(request)
+                request.request_id = "two"
+                with pytest.raises(Refusal, match=r"the prompts cannot be used \(deciding.txt: .*: correct the file"):
+                    await gateway.start_run(request)
+            async with opened(transport) as gateway:
+                assert [*(await status_of(gateway, run.id)).changed_prompts] == ["deciding.txt"]
+            submitted = [message_of(one.event) for one in await held(transport, "problem.submitted")]
+        assert not run.request.prompts
+        assert submitted
+        for message in submitted:
+            assert isinstance(message, ProblemSubmitted)
+            assert message.run.prompts["deciding.txt"].endswith("Be brief.")
 
     async def test_who_follows_the_conversations_is_told_of_each_once(self, connect: Connect) -> None:
         collecting = Collecting()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from soliloquy.cli import progress
-from soliloquy.cli.progress import Figures, calls_line, duration, progress_bar, speed
+from soliloquy.cli.progress import Figures, calls_line, count, duration, progress_bar, speed
 from soliloquy.runs.progress import PATIENCE_SECONDS, RunCounts, WaitingCalls, hopeless, overdue
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.transports.port import Backlog
@@ -83,3 +83,17 @@ def test_a_run_waits_a_minute_for_an_endpoint_or_as_long_as_it_is_told_to() -> N
     assert "far (URL) answered no call for 60 s (503)" in hopeless([patient, failing], wait=False)
     assert hopeless([failing], wait=True) == ""
     assert hopeless([endpoint(failing=0, refused=True)], wait=True) == "503"
+
+
+def test_what_holds_cases_up_is_told_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    for quiet in (False, True):
+        with count("cases", 3, quiet=quiet) as show:
+            show(1, "missed 0", "")
+            show(1, "missed 0", "2 model calls wait; last error: cannot connect")
+    assert capsys.readouterr().err.splitlines() == [
+        "1 of 3 cases, missed 0",
+        "1 of 3 cases, missed 0; 2 model calls wait; last error: cannot connect",
+    ]
