@@ -11,6 +11,7 @@ from pathlib import Path
 from services.collector.settings import LiveSettings
 from services.executor.settings import SandboxSettings
 from soliloquy.runs.assignment import LOOP, Assignment
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
 
@@ -23,6 +24,7 @@ def serving(
     assignment = Assignment(
         services=("curriculum", *LOOP, "collector"),
         transport=kafka,
+        model=ModelSettings(problems=["physics", "arithmetic"]),
         datasets=LiveSettings(data=data),
         classifiers=classifiers,
         sandbox=SandboxSettings(sandboxes=1),

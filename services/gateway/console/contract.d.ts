@@ -47,6 +47,7 @@ export interface Run {
   name: string;
   model: string;
   dataset: string;
+  changed_prompts?: string[];
 }
 
 export interface FinishedConversation {

@@ -78,7 +78,8 @@ function row(run) {
   const because = element("span", { class: "because" });
   const line = element("tr", null,
     element("th", { scope: "row" }, element("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, run.name),
-      facts(run.request.recipe, run.model ? `model ${run.model}` : null, `seed ${run.request.seed}`, ["started ", time(run.requested_at)])),
+      facts(run.request.recipe, run.model ? `model ${run.model}` : null,
+        run.changed_prompts?.length ? `changed prompts ${run.changed_prompts.join(", ")}` : null, `seed ${run.request.seed}`, ["started ", time(run.requested_at)])),
     element("td", { class: "far" }, bar, element("span", { class: "facts" }, count, under)),
     element("td", { "data-of": "Rejected" }, share, why), element("td", { "data-of": "Time" }, spent, left), price,
     element("td", null, shownState, because));

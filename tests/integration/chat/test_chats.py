@@ -10,6 +10,7 @@ from services.gateway.access.access import CALLER
 from services.gateway.chat.chats import LEFT, ChatSettings
 from services.gateway.chat.messages import StartChat
 from services.gateway.refusals import Code, Refusal
+from soliloquy.recipes.prompts import own_texts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import message_of
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -212,6 +213,22 @@ def _gone(opened: Room, chat_id: str) -> bool:
     return False
 
 
+async def test_a_chat_has_its_own_prompts_and_is_kept_apart_from_those_with_others(sandbox: str) -> None:
+    own, kept = own_texts("soliloquy")["no_python.txt"], list[Conversation]()
+    async with room(sandbox) as opened:
+        for prompts in ({}, {"no_python.txt": own + "\nYou are brief."}):
+            start = StartChat(recipe="soliloquy", bank="physics", prompts=prompts)
+            chat = await opened.chats.start(start)
+            await opened.answer(chat, BEGINNING)
+            await opened.chats.finish(chat.id, keep=True)
+            kept.append(finished(opened))
+            opened.published.clear()
+    usual, changed = kept
+    assert usual.run.growing != changed.run.growing
+    asked = [str(find("soliloquy").prompts(one)) for one in (usual, changed)]
+    assert ["You are brief." in text for text in asked] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
@@ -226,7 +243,7 @@ def _gone(opened: Room, chat_id: str) -> bool:
         (StartChat(recipe="mathdial", bank="arithmetic"), "does not read a person's words in mathdial: choose a model"),
         (
             StartChat(recipe="soliloquy", bank="physics", prompts={"control.txt": "$x"}),
-            "prompts: control.txt: $x is unknown; its slots are none",
+            "prompts: control.txt: <how> is missing",
         ),
         (StartChat(recipe="soliloquy", bank="physics", prompts={"x.txt": ""}), "x.txt: the recipe soliloquy has no"),
     ],

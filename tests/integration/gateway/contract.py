@@ -234,13 +234,18 @@ class GatewayContract:
                 run = await gateway.start_run(request)
                 assert await gateway.start_run(request) == run
                 request.request.prompts["deciding.txt"] = "$nobody"
-                with pytest.raises(Refusal, match="has started run .* with other settings"):
+                with pytest.raises(Refusal, match=r"has started run .* with other settings"):
                     await gateway.start_run(request)
                 request.request_id = "two"
                 with pytest.raises(Refusal, match=r"the prompts cannot be used \(deciding.txt: .*: correct the file"):
                     await gateway.start_run(request)
             async with opened(transport) as gateway:
                 assert [*(await status_of(gateway, run.id)).changed_prompts] == ["deciding.txt"]
+
+                async def is_submitted() -> bool:
+                    return bool(await held(transport, "problem.submitted"))
+
+                await until(is_submitted)
             submitted = [message_of(one.event) for one in await held(transport, "problem.submitted")]
         assert not run.request.prompts
         assert submitted
