@@ -35,9 +35,8 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     try:
         for conversation in dataset.conversations(rejected=rejected):
             # Imported conversations may have no recipe, and then have no rules.
-            recipe = find(conversation.run.recipe) if conversation.run.recipe else None
-            if checked := recipe and recipe.check_any(conversation):
-                report.add(conversation.id, checked)
+            if conversation.run.recipe:
+                report.add(conversation.id, find(conversation.run.recipe).check(conversation))
             else:
                 report.unchecked += 1
     except UnknownRecipe as unknown:
@@ -76,12 +75,21 @@ def _labels(report: TruthReport, recipe: str) -> Table:
     return table
 
 
+def _not_applied(report: TruthReport) -> str:
+    """Names the rules by what conversations lack: "verdict, steps (138 without steps)"."""
+    without: dict[tuple[str, int], list[str]] = {}
+    for (rule, need), count in sorted(report.not_applied.items()):
+        without.setdefault((need, count), []).append(rule.replace("_", " "))
+    return "; ".join(f"{', '.join(rules)} ({count:,} without {need})" for (need, count), rules in without.items())
+
+
 def _figures(report: TruthReport) -> dict[str, str]:
     figures, closest = report.figures(), report.likeness.closest
     alike = f"; most alike, {closest.likeness:.0%}: {closest.one} and {closest.other}" if closest else ""
-    unchecked = f"{report.unchecked:,} conversations lack what the rules read, such as the steps of their problems"
+    unchecked = f"{report.unchecked:,} conversations of no recipe"
     return {
         **({"not checked": unchecked} if report.unchecked else {}),
+        **({"rules not applied": _not_applied(report)} if report.not_applied else {}),
         "conversations": f"{report.conversations:,} with {report.turns:,} turns",
         "unverified": f"{report.unverified:,} of {report.verdicts:,} verdicts",
         "student's errors": f"in {figures['realised_error_rate']:.0%} of {report.replies:,} replies; "

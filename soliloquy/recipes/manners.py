@@ -59,6 +59,6 @@ def _model_messages(conversation: Conversation) -> Iterator[tuple[Turn, str, str
 
 
 def messages(turn: Turn) -> list[tuple[str, str]]:
-    """Returns speaker and text of each message of a turn; the student's is missing where the tutor opens."""
+    """Returns speaker and text of each message of a turn; either may be missing where a dialogue begins or ends."""
     said = [("student", turn.student.text)] if turn.HasField("student") else []
-    return [*said, ("tutor", turn.tutor.text)]
+    return [*said, ("tutor", turn.tutor.text)] if turn.HasField("tutor") else said

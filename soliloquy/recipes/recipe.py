@@ -120,8 +120,6 @@ class Recipe:
     load_judge: Callable[[Path], Judge] | None = None
     # Checks the truth of each turn and lists the faults, whatever the ending.
     check: Callable[[Conversation], CheckedConversation]
-    # Whether a conversation from anywhere has what `check` reads, such as steps.
-    checkable: Callable[[Conversation], bool] = lambda _: True
     # The endings of a conversation that may be accepted, and why any other is rejected.
     complete: Collection[int] = (Ending.ENDING_SOLVED,)
     incomplete: Callable[[Conversation], str] = _not_solved
@@ -155,10 +153,6 @@ class Recipe:
         if self.own_record:
             return self.own_record(conversation)
         return labelled_record(conversation, labels_of(conversation.run.recipe), self.agreeing)
-
-    def check_any(self, conversation: Conversation) -> CheckedConversation | None:
-        """Checks a conversation from anywhere; returns None if it lacks what the rules read."""
-        return self.check(conversation) if self.checkable(conversation) else None
 
     def review(self, conversation: Conversation) -> CheckedConversation:
         """Checks a finished conversation; reports only the reason for one that broke off."""

@@ -4,10 +4,28 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from soliloquy.recipes import manners
-from soliloquy.recipes.agreement import AgreeingLetters, contradictions
+from soliloquy.recipes.agreement import AgreeingLetters, contradictions, letter_of
 from soliloquy.v1.conversation_pb2 import Conversation
 
 Rule = Callable[[Conversation], manners.Findings]
+# What a rule reads besides the messages, by its name in `[needs]` of a recipe's rules.toml. Conversations that others
+# recorded may lack it; a rule is not applied to them.
+Needs = Mapping[str, Callable[[Conversation], bool]]
+
+
+def _has_steps(conversation: Conversation) -> bool:
+    """Whether the problem has steps, and none of a number beyond their count."""
+    steps = conversation.problem.steps
+    return bool(steps) and all(0 <= step.number <= len(steps) for step in steps)
+
+
+COMMON_NEEDS: Needs = {
+    # A run's own limits bind nobody else.
+    "run": lambda conversation: conversation.run.max_turns > 0,
+    "steps": _has_steps,
+    "evaluations": lambda conversation: any(map(letter_of, conversation.turns)),
+    "programs": lambda conversation: any(turn.calculation.attempts for turn in conversation.turns),
+}
 
 
 def common_rules(policy: manners.Policy, agreeing: AgreeingLetters) -> dict[str, Rule]:
@@ -18,6 +36,13 @@ def common_rules(policy: manners.Policy, agreeing: AgreeingLetters) -> dict[str,
         "repeated": partial(manners.check_repetition, policy=policy),
         "contradiction": partial(contradictions, agreeing=agreeing),
     }
+
+
+def inapplicable(conversation: Conversation, policy: manners.Policy, further: Needs | None = None) -> dict[str, str]:
+    """Returns the rules that cannot be applied, each with what the conversation lacks."""
+    known = {**COMMON_NEEDS, **(further or {})}
+    has = {need: known[need](conversation) for need in {*policy["needs"].values()}}
+    return {rule: need for rule, need in policy["needs"].items() if not has[need]}
 
 
 def faults_of(conversation: Conversation, rules: Mapping[str, Rule], names: Iterable[str] | None = None) -> list[str]:

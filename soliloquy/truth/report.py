@@ -40,6 +40,8 @@ class CheckedTurn:
 class CheckedConversation:
     turns: Sequence[CheckedTurn]
     faults: Sequence[str]
+    # The rules that could not be applied, each with what the conversation lacks.
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
 
 def with_unverified(checked: CheckedConversation) -> CheckedConversation:
@@ -113,8 +115,10 @@ def shingles(texts: Sequence[str]) -> set[str]:
 @dataclass(kw_only=True)
 class TruthReport:
     conversations: int = 0
-    # Conversations that lack what the rules read.
+    # Conversations of no recipe.
     unchecked: int = 0
+    # The conversations that each rule could not be applied to, by the rule and what they lack.
+    not_applied: Counter[tuple[str, str]] = field(default_factory=Counter)
     turns: int = 0
     # The turns whose verdict rests on nothing, and all turns with a verdict.
     unverified: int = 0
@@ -147,6 +151,7 @@ class TruthReport:
             self.meant_wrong += turn.meant_wrong
             self.found_wrong += turn.right is False
             self.unlike_meant += turn.right is not None and turn.right == turn.meant_wrong
+        self.not_applied.update(checked.lacking.items())
         self.rules.update(fault.partition(":")[0] for fault in checked.faults)
         self.faults += [(conversation, fault) for fault in checked.faults]
         self.likeness.add(conversation, [text for turn in checked.turns for text in (turn.message, turn.reply)])
@@ -190,6 +195,10 @@ class TruthReport:
             "most_alike": _pair(closest) if closest else None,
             "alike": [_pair(pair) for pair in self.likeness.alike],
             "rules": dict(sorted(self.rules.items())),
+            "not_applied": [
+                {"rule": rule, "lacking": need, "conversations": count}
+                for (rule, need), count in sorted(self.not_applied.items())
+            ],
             "faults": [{"conversation": name, "fault": fault} for name, fault in self.faults],
         }
 

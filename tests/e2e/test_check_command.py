@@ -106,7 +106,7 @@ def test_what_is_no_dataset_is_one_line(tmp_path: Path, content: bytes | None, c
 
 
 @pytest.mark.parametrize(("form", "ending"), [("openai", ".jsonl"), ("sharegpt", ".jsonl"), ("soliloquies", ".json")])
-def test_imported_conversations_without_steps_are_counted_as_not_checked(
+def test_rules_are_not_applied_to_imported_conversations_without_what_they_read(
     reference: Path, tmp_path: Path, form: str, ending: str
 ) -> None:
     rows, imported = tmp_path / f"rows{ending}", tmp_path / "imported"
@@ -114,8 +114,10 @@ def test_imported_conversations_without_steps_are_counted_as_not_checked(
     said([SOLILOQUY, "import", str(rows), "--format", form, "--out", str(imported)])
     result = check(imported, "--json")
     assert result.stderr == ""
-    figures = json.loads(result.stdout)["figures"]
-    assert (figures["unchecked"], figures["conversations"]) == (CONVERSATIONS, 0)
+    found = json.loads(result.stdout)
+    assert (found["figures"]["conversations"], found["faults"]) == (CONVERSATIONS, [])
+    without = {one["rule"]: (one["lacking"], one["conversations"]) for one in found["not_applied"]}
+    assert without["verdict"] == without["steps"] == ("steps", CONVERSATIONS)
 
 
 def test_a_dataset_without_rejected_conversations_has_none_to_check(reference: Path) -> None:

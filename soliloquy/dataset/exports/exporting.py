@@ -12,6 +12,7 @@ from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
 from soliloquy.dataset.exports.files import atomic_output, open_rows
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Format, Row, find, row_format
 from soliloquy.dataset.exports.splitting import Splits
+from soliloquy.dataset.exports.verbatim import restored
 from soliloquy.dataset.reading import Dataset
 from soliloquy.runtime.failure import Failure
 
@@ -60,11 +61,7 @@ def rows_of(name: str, choice: ExportOptions, dialogues: Iterator[Dialogue]) -> 
         if row is not None and dialogue.person:
             # Marked for everyone who trains a student model on it.
             row = row | {"person": True}
-        if name in dialogue.extra:
-            row = (row or {}) | dialogue.extra[name]
-        if row is not None and (columns := dialogue.extra.get("columns", {}).get(name)):
-            row = {column: row[column] for column in columns}
-        yield dialogue, row
+        yield dialogue, restored(row, dialogue.extra, name, choice)
 
 
 def _paths(form: Format, out: Path, place: Path, shares: Splits | None) -> Mapping[str, Path]:

@@ -35,6 +35,7 @@ class ExportOptions:
         without = {*leave_out, *(("thoughts", "labels", "raw") if "hidden" in leave_out else ())}
         exported = (part not in without for part in PARTS)
         self.hidden, self.prompts, self.solutions, self.thoughts, self.labels, self.raw = exported
+        self.all = not leave_out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +75,8 @@ class Format(_AnyFormat):
     dialogue: Callable[[Row], Dialogue]
     # Fields that an export rebuilds; an import keeps all other fields verbatim.
     made: Collection[str]
+    # Fields that are lists of messages, of which an import keeps only those that an export would write otherwise.
+    listed: Collection[str] = ()
     once_a_problem: bool = False
 
 

@@ -2,35 +2,63 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic_core import to_json
-
 from soliloquy.dataset.exports import dialect
-from soliloquy.dataset.exports.dialogue import Dialogue, Exchange, conversation_of
+from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue, Exchange, conversation_of
 from soliloquy.dataset.exports.files import atomic_output
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Row, find, row_format
+from soliloquy.dataset.exports.verbatim import kept, rewritten
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import versions, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
+from soliloquy.problems.book import as_one_line
+from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.recipes.labels import labels_of, row_path
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.regular_file import require_regular
 from soliloquy.runtime.seeds import digest
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, Problem
 from soliloquy.v1.dataset_pb2 import Collected
 
 
-def import_rows(source: Path, name: str, out: Path, rows: Iterable[tuple[str, Row]]) -> int:
-    """Writes a dataset; raises Failure, which names the place in the source, and OSError.
+@dataclass(kw_only=True)
+class ImportCounts:
+    written: int = 0
+    refused: int = 0
+    # Messages that an export would write otherwise; they are kept as they came.
+    rewritten: int = 0
+    # Conversations about a question of the problem file; None without one.
+    joined: int | None = None
 
-    `rows` come with their places in the source; a format of folders reads the source itself.
+    def remarks(self) -> Iterator[str]:
+        if self.refused:
+            yield f"rows refused: {self.refused}"
+        if self.rewritten:
+            yield f"messages kept beside what was read of them: {self.rewritten:,}"
+        if self.joined is not None:
+            yield f"{self.joined} with a problem of the file"
+
+
+def import_rows(
+    source: Path,
+    name: str,
+    out: Path,
+    rows: Iterable[SourceRow | RefusedRow],
+    *,
+    report: Callable[[str], None],
+    problems: Path | None = None,
+) -> ImportCounts:
+    """Writes a dataset, and reports the rows that it cannot hold; raises Failure and OSError.
+
+    A format of folders reads the source itself.
     """
     form = find(name)
     if not source.is_dir():
@@ -38,24 +66,53 @@ def import_rows(source: Path, name: str, out: Path, rows: Iterable[tuple[str, Ro
             require_regular(source)
         except OSError as error:
             raise Failure(f"{source}: cannot be read: {error.strerror}") from error
+    counts = ImportCounts(joined=None if problems is None else 0)
     if isinstance(form, FolderFormat):
-        return _write(source, name, out, form.read(source), None)
-    run = digest("import", name, _sha256(source))
+        counts.written = _write(source, name, out, form.read(source), None)
+        return counts
     known: Counter[str] = Counter()
+    read = _Reading(name, digest("import", name, _sha256(source)), problems)
 
-    def conversations() -> Iterator[Conversation]:
-        ids: set[str] = set()
-        for ordinal, (place, row) in enumerate(rows):
+    def conversations() -> Iterator[bytes]:
+        for row in rows:
             try:
-                dialogue = dialogue_of(row, name, ids)
-                conversation = conversation_of(dialogue, run, ordinal)
+                if isinstance(row, RefusedRow):
+                    raise CannotConvert(f"{row.field}: {row.reason}")
+                dialogue, conversation = read.conversation(dict(row.cells))
             except ValueError as unfit:
-                raise Failure(f"{place}: {unfit}") from unfit
+                counts.refused += 1
+                report(f"{row.place}: {unfit}")
+                continue
             known.update(_known(dialogue))
-            ids.add(conversation.id)
-            yield conversation
+            counts.rewritten += rewritten(dialogue.extra, name)
+            if counts.joined is not None:
+                counts.joined += bool(conversation.problem.steps)
+            yield conversation.SerializeToString(deterministic=True)
 
-    return _write(source, name, out, (one.SerializeToString(deterministic=True) for one in conversations()), known)
+    counts.written = _write(source, name, out, conversations(), known)
+    return counts
+
+
+class _Reading:
+    """Reads the rows of one source in turn."""
+
+    def __init__(self, name: str, run: str, problems: Path | None) -> None:
+        self._name, self._run = name, run
+        self._ids: set[str] = set()
+        self._problems: dict[str, Problem] = {}
+        if problems is not None:
+            self._problems = {as_one_line(one.question): one for one in read_problems(problems)}
+        self._ordinal = 0
+
+    def conversation(self, row: Row) -> tuple[Dialogue, Conversation]:
+        """Raises ValueError."""
+        dialogue = dialogue_of(row, self._name, self._ids)
+        conversation = conversation_of(dialogue, self._run, self._ordinal)
+        if problem := self._problems.get(as_one_line(dialogue.question)):
+            conversation.problem.MergeFrom(problem)
+        self._ids.add(conversation.id)
+        self._ordinal += 1
+        return dialogue, conversation
 
 
 def dialogue_of(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
@@ -64,15 +121,8 @@ def dialogue_of(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
     dialogue = form.dialogue(row)
     if dialogue.id in taken:
         dialogue = dialogue._replace(id="")
-    exported = form.row(dialogue, ExportOptions()) or {}
-    kept = {
-        field: value
-        for field, value in row.items()
-        if field not in form.made and (field not in exported or to_json(exported[field]) != to_json(value))
-    }
-    extra = dialogue.extra | ({name: kept} if kept else {})
-    if [field for field in exported if field not in form.made] != [field for field in row if field not in form.made]:
-        extra |= {"columns": {name: list(row)}}
+    written = form.row(dialogue, ExportOptions()) or {}
+    extra = dialogue.extra | kept(row, written, name, form)
     return dialogue._replace(extra=extra, person=row.get("person") is True)
 
 
@@ -89,7 +139,7 @@ def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], k
             writer.add(Collected(conversation=serialised, recipe=recipe))
         shards = writer.close()
         if not shards:
-            raise Failure(f"{source} holds no conversations")
+            raise Failure(f"{source} holds no conversations that can be read as {name}")
         if known is not None:
             labels = labels_of(recipe)
             paths = [*_PATHS.values(), *(row_path(label) for label, _ in labels.values())]

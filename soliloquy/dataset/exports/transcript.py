@@ -15,26 +15,34 @@ class Transcript:
         self._turns: list[Exchange] = []
         self._current: dict[str, Any] = {}
 
-    def student(self, text: str) -> None:
+    def student(self, text: str, **known: Any) -> None:
         self._finish()
-        self._current["student"] = text
+        self._current = {"student": text, **known}
+
+    def decided(self, description: str) -> None:
+        """The tutor calculates."""
+        if {"reply", "description"} & self._current.keys():
+            self._finish()
+        self._current["description"] = description
 
     def program(self, description: str | None, attempt: Attempt) -> None:
         """`description` is None for a repeated attempt."""
-        if "reply" in self._current or (description is not None and "description" in self._current):
-            self._finish()
-        self._current.setdefault("description", description or "")
+        if description is not None or "reply" in self._current:
+            self.decided(description or "")
+        self._current.setdefault("description", "")
         self._current.setdefault("attempts", []).append(attempt)
 
     def output(self, text: str) -> None:
         attempts: list[Attempt] = self._current["attempts"]
         attempts[-1] = attempts[-1]._replace(output=text)
 
-    def reply(self, fields: Mapping[str, Any], recipe: str = "") -> None:
+    def reply(self, fields: Mapping[str, Any], recipe: str = "", *, calculated: bool = True) -> None:
+        """`calculated` is False for a reply that belongs to no calculation."""
         self.recipe = recipe or self.recipe
-        if "reply" in self._current:
+        if "reply" in self._current or ("description" in self._current and not calculated):
             self._finish()
-        self._current |= fields
+        labels = {**self._current.get("labels", {}), **fields.get("labels", {})}
+        self._current |= {**fields, "labels": labels}
 
     @property
     def awaits_output(self) -> bool:

@@ -48,9 +48,7 @@ class CheckedSample:
         recipe = installed(conversation.run.recipe) if conversation.run.recipe else None
         if recipe is None:
             return
-        checked = recipe.check_any(conversation)
-        if checked is None:
-            return
+        checked = recipe.check(conversation)
         self.checked += 1
         self.faults += len(checked.faults)
         self.rules.update({fault.partition(":")[0] for fault in checked.faults})

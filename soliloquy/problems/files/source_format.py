@@ -1,5 +1,6 @@
 """The formats of problems: each file in formats/ names a reader and maps columns to fields."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -42,6 +43,10 @@ class SourceFormat(BaseModel):
         return self.model_copy(update={"columns": {**self.columns, **named}, "named": tuple(named)})
 
     def rows(self, source: Path) -> Iterator[SourceRow | RefusedRow]:
+        """Raises UnreadableSource; a file of a folder that cannot be read is a refused row."""
+        if source.is_dir() and self.reader == "by suffix" and not is_saved_by_datasets(source):
+            yield from self._rows_of_files(source)
+            return
         reader = self._reader_of(source)
         needed = [self.columns[need] for need in dict.fromkeys([*self.needs, *self.named])]
         if reader in ("parquet", "datasets"):
@@ -53,6 +58,16 @@ class SourceFormat(BaseModel):
             yield from csv_rows(source, needed)
         else:
             yield from json_rows(source)
+
+    def _rows_of_files(self, folder: Path) -> Iterator[SourceRow | RefusedRow]:
+        files = sorted((path for path in folder.iterdir() if path.suffix.lower() in READERS), key=_natural)
+        if not files:
+            raise UnreadableSource(f"{folder}: holds no files that end with one of {', '.join(READERS)}")
+        for file in files:
+            try:
+                yield from self.rows(file)
+            except UnreadableSource as unreadable:
+                yield RefusedRow(place=file.name, field="text", reason=str(unreadable).removeprefix(f"{file}: "))
 
     def _reader_of(self, source: Path) -> str:
         if not source.exists():
@@ -68,6 +83,15 @@ class SourceFormat(BaseModel):
         if source.suffix.lower() not in READERS:
             raise UnreadableSource(f"{source}: unknown suffix {source.suffix!r}: use one of {', '.join(READERS)}")
         return READERS[source.suffix.lower()]
+
+
+def is_saved_by_datasets(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in ("state.json", "dataset_dict.json"))
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Sorts `2.json` before `10.json`."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path.name)]
 
 
 # The fields that a user may map columns to.

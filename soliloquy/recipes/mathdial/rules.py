@@ -14,7 +14,7 @@ from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.policy import POLICY
-from soliloquy.recipes.rules import Rule, common_rules, faults_of
+from soliloquy.recipes.rules import Needs, Rule, common_rules, faults_of, inapplicable
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.truth.support import has_supported_answer
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
@@ -26,7 +26,9 @@ def incomplete(conversation: Conversation) -> str:
 
 def checked(conversation: Conversation) -> CheckedConversation:
     turns = [_checked_turn(turn, conversation) for turn in conversation.turns]
-    return CheckedConversation(turns=turns, faults=faults_of(conversation, _RULES, POLICY["rules"]))
+    lacking = inapplicable(conversation, POLICY, _NEEDS)
+    names = [name for name in POLICY["rules"] if name not in lacking]
+    return CheckedConversation(turns=turns, faults=faults_of(conversation, _RULES, names), lacking=lacking)
 
 
 def consistent(conversation: Conversation) -> bool | None:
@@ -95,9 +97,10 @@ def _blind(conversation: Conversation) -> Findings:
 def _solved(conversation: Conversation) -> Findings:
     problem, turns = conversation.problem, list(conversation.turns)
     if turns and conversation.ending == Ending.ENDING_SOLVED:
-        last = turns.pop()
-        if not gives_right_answer(last.student.text, problem):
-            yield last.number, "said to be solved without the right answer"
+        # The student may give the answer and then be asked for its reasons, or give thanks.
+        if not any(gives_right_answer(turn.student.text, problem) for turn in turns):
+            yield turns[-1].number, "said to be solved without the right answer"
+        turns.pop()
     for turn in turns:
         if _labels(turn).belief == Belief.BELIEF_GIVEN_UP and gives_right_answer(turn.student.text, problem):
             yield turn.number, "the right answer, and the conversation goes on"
@@ -135,6 +138,10 @@ def _check_told_answers(conversation: Conversation) -> Findings:
             yield turn.number, f"a {move_name(turn.tutor)} move tells the final answer"
 
 
+_NEEDS: Needs = {
+    "intents": lambda conversation: any(intent_name(turn.tutor) for turn in conversation.turns),
+    "belief": lambda conversation: _reasons_wanted(conversation) > 0,
+}
 _RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
     "moves": _moves,
     "opening": _opening,

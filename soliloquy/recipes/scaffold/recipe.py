@@ -29,7 +29,6 @@ RECIPE = Recipe(
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
     check=rules.check,
-    checkable=rules.checkable,
     agreeing=POLICY["agreeing"],
     evaluations=records.EVALUATIONS_IN_WORDS,
     own_record=records.record,

@@ -1,10 +1,12 @@
 """Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
+from collections.abc import Collection
+
 from soliloquy.recipes import agreement
 from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
-from soliloquy.recipes.rules import Rule, common_rules, faults_of
+from soliloquy.recipes.rules import Needs, Rule, common_rules, faults_of, inapplicable
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
 from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, needs_calculation
 from soliloquy.recipes.scaffold.memory import (
@@ -35,15 +37,10 @@ from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 
 
-def checkable(conversation: Conversation) -> bool:
-    """Whether there is a plan, which imported conversations lack."""
-    return bool(questions(conversation))
-
-
 def check(conversation: Conversation) -> CheckedConversation:
-    return CheckedConversation(
-        turns=[_checked_turn(turn, conversation) for turn in conversation.turns], faults=_faults(conversation)
-    )
+    lacking = inapplicable(conversation, POLICY, _NEEDS)
+    turns = [] if "state" in lacking else [_checked_turn(turn, conversation) for turn in conversation.turns]
+    return CheckedConversation(turns=turns, faults=_faults(conversation, lacking), lacking=lacking)
 
 
 def consistent(conversation: Conversation) -> bool | None:
@@ -51,11 +48,9 @@ def consistent(conversation: Conversation) -> bool | None:
     return None if conversation.person else not list(_state(conversation))
 
 
-def _faults(conversation: Conversation) -> list[str]:
-    if not questions(conversation):
-        return ["plan: the problem has none"]
-    found = faults_of(conversation, _RULES, [name for name in POLICY["rules"] if name in _RULES])
-    for turn in (turn for turn in conversation.turns if turn.HasField("tutor")):
+def _faults(conversation: Conversation, lacking: Collection[str]) -> list[str]:
+    found = faults_of(conversation, _RULES, [name for name in POLICY["rules"] if name in _RULES.keys() - lacking])
+    for turn in (turn for turn in conversation.turns if turn.HasField("tutor") and "rationale" not in lacking):
         broken = reply_faults(turn.tutor.text, turn.tutor.thoughts, found_state(turn), conversation, turn)
         rules = ((name.replace("_", " "), evidence) for name, evidence in broken if name in POLICY["rules"])
         found += [f"{rule}: turn {turn.number}: {evidence}" for rule, evidence in rules]
@@ -125,6 +120,7 @@ def _progress(conversation: Conversation) -> Findings:
             yield last.number, f"ends with {solved(last)}"
 
 
+_NEEDS: Needs = {"plan": lambda conversation: bool(questions(conversation))}
 _RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
     "endless": _endless,
     "state": _state,

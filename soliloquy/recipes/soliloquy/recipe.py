@@ -16,7 +16,6 @@ RECIPE = Recipe(
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
     check=rules.check,
-    checkable=rules.checkable,
     incomplete=rules.incomplete,
     agreeing=rules.POLICY["agreeing"],
     evaluations=codes.WORDS["evaluations"],

@@ -8,10 +8,10 @@ from pathlib import Path
 from soliloquy.recipes.agreement import letter_of, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings, messages
-from soliloquy.recipes.rules import common_rules, faults_of
+from soliloquy.recipes.rules import common_rules, faults_of, inapplicable
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
-from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
+from soliloquy.recipes.soliloquy.truth import TurnTruth, assess, unassessed
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Turn
 
@@ -24,17 +24,13 @@ def incomplete(conversation: Conversation) -> str:
     return f"not solved: {conversation.ending_reason or Ending.Name(conversation.ending)}"
 
 
-def checkable(conversation: Conversation) -> bool:
-    """Whether the problem has steps, and none of a number beyond their count; imported conversations have none."""
-    steps = conversation.problem.steps
-    return bool(steps) and all(0 <= step.number <= len(steps) for step in steps)
-
-
 def check(conversation: Conversation) -> CheckedConversation:
-    truths = list(assess(conversation))
+    lacking = inapplicable(conversation, POLICY)
+    truths = list(assess(conversation) if "verdict" not in lacking else map(unassessed, conversation.turns))
     own = {name: partial(rule, truths=truths) for name, rule in _RULES.items()}
-    faults = faults_of(conversation, common_rules(POLICY, POLICY["agreeing"]) | own, POLICY["rules"])
-    return CheckedConversation(turns=[_checked_turn(truth) for truth in truths], faults=faults)
+    names = [name for name in POLICY["rules"] if name not in lacking]
+    faults = faults_of(conversation, common_rules(POLICY, POLICY["agreeing"]) | own, names)
+    return CheckedConversation(turns=[_checked_turn(truth) for truth in truths], faults=faults, lacking=lacking)
 
 
 def _checked_turn(truth: TurnTruth) -> CheckedTurn:

@@ -139,6 +139,18 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
             said |= facts.among([*told, *calculated])
 
 
+def unassessed(turn: Turn) -> TurnTruth:
+    """Returns a turn of a problem without steps, whose claims cannot be compared with anything."""
+    return TurnTruth(
+        turn=turn,
+        said=turn.student.text,
+        progress=StepProgress(step=0, steps=0, wrong_answers=0),
+        claim=Claim(),
+        solved=frozenset(),
+        early=(),
+    )
+
+
 def has_unsettled_number(conversation: Conversation) -> bool:
     """Whether the student's last message answers with a number that nothing has been worked through for."""
     facts = _facts(conversation.problem.SerializeToString(deterministic=True))

@@ -95,8 +95,8 @@ def test_a_sample_of_a_large_dataset_is_evenly_spaced_and_says_so(monkeypatch: p
 
 def test_conversations_that_cannot_be_checked_are_not_among_the_checked() -> None:
     made, unlike = conversation(), conversation()
-    made.run.recipe = unlike.run.recipe = "soliloquy"
-    made.problem.steps.add(ask="How far does it fall?")
+    made.run.recipe = "soliloquy"
+    unlike.run.recipe = ""
     assert "in 1 of 2 accepted conversations" in text(headline(found_in(made, unlike)))
 
 

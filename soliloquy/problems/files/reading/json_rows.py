@@ -1,4 +1,4 @@
-"""Rows from JSON: an object per line, or one array of objects."""
+"""Rows from JSON: an object per line, one array of objects, or one object over several lines."""
 
 import json
 import re
@@ -7,20 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.problems.files.reading.json_text import NotJson, parse_json
-from soliloquy.problems.files.reading.lines import LONGEST_LINE, lines, open_text
+from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of, lines, open_text
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
 
 CHUNK = 65_536
 
 
 def json_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
-    """Detects which of both the file contains."""
+    """Detects which of them the file contains."""
     with open_text(path) as file:
         try:
             start = file.read(CHUNK).lstrip()
         except UnicodeDecodeError:
             # The reader of lines says where.
             start = ""
+    if re.match(r"\{\s*\n|\{[^\n]*[\[{,]\s*\n", start):
+        return object_row(path)
     # Lines may be lists by mistake: those of an array hold objects, on this line or the next.
     return array_rows(path) if re.match(r"\[\s*(\{|\]|$)", start) else jsonl_rows(path)
 
@@ -37,6 +39,17 @@ def jsonl_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
                 yield RefusedRow(place=place, field="text", reason=str(error))
             else:
                 yield _row(place, value)
+
+
+def object_row(path: Path) -> Iterator[SourceRow | RefusedRow]:
+    with open_text(path) as file:
+        text = file.read(LONGEST_LINE + 1)
+    try:
+        if len(text) > LONGEST_LINE:
+            raise NotJson(f"is longer than {LONGEST_LINE:,} characters")
+        yield _row(path.name, parse_json(text))
+    except NotJson as error:
+        yield RefusedRow(place=path.name, field="text", reason=flaw_of(text) or str(error))
 
 
 def array_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:

@@ -1,15 +1,21 @@
-"""The JSON of the published Code Soliloquies data: the answers of the tutor's states, in the paper's fields."""
+"""The JSON of the published Code Soliloquies data: what the student said, and what each state of the tutor answered."""
 
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from soliloquy.dataset.exports.dialogue import Attempt, CannotConvert, Dialogue, Exchange
+from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.replies import program, read_fields, read_program, reply_fields, reply_key
+from soliloquy.dataset.exports.transcript import Transcript
 from soliloquy.v1.conversation_pb2 import Ending
 
 RECIPE = "soliloquy"
 _RESPONSE = reply_key(RECIPE)
 _ACTION = "Action Based on Evaluation"
+_ACTION_TOO = "Action Based on the Evaluation"
+_REPLYING = ("initial_state", "no_python_state", "received_python_state")
+# Fields that the published files lack; they are written where they are known.
 _TEXTS = {
     "Problem": "problem_id",
     "Topic": "topic",
@@ -20,9 +26,12 @@ _TEXTS = {
     "Persona": "persona",
     "Ending": "ending",
 }
-_ACTION_TOO = "Action Based on the Evaluation"
 _SOLUTIONS = ("Solution", "Detailed Solution", "Solution Outline")
 _ENDINGS = {name.removeprefix("ENDING_").lower() for name, ending in Ending.items() if ending}
+# The student's first message quotes the problem.
+_OPENING = re.compile(r'[^"“]{0,80}["“](.+)["”][^"”]{0,80}', re.DOTALL)
+_CALCULATED = re.compile(r'Tutorbot calculated "(\w+)" to be (.*)\.')
+_VALUE = re.compile(r"(\w+) = (.*)")
 
 
 def columns(choice: ExportOptions) -> list[str]:
@@ -40,78 +49,104 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
         raise CannotConvert(f"has the recipe {dialogue.recipe!r}; this format holds only {RECIPE!r}")
     texts = {name: getattr(dialogue, field) for name, field in _TEXTS.items()}
     fields = {name: text for name, text in texts.items() if text and (choice.solutions or name not in _SOLUTIONS)}
-    return {"id": dialogue.id, **fields, "Conversation": [_turn(turn, choice) for turn in dialogue.turns]}
+    said = [message for number, turn in enumerate(dialogue.turns) for message in _messages(number, turn, choice)]
+    return {"id": dialogue.id, **fields, "conversations": said}
 
 
-def _turn(turn: Exchange, choice: ExportOptions) -> Row:
-    fields: Row = {}
+def _messages(number: int, turn: Exchange, choice: ExportOptions) -> Iterator[Row]:
     if turn.student is not None:
-        fields["Student"] = turn.student
-    if choice.labels and turn.intent:
-        fields["Intent"] = turn.intent
-    if choice.labels and (strategy := turn.labels.get("student.strategy")):
-        fields["Error Strategy"] = strategy
-    if choice.hidden:
-        fields |= _soliloquy(turn)
+        drawn = {"Intent": turn.intent, "Error Strategy": turn.labels.get("student.strategy")} if choice.labels else {}
+        yield {**_message("student", turn.student), **{name: value for name, value in drawn.items() if value}}
+    if not choice.hidden or (turn.is_plain and turn.description is None):
+        if turn.reply is not None:
+            yield _message("tutor", turn.reply)
+        return
+    state = "initial_state"
+    if turn.description is not None:
+        state = "received_python_state"
+        yield _message("deciding_state", {"Use Python": "y", "Description": turn.description})
+        for attempt in turn.attempts:
+            yield _message("use_python_state", {"Python": program(attempt)})
+            yield _message("python_output", _told(attempt.output))
+    elif number:
+        state = "no_python_state"
+        yield _message("deciding_state", {"Use Python": "n"})
     if turn.reply is not None:
-        fields |= reply_fields(turn, RECIPE) if choice.thoughts and not turn.is_plain else {_RESPONSE: turn.reply}
-    return fields
+        with_thoughts = choice.thoughts and not turn.is_plain
+        yield _message(state, reply_fields(turn, RECIPE) if with_thoughts else {_RESPONSE: turn.reply})
 
 
-def _soliloquy(turn: Exchange) -> Row:
-    if turn.description is None:
-        return {} if turn.reply is None else {"Use Python": "n"}
-    fields: Row = {"Use Python": "y", "Description": turn.description}
-    *failed, last = turn.attempts or (None,)
-    if failed:
-        fields["Failed Python"] = [
-            {**program(attempt), "Python Output": attempt.output} for attempt in failed if attempt is not None
-        ]
-    if last is not None:
-        fields |= {"Python": program(last), "Python Output": last.output}
-    return fields
+def _message(speaker: str, value: str | Row) -> Row:
+    return {"from": speaker, "value": value}
+
+
+def _told(output: str) -> str:
+    """Writes an output as the paper's tutor reads it; what was printed or failed stays as it is."""
+    values = [_VALUE.fullmatch(line) for line in output.split("\n")]
+    return (
+        "".join(f'Tutorbot calculated "{one[1]}" to be {one[2]}.\n' for one in values if one) if all(values) else output
+    )
+
+
+def _output(told: str) -> str:
+    values = [_CALCULATED.fullmatch(line) for line in told.removesuffix("\n").split("\n")]
+    return "\n".join(f"{one[1]} = {one[2]}" for one in values if one) if all(values) else told
 
 
 def dialogue(row: Row) -> Dialogue:
-    turns = row.get("Conversation")
-    if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
-        raise CannotConvert("`Conversation` is not a list of turns")
+    said = row.get("conversations")
+    if not isinstance(said, list):
+        raise CannotConvert("`conversations` is not a list of messages")
+    transcript = Transcript()
+    for number, message in enumerate(said, start=1):
+        if not _is_read(message, transcript):
+            raise CannotConvert(f"message {number}: not what a student, a state of the tutor or Python says here")
     texts: dict[str, Any] = {field: text_of(row, name) for name, field in _TEXTS.items()}
+    turns = transcript.turns()
+    texts["question"] = texts["question"] or _quoted(turns)
     if texts["ending"] not in _ENDINGS:
-        texts["ending"] = ""
-    return Dialogue(id=text_of(row, "id"), recipe=RECIPE, turns=[_read(turn) for turn in turns], **texts)
+        texts["ending"] = "solved" if turns and turns[-1].labels.get("tutor.state") == "all finished" else ""
+    return Dialogue(id=text_of(row, "id"), recipe=RECIPE, turns=turns, **texts)
 
 
-def _read(turn: Row) -> Exchange:
-    known: dict[str, Any] = {}
-    if "Student" in turn:
-        known["student"] = text_of(turn, "Student")
-    if turn.get("Use Python") == "y":
-        known |= {"description": text_of(turn, "Description"), "attempts": _attempts(turn)}
-    if _RESPONSE in turn:
-        known |= read_fields({_ACTION: turn.get(_ACTION_TOO), **turn}, RECIPE)
-    if strategy := text_of(turn, "Error Strategy"):
-        known["labels"] = {"student.strategy": strategy, **known.get("labels", {})}
-    return Exchange(intent=text_of(turn, "Intent"), **known)
+def _is_read(message: Any, transcript: Transcript) -> bool:
+    if not isinstance(message, dict):
+        return False
+    speaker, value = message.get("from"), message.get("value")
+    fields: Row = value if isinstance(value, dict) else {}
+    if speaker == "student" and isinstance(value, str):
+        strategy = text_of(message, "Error Strategy")
+        labels = {"student.strategy": strategy} if strategy else {}
+        transcript.student(value, intent=text_of(message, "Intent"), labels=labels)
+    elif speaker == "deciding_state" and "Use Python" in fields:
+        if text_of(fields, "Use Python").strip()[:1].lower() == "y":
+            transcript.decided(text_of(fields, "Description"))
+    elif speaker == "use_python_state" and isinstance(fields.get("Python"), dict):
+        transcript.program(None, read_program(fields["Python"]))
+    elif speaker == "python_output" and isinstance(value, str) and transcript.awaits_output:
+        transcript.output(_output(value))
+    elif speaker in _REPLYING and fields:
+        transcript.reply(read_fields({_ACTION: fields.get(_ACTION_TOO), **fields}, RECIPE))
+    elif speaker in (*_REPLYING, "tutor") and isinstance(value, str):
+        # A state that answered without its fields.
+        transcript.reply({"reply": value}, calculated=speaker != "tutor")
+    else:
+        return False
+    return True
 
 
-def _attempts(turn: Row) -> list[Attempt]:
-    failed = turn.get("Failed Python") or []
-    last = turn.get("Python")
-    if not isinstance(failed, list) or not isinstance(last, dict | None):
-        raise CannotConvert("a program is not a JSON object")
-    attempts = [read_program(fields, text_of(fields, "Python Output")) for fields in failed if isinstance(fields, dict)]
-    if last is not None:
-        attempts.append(read_program(last, text_of(turn, "Python Output")))
-    return attempts
+def _quoted(turns: Sequence[Exchange]) -> str:
+    opening = _OPENING.fullmatch(turns[0].student or "") if turns else None
+    return opening[1] if opening else ""
 
 
 FORMAT = Format(
-    title="Code Soliloquies' own fields",
+    title="Code Soliloquies' published form: what the student said and each state of the tutor answered",
     suffixes=(".json", ".jsonl"),
     columns=columns,
     row=row,
     dialogue=dialogue,
-    made=("Conversation", *_SOLUTIONS),
+    made=_SOLUTIONS,
+    listed=("conversations",),
     wants="anything",
 )

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from soliloquy.dataset.exports.format import NAMES, ExportOptions
 from soliloquy.dataset.exports.importing import import_rows
 from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
 from soliloquy.dataset.reading import Dataset
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.runtime.failure import Failure
 from tests.unit.dataset.labelled import RECIPES, labelled
 from tests.unit.dataset.small import dataset, small
@@ -38,9 +39,12 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 def imported(source: Path, name: str, out: Path) -> Path:
-    rows = [] if source.is_dir() else [(f"{source.name}:{at}", row) for at, row in enumerate(rows_of(source))]
-    import_rows(source, name, out, rows)
+    import_rows(source, name, out, [] if source.is_dir() else source_rows(rows_of(source)), report=pytest.fail)
     return out
+
+
+def source_rows(rows: Iterable[dict[str, Any]]) -> list[SourceRow]:
+    return [SourceRow(place=f"given:{number}", cells=row) for number, row in enumerate(rows, start=1)]
 
 
 def contents(path: Path) -> Mapping[str, bytes]:
@@ -130,7 +134,7 @@ def test_what_is_there_already_stays_as_it_is(folder: Path, tmp_path: Path) -> N
     with pytest.raises(Failure, match=r"there\.jsonl exists: choose another --out"):
         export(Dataset(folder), "openai", there, choice=ExportOptions())
     with pytest.raises(Failure, match=r"there\.jsonl exists: choose another --out"):
-        import_rows(there, "openai", there, [])
+        import_rows(there, "openai", there, [], report=pytest.fail)
     assert there.read_text("utf-8") == "mine"
     assert names_in(tmp_path) == ["there.jsonl"]
 
@@ -159,23 +163,36 @@ def test_a_row_that_cannot_be_used_is_named_by_its_place(tmp_path: Path) -> None
     source.write_text("{}", "utf-8")
     search = {"function": {"name": "search", "arguments": "{}"}}
     wrong: list[tuple[str, dict[str, Any], str]] = [
-        ("openai", {}, "given:7: `messages` is missing"),
-        ("openai", {"messages": [{"role": "tool", "content": "x"}]}, "given:7: message 1: unexpected role"),
+        ("openai", {}, "given:1: `messages` is missing"),
+        ("openai", {"messages": [{"role": "tool", "content": "x"}]}, "given:1: message 1: unexpected role"),
         ("openai", {"messages": [{"role": "assistant", "tool_calls": [search]}]}, "not of 'search'"),
         ("sharegpt", {"conversations": [{"from": "observation", "value": "x"}]}, "message 1: unexpected speaker"),
         ("fastchat", {"conversations": [{"from": "gpt", "value": "x"}]}, "message 1: human must speak"),
-        ("soliloquies", {"Question": "x"}, "`Conversation` is not a list of turns"),
+        ("soliloquies", {"Question": "x"}, "`conversations` is not a list of messages"),
+        ("soliloquies", {"conversations": [{"from": "python_output", "value": "x = 1"}]}, "message 1: not what"),
         ("mathdial", {"question": "x"}, "`conversation` is missing"),
         ("sgsm", {"solution": "x"}, "`question` is missing"),
     ]
     for name, row, said in wrong:
-        with pytest.raises(Failure, match=said):
-            import_rows(source, name, tmp_path / "out", [("given:7", row)])
-    with pytest.raises(Failure, match="holds no conversation"):
-        import_rows(source, "openai", tmp_path / "out", [])
+        complaints: list[str] = []
+        with pytest.raises(Failure, match="holds no conversations that can be read as"):
+            import_rows(source, name, tmp_path / "out", source_rows([row]), report=complaints.append)
+        assert said in complaints[0]
     with pytest.raises(Failure, match="is not a folder saved by `datasets`"):
-        import_rows(tmp_path, "hf", tmp_path / "out", [])
+        import_rows(tmp_path, "hf", tmp_path / "out", [], report=pytest.fail)
     assert names_in(tmp_path) == ["given.jsonl"]
+
+
+def test_rows_that_cannot_be_used_are_left_out_and_the_others_are_kept(tmp_path: Path) -> None:
+    source, complaints = tmp_path / "given.jsonl", list[str]()
+    source.write_text("{}", "utf-8")
+    chat = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
+    rows: list[SourceRow | RefusedRow] = [*source_rows([chat, {}, chat])]
+    rows.append(RefusedRow(place="given:4", field="text", reason="not JSON"))
+    counts = import_rows(source, "openai", tmp_path / "out", rows, report=complaints.append)
+    assert (counts.written, counts.refused) == (2, 2)
+    assert complaints == ["given:2: `messages` is missing", "given:4: text: not JSON"]
+    assert len([*Dataset(tmp_path / "out")]) == 2
 
 
 def test_rows_with_the_same_id_are_kept_apart(tmp_path: Path) -> None:

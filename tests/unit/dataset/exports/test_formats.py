@@ -143,25 +143,28 @@ def test_soliloquies_have_the_papers_fields() -> None:
         "Solution": "Step 1) v = s / t = 3 m/s",
         "Persona": "careful",
         "Ending": "solved",
-        "Conversation": [
+        "conversations": [
+            {"from": "student", "value": 'It\'s "12" m/s', "Intent": "wrong", "Error Strategy": "rearrangement"},
+            {"from": "deciding_state", "value": {"Use Python": "y", "Description": DESCRIPTION}},
             {
-                "Student": 'It\'s "12" m/s',
-                "Intent": "wrong",
-                "Error Strategy": "rearrangement",
-                "Use Python": "y",
-                "Description": DESCRIPTION,
-                "Failed Python": [
-                    {
-                        "Python Code": "```python\nv = s / t\n```",
-                        "Result Variable": "v",
-                        "Python Output": FAILED,
-                    }
-                ],
-                "Python": {"Python Code": "```python\nv = 6 / 2\nok = v == 12\n```", "Result Variable": "v, ok"},
-                "Python Output": "v = 3.0\nok = False",
-                **THOUGHT,
+                "from": "use_python_state",
+                "value": {"Python": {"Python Code": "```python\nv = s / t\n```", "Result Variable": "v"}},
             },
-            {"Student": "s by t, so 3 m/s", "Intent": "right", "Use Python": "n", **THOUGHT_LAST},
+            {"from": "python_output", "value": FAILED},
+            {
+                "from": "use_python_state",
+                "value": {
+                    "Python": {"Python Code": "```python\nv = 6 / 2\nok = v == 12\n```", "Result Variable": "v, ok"}
+                },
+            },
+            {
+                "from": "python_output",
+                "value": 'Tutorbot calculated "v" to be 3.0.\nTutorbot calculated "ok" to be False.\n',
+            },
+            {"from": "received_python_state", "value": THOUGHT},
+            {"from": "student", "value": "s by t, so 3 m/s", "Intent": "right"},
+            {"from": "deciding_state", "value": {"Use Python": "n"}},
+            {"from": "no_python_state", "value": THOUGHT_LAST},
         ],
     }
 

@@ -72,6 +72,65 @@ def test_chats_of_others_keep_their_own_prompt() -> None:
     assert {name: made[name] for name in chat} == chat
 
 
+REPLY = {
+    "Thoughts of Tutorbot": "Nothing is to be judged yet.",
+    "Evaluation of Student Response": "g",
+    "Action Based on Evaluation": "12",
+    "Step Number": "1",
+    "Step State": "q",
+    "Tutorbot Response": "What do you know of the cart?",
+}
+OPENING = 'Please help me with this: "A cart rolls 6 m in 2 s. How fast is it?" Go step by step.'
+
+
+def state(name: str, **fields: Any) -> dict[str, Any]:
+    return {"from": f"{name}_state", "value": fields}
+
+
+def soliloquies(*said: dict[str, Any]) -> dict[str, Any]:
+    opened = [{"from": "student", "value": OPENING}, state("initial", **REPLY)]
+    return {"id": "conversation_7", "conversations": [*opened, {"from": "student", "value": "3 m/s"}, *said]}
+
+
+def calculated(code: str, variables: str, output: str) -> list[dict[str, Any]]:
+    return [
+        state("deciding", **{"Use Python": "y", "Description": "6 divided by 2, and whether it is 3"}),
+        state("use_python", Python={"Python Code": code, "Result Variable": variables}),
+        {"from": "python_output", "value": output},
+    ]
+
+
+FENCED = "```python\nv = 6 / 2\nok = v == 3\n```"
+TOLD = 'Tutorbot calculated "v" to be 3.0.\nTutorbot calculated "ok" to be True.\n'
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [*calculated(FENCED, "v, ok", TOLD), state("received_python", **REPLY)],
+        [*calculated("``` python v = 6 / 2```", "['v', 'ok']", TOLD), state("received_python", **REPLY)],
+        [*calculated(FENCED, "v", "v is <Quantity 3>\n"), state("received_python", **REPLY)],
+        [state("deciding", **{"Use Python": "n"}), state("no_python", **REPLY)],
+        [state("deciding", **{"Use Python": "n) No"}), state("no_python", **REPLY | {"Step Number": "4b"})],
+        [state("deciding", **{"Use Python": "n"}), {"from": "no_python_state", "value": "Right, well done."}],
+        [state("no_python", **REPLY | {"Evaluation of Student Response": "b) Evaluating Correct Response"})],
+    ],
+    ids=["plain", "other fence", "other output", "no program", "codes in words", "no fields", "no decision"],
+)
+def test_published_soliloquies_come_back_whole(said: list[dict[str, Any]]) -> None:
+    row = soliloquies(*said)
+    assert again(row, "soliloquies") == row
+    assert dialogue_of(row, "soliloquies").question == "A cart rolls 6 m in 2 s. How fast is it?"
+
+
+def test_what_is_left_out_of_an_export_does_not_come_back_with_the_original() -> None:
+    row = soliloquies(*calculated("v=3", "['v']", "three"), state("received_python", **REPLY | {"Step State": "r) on"}))
+    conversation = conversation_of(dialogue_of(row, "soliloquies"), "run", 0)
+    [(_, made)] = rows_of("soliloquies", ExportOptions({"hidden"}), iter([told(conversation)]))
+    assert made is not None
+    assert [message["from"] for message in made["conversations"]] == ["student", "tutor"] * 2
+
+
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
@@ -84,16 +143,15 @@ def test_chats_of_others_keep_their_own_prompt() -> None:
     ],
 )
 def test_codes_are_read_as_real_data_writes_them(written: dict[str, Any], meant: dict[str, Any]) -> None:
-    row = {"Conversation": [{"Student": "hi", **written, "Tutorbot Response": "hello"}]}
-    [turn] = dialogue_of(row, "soliloquies").turns
+    row = soliloquies(state("no_python", **{**written, "Tutorbot Response": "hello"}))
+    turn = dialogue_of(row, "soliloquies").turns[-1]
     assert {name: getattr(turn, name) for name in meant} == meant
 
 
 def test_code_in_any_fence_is_code() -> None:
     for fenced in ("`python x = 1`", "```python\nx = 1\n```", "x = 1", "```\nx = 1```"):
-        python = {"Python Code": fenced, "Result Variable": "['x', 'y']"}
-        turn = {"Student": "hi", "Use Python": "y", "Description": "d", "Python": python, "Tutorbot Response": "ok"}
-        [attempt] = dialogue_of({"Conversation": [turn]}, "soliloquies").turns[0].attempts
+        row = soliloquies(*calculated(fenced, "['x', 'y']", "x = 1"), state("received_python", **REPLY))
+        [attempt] = dialogue_of(row, "soliloquies").turns[-1].attempts
         assert (attempt.code.strip(), attempt.result_variables) == ("x = 1", ["x", "y"])
 
 
