@@ -62,14 +62,6 @@ def lane_name(execution: Execution) -> str:
     return Lane.Name(execution.lane).removeprefix("LANE_").lower()
 
 
-def verdict(execution: Execution) -> bool | None:
-    """Returns the only boolean among the values: the code's judgement of the student's answer."""
-    if execution.status != Status.STATUS_OK:
-        return None
-    found = [value.boolean for named in execution.values if (value := named.value).HasField("boolean")]
-    return found[0] if len(found) == 1 else None
-
-
 def python_value(value: Value) -> Any:
     """Returns a tuple as a list, unless it is a key of a dict."""
     kind = value.WhichOneof("kind")

@@ -13,8 +13,8 @@ from soliloquy.recipes.scaffold.expected_answers import (
 from soliloquy.recipes.scaffold.memory import current_question
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import ANSWERING, CORRECT, INCORRECT, NAMES, START, UNDRAWN, drawn_state, states
+from soliloquy.recipes.verdicts import verdict
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
 from soliloquy.v1.events_pb2 import StudentRejected
 

@@ -22,7 +22,7 @@ from soliloquy.recipes.scaffold.states import (
     drawn_state,
     found_state,
 )
-from soliloquy.runtime.values import verdict
+from soliloquy.recipes.verdicts import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, Resolution
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest

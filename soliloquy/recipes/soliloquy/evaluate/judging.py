@@ -8,7 +8,8 @@ from typing import Any
 from soliloquy.recipes.codes import EVALUATION_LETTERS, STRATEGIES
 from soliloquy.recipes.soliloquy.evaluate.cases import CaseKind, TutorCase
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
-from soliloquy.runtime.values import plain, status_name, verdict
+from soliloquy.recipes.verdicts import verdict
+from soliloquy.runtime.values import plain, status_name
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status

@@ -1,0 +1,43 @@
+"""What a program found out about the student's answer, by the values that it came to."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from soliloquy.v1.sandbox_pb2 import Execution, Status, Value
+
+_WORDS = tomllib.loads(Path(__file__).with_name("verdicts.toml").read_text("utf-8"))
+_DENYING, _BESIDE = (re.compile("|".join(_WORDS[kind]), re.IGNORECASE) for kind in ("denying", "beside"))
+_SAID = {**dict.fromkeys(_WORDS["right"], True), **dict.fromkeys(_WORDS["wrong"], False)}
+
+
+def verdict(execution: Execution) -> bool | None:
+    """Returns whether the code found the student's answer right, all of it; None if it reached no verdict."""
+    if execution.status != Status.STATUS_OK:
+        return None
+    found = [
+        told != bool(_DENYING.search(named.name))
+        for named in execution.values
+        if not _BESIDE.search(named.name)
+        for told in _verdicts(named.value)
+    ]
+    # A program without a value for it may print its verdict.
+    found = found or [*_said(execution.stdout.rpartition("\n")[2])]
+    return all(found) if found else None
+
+
+def _verdicts(value: Value) -> Iterator[bool]:
+    match value.WhichOneof("kind"):
+        case "boolean":
+            yield value.boolean
+        case "text":
+            yield from _said(value.text)
+        case "items":
+            for item in value.items.items:
+                yield from _verdicts(item)
+
+
+def _said(text: str) -> Iterator[bool]:
+    if (told := _SAID.get(text.strip().strip(".!").casefold())) is not None:
+        yield told
