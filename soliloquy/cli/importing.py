@@ -1,6 +1,6 @@
 """`soliloquy import`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -9,11 +9,14 @@ from soliloquy.cli.errors import writing_to
 from soliloquy.cli.export import CommandOfFormats
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
-from soliloquy.dataset.exports.format import NAMES
+from soliloquy.dataset.exports.format import NAMES, Row
 from soliloquy.dataset.exports.importing import import_rows
-from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
+from soliloquy.problems.book import as_one_line
+from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.runtime.failure import Failure
+from soliloquy.v1.conversation_pb2 import Problem
 
 _READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
 _SOME_REFUSED = 1
@@ -26,7 +29,7 @@ _SOME_REFUSED = 1
 @click.option(
     "--problems",
     type=click.Path(path_type=Path),
-    help="A problem file: each conversation about one of its questions gets its solution and steps.",
+    help="A problem file: each conversation about one of its questions gets its solution.",
 )
 @click.pass_context
 def import_(context: click.Context, /, *, source: Path, name: str, out: Path, problems: Path | None) -> None:
@@ -40,20 +43,28 @@ def import_(context: click.Context, /, *, source: Path, name: str, out: Path, pr
         raise Failure(f"{source}: no such file or folder")
     with writing_to(out):
         try:
-            counts = import_rows(source, name, out, _rows(source), problems=problems, report=_report)
+            found = _problems(problems) if problems else None
+            counts = import_rows(source, name, out, _rows(source), problem_of=found, report=_report)
         except Failure as cannot:
             raise Failure(f"{cannot}; nothing was written") from cannot
     echo("; ".join([f"{counts.written} conversations in {out}", *counts.remarks()]))
     context.exit(_SOME_REFUSED if counts.refused else 0)
 
 
-def _rows(source: Path) -> Iterator[SourceRow | RefusedRow]:
-    """Yields the rows with their places; an empty cell of CSV becomes null."""
+def _rows(source: Path) -> Iterator[tuple[str, Row | str]]:
+    """Yields the rows, or why one cannot be read, with their places; an empty cell of CSV becomes null."""
     for row in _READING.rows(source):
-        if isinstance(row, SourceRow) and row.place.partition(":")[0].endswith((".csv", ".tsv")):
-            yield SourceRow(place=row.place, cells={name: value or None for name, value in row.cells.items()})
+        if isinstance(row, RefusedRow):
+            yield row.place, f"{row.field}: {row.reason}"
+        elif row.place.partition(":")[0].lower().endswith((".csv", ".tsv")):
+            yield row.place, {name: value or None for name, value in row.cells.items()}
         else:
-            yield row
+            yield row.place, dict(row.cells)
+
+
+def _problems(path: Path) -> Callable[[str], Problem | None]:
+    by_question = {as_one_line(problem.question): problem for problem in read_problems(path)}
+    return lambda question: by_question.get(as_one_line(question))
 
 
 def _report(refused: str) -> None:

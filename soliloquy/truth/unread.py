@@ -54,7 +54,9 @@ def unread_in(problem: Problem) -> str:
 def reading_of(problem: Problem) -> Reading:
     worked = [step for step in problem.steps if step.expression]
     inputs = tuple(own.value for step in worked for own in step.inputs)
-    return _reading(problem.question, problem.solution, inputs, tuple(step.result.value for step in worked))
+    # The steps are those of the explanation that a problem came with, not of one that a model wrote for it.
+    brought = "" if problem.enrichment.calls else problem.enrichment.detailed_solution
+    return _reading(problem.question, brought or problem.solution, inputs, tuple(step.result.value for step in worked))
 
 
 @lru_cache(1024)

@@ -17,9 +17,6 @@ from soliloquy.dataset.manifest import versions, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
-from soliloquy.problems.book import as_one_line
-from soliloquy.problems.files.problem_file import read_problems
-from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.recipes.labels import labels_of, row_path
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
@@ -51,14 +48,15 @@ def import_rows(
     source: Path,
     name: str,
     out: Path,
-    rows: Iterable[SourceRow | RefusedRow],
+    rows: Iterable[tuple[str, Row | str]],
     *,
     report: Callable[[str], None],
-    problems: Path | None = None,
+    problem_of: Callable[[str], Problem | None] | None = None,
 ) -> ImportCounts:
     """Writes a dataset, and reports the rows that it cannot hold; raises Failure and OSError.
 
-    A format of folders reads the source itself.
+    `rows` come with their places in the source, and unreadable ones as the reason. A format of folders reads the source
+    itself. `problem_of` finds the problem that a conversation is about by its question.
     """
     form = find(name)
     if not source.is_dir():
@@ -66,27 +64,27 @@ def import_rows(
             require_regular(source)
         except OSError as error:
             raise Failure(f"{source}: cannot be read: {error.strerror}") from error
-    counts = ImportCounts(joined=None if problems is None else 0)
+    counts = ImportCounts(joined=0 if problem_of else None)
     if isinstance(form, FolderFormat):
         counts.written = _write(source, name, out, form.read(source), None)
         return counts
     known: Counter[str] = Counter()
-    read = _Reading(name, digest("import", name, _sha256(source)), problems)
+    read = _Reading(name, digest("import", name, _sha256(source)), problem_of)
 
     def conversations() -> Iterator[bytes]:
-        for row in rows:
+        for place, row in rows:
             try:
-                if isinstance(row, RefusedRow):
-                    raise CannotConvert(f"{row.field}: {row.reason}")
-                dialogue, conversation = read.conversation(dict(row.cells))
+                if isinstance(row, str):
+                    raise CannotConvert(row)
+                dialogue, conversation = read.conversation(row)
             except ValueError as unfit:
                 counts.refused += 1
-                report(f"{row.place}: {unfit}")
+                report(f"{place}: {unfit}")
                 continue
             known.update(_known(dialogue))
             counts.rewritten += rewritten(dialogue.extra, name)
             if counts.joined is not None:
-                counts.joined += bool(conversation.problem.steps)
+                counts.joined += bool(conversation.problem.solution)
             yield conversation.SerializeToString(deterministic=True)
 
     counts.written = _write(source, name, out, conversations(), known)
@@ -96,20 +94,19 @@ def import_rows(
 class _Reading:
     """Reads the rows of one source in turn."""
 
-    def __init__(self, name: str, run: str, problems: Path | None) -> None:
-        self._name, self._run = name, run
+    def __init__(self, name: str, run: str, problem_of: Callable[[str], Problem | None] | None) -> None:
+        self._name, self._run, self._problem_of = name, run, problem_of
         self._ids: set[str] = set()
-        self._problems: dict[str, Problem] = {}
-        if problems is not None:
-            self._problems = {as_one_line(one.question): one for one in read_problems(problems)}
         self._ordinal = 0
 
     def conversation(self, row: Row) -> tuple[Dialogue, Conversation]:
         """Raises ValueError."""
         dialogue = dialogue_of(row, self._name, self._ids)
         conversation = conversation_of(dialogue, self._run, self._ordinal)
-        if problem := self._problems.get(as_one_line(dialogue.question)):
+        if self._problem_of and (problem := self._problem_of(dialogue.question)):
             conversation.problem.MergeFrom(problem)
+            # What others say on the way to an answer seldom is the result of a step: no rule is to compare them.
+            conversation.problem.ClearField("steps")
         self._ids.add(conversation.id)
         self._ordinal += 1
         return dialogue, conversation

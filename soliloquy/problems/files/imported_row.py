@@ -19,7 +19,19 @@ from soliloquy.truth.programs import program_result
 from soliloquy.truth.units import unit
 
 # The fields of a problem file that columns map to; "unit" goes into the answer, "extra" is merged.
-FIELDS = ("question", "solution", "id", "topic", "answer", "unit", "tolerance", "steps", "extra")
+FIELDS = (
+    "question",
+    "solution",
+    "detailed_solution",
+    "outline",
+    "id",
+    "topic",
+    "answer",
+    "unit",
+    "tolerance",
+    "steps",
+    "extra",
+)
 
 
 def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemRow, str]:
@@ -27,6 +39,7 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
     given = _mapped_cells(cells, source)
     fields: dict[str, Any] = {name: given[name] for name in ("question", "solution") if name in given}
     fields |= {name: given[name] for name in ("tolerance", "steps") if given.get(name) is not None}
+    fields |= {name: str(given[name]) for name in ("detailed_solution", "outline") if given.get(name)}
     if given.get("id") not in (None, ""):
         fields["id"] = str(given["id"])
     if topic := given.get("topic"):

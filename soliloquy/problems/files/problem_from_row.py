@@ -34,8 +34,9 @@ class BadField(ValueError):
 
 def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
     _check_text(row)
-    steps = steps_from_prose(row.solution) if row.steps is None else _stated_steps(row)
+    steps = steps_from_prose(_explained(row)) if row.steps is None else _stated_steps(row)
     answer = _answer(row, steps)
+    explained = pb.Enrichment(detailed_solution=row.detailed_solution, outline=row.outline)
     return pb.Problem(
         id=problem_id(row),
         topic=row.topic,
@@ -47,7 +48,13 @@ def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
         tolerance=row.tolerance if any(step.HasField("result") for step in steps) else None,
         source=source,
         agreeing_programs=row.agreeing_programs,
+        enrichment=explained if row.detailed_solution else None,
     )
+
+
+def _explained(row: ProblemRow) -> str:
+    """Returns the solution that is worked through."""
+    return row.detailed_solution or row.solution
 
 
 def problem_id(row: ProblemRow) -> str:
@@ -56,15 +63,15 @@ def problem_id(row: ProblemRow) -> str:
 
 def unread_in_row(row: ProblemRow) -> str:
     """Returns the first bit of the solution that was not understood."""
-    steps = steps_from_prose(row.solution) if row.steps is None else _stated_steps(row, derive_slips=False)
-    return unread_in(pb.Problem(question=row.question, solution=row.solution, steps=steps))
+    steps = steps_from_prose(_explained(row)) if row.steps is None else _stated_steps(row, derive_slips=False)
+    return unread_in(pb.Problem(question=row.question, solution=_explained(row), steps=steps))
 
 
 def check_row(row: ProblemRow) -> None:
     """Raises the errors of `problem_from_row` without deriving slips."""
     _check_text(row)
     if row.steps is None and row.answer is not None:
-        _answer(row, steps_from_prose(row.solution))
+        _answer(row, steps_from_prose(_explained(row)))
     results = [step.result for step in _stated_steps(row, derive_slips=False) if step.HasField("result")]
     if results:
         _check_answer(row, results[-1])
@@ -73,12 +80,12 @@ def check_row(row: ProblemRow) -> None:
 def _check_text(row: ProblemRow) -> None:
     """Raises BadField for the first calculation of the solution, or of a step's explanation, that is false."""
     if row.answer is not None:
-        _check_answer_unit(row.solution, row.answer)
-    texts = {"solution": row.solution}
+        _check_answer_unit(_explained(row), row.answer)
+    texts = {"detailed_solution" if row.detailed_solution else "solution": _explained(row)}
     texts |= {f"steps.{number}.explanation": step.explanation for number, step in enumerate(row.steps or [])}
-    for pair in contradictions_in(f"{row.question}\n{row.solution}"):
+    for pair in contradictions_in(f"{row.question}\n{_explained(row)}"):
         before, after = (" ".join(equation.text.split()) for equation in pair)
-        raise BadField("solution", f"{after!r} contradicts {before!r}")
+        raise BadField(next(iter(texts)), f"{after!r} contradicts {before!r}")
     for field, text in texts.items():
         for link in calculations_of(text):
             if not link.right:
@@ -191,7 +198,7 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
         for slip in last.slips:
             slip.unit = last.result.unit
         return last.result
-    if numeric and (row.steps is not None or not _concludes(row.solution, row.answer)):
+    if numeric and (row.steps is not None or not _concludes(_explained(row), row.answer)):
         _check_answer(row, numeric[-1].result)
     steps.append(
         file_step(

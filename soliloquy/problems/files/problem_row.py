@@ -83,6 +83,9 @@ class AnswerRow(_Row):
 class ProblemRow(_Row):
     question: Text
     solution: Text
+    # The solution once more, in numbered steps that explain it, and these steps without their calculations.
+    detailed_solution: str = Field(default="", max_length=LONGEST_TEXT)
+    outline: str = Field(default="", max_length=LONGEST_TEXT)
     id: Text | None = None
     topic: str = ""
     answer: AnswerRow | None = None
@@ -117,6 +120,8 @@ def problem_line(problem: Problem, extra: Mapping[str, object]) -> str:
     if problem.HasField("answer"):
         row["answer"] = {"value": problem.answer.value, "unit": problem.answer.unit}
         row["tolerance"] = problem.tolerance
+    if problem.enrichment.detailed_solution:
+        row |= {"detailed_solution": problem.enrichment.detailed_solution, "outline": problem.enrichment.outline}
     if problem.agreeing_programs:
         row["agreeing_programs"] = problem.agreeing_programs
     return json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -31,6 +31,8 @@ _BETWEEN = re.compile(r"[)\s]*(?:[×*·⋅÷/+−–^-]|x|times|plus|minus|over|
 
 async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enrichment:
     """Asks for a detailed solution and an outline; without a usable answer the plain solution is used."""
+    if problem.enrichment.detailed_solution:
+        return Enrichment()
     try:
         enriched = await ask(prompting.enriching(problem, changed), Enriched, partial(check, problem=problem))
     except Unusable as unusable:

@@ -95,7 +95,7 @@ def chat_preamble(conversation: Conversation) -> str:
 def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     """Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message."""
     problem = conversation.problem
-    given = [(0, enriching(problem, conversation.run.prompts))] if problem.HasField("enrichment") else []
+    given = [(0, enriching(problem, conversation.run.prompts))] if problem.enrichment.calls else []
     for turn, prompts in tutor_prompts(conversation):
         if not conversation.person:
             strategy = StudentLabels.FromString(turn.student.labels).strategy

@@ -102,12 +102,11 @@ def test_the_published_physics_set_keeps_its_detailed_solutions_and_outlines(tmp
         case "array":
             path.write_text(json.dumps([row], indent=1), "utf-8")
     outcome = imported(path, "physics")
-    assert outcome.rows[0]["extra"] == {
-        "detailed_solution": row["Detailed Solution"],
-        "solution_outline": row["Solution Outline"],
-    }
     (problem,) = read_problems(outcome.target)
     assert problem.solution == row["Original Solution"]
+    explained = problem.enrichment
+    assert (explained.detailed_solution, explained.outline) == (row["Detailed Solution"], row["Solution Outline"])
+    assert len(problem.steps) == 2
     assert (problem.answer.value, problem.answer.unit) == (588.6, "J")
 
 

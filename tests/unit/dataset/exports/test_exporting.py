@@ -13,7 +13,6 @@ from soliloquy.dataset.exports.format import NAMES, ExportOptions
 from soliloquy.dataset.exports.importing import import_rows
 from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
 from soliloquy.dataset.reading import Dataset
-from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.runtime.failure import Failure
 from tests.unit.dataset.labelled import RECIPES, labelled
 from tests.unit.dataset.small import dataset, small
@@ -43,8 +42,8 @@ def imported(source: Path, name: str, out: Path) -> Path:
     return out
 
 
-def source_rows(rows: Iterable[dict[str, Any]]) -> list[SourceRow]:
-    return [SourceRow(place=f"given:{number}", cells=row) for number, row in enumerate(rows, start=1)]
+def source_rows(rows: Iterable[dict[str, Any]]) -> list[tuple[str, dict[str, Any] | str]]:
+    return [(f"given:{number}", row) for number, row in enumerate(rows, start=1)]
 
 
 def contents(path: Path) -> Mapping[str, bytes]:
@@ -187,8 +186,7 @@ def test_rows_that_cannot_be_used_are_left_out_and_the_others_are_kept(tmp_path:
     source, complaints = tmp_path / "given.jsonl", list[str]()
     source.write_text("{}", "utf-8")
     chat = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
-    rows: list[SourceRow | RefusedRow] = [*source_rows([chat, {}, chat])]
-    rows.append(RefusedRow(place="given:4", field="text", reason="not JSON"))
+    rows = [*source_rows([chat, {}, chat]), ("given:4", "text: not JSON")]
     counts = import_rows(source, "openai", tmp_path / "out", rows, report=complaints.append)
     assert (counts.written, counts.refused) == (2, 2)
     assert complaints == ["given:2: `messages` is missing", "given:4: text: not JSON"]
