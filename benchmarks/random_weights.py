@@ -16,25 +16,33 @@ from services.model.engines.transformers.engine import placement
 SIZES: dict[str, dict[str, int]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _TEXTS = Path(soliloquy.recipes.__file__).parent
 _SPECIAL = ["<|begin|>", "<|end|>", "<|pad|>"]
+_THINKING = ["<think>", "</think>"]
 _TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}{{ message['role'] }}:\n"
     "{% if message['role'] == 'assistant' %}{% generation %}{{ message['content'] }}{{ eos_token }}{% endgeneration %}"
     "{% else %}{{ message['content'] }}{{ eos_token }}{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}assistant:\n{% endif %}"
 )
+_THOUGHT = "{% if add_generation_prompt %}<think>\n{% endif %}"
 _LORA = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 # The probability of the tokens that end an answer, or a text in it, in nearly any state of the model.
 _SHARES = {"<|end|>": 0.05, '"': 0.2}
+_THINKING_SHARES = {"</think>": 0.1}
 # The standard deviation of the scores of tokens.
 _SPREAD = 1.5
 # Five times the usual width, so that a token depends on those before it.
 _INITIAL = 0.1
 
 
-def make_base(folder: Path, size: str = "tiny", seed: int = 0, *, ends: bool = True) -> Path:
-    """Makes a model; with `ends` its answers come to an end, and without they are as long as they may be."""
+def make_base(
+    folder: Path, size: str = "tiny", seed: int = 0, *, ends: bool = True, thinks: bool = False
+) -> Path:
+    """Makes a model; with `ends` its answers come to an end, and without they are as long as they may be.
+
+    With `thinks` its template begins a thought, and the model ends it.
+    """
     shape = SIZES[size]
-    tokenizer = _tokenizer(shape["vocab_size"])
+    tokenizer = _tokenizer(shape["vocab_size"], thinks=thinks)
     device, dtype = placement()
     torch.manual_seed(seed)
     config = LlamaConfig(
@@ -48,7 +56,8 @@ def make_base(folder: Path, size: str = "tiny", seed: int = 0, *, ends: bool = T
     with torch.device(device):
         model = LlamaForCausalLM(config).to(dtype)
     with torch.no_grad():
-        _score(model, tokenizer, _SHARES if ends else {"<|end|>": 0.0})
+        shares = _SHARES if ends else {"<|end|>": 0.0}
+        _score(model, tokenizer, shares | (_THINKING_SHARES if thinks else {}))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -63,21 +72,21 @@ def make_adapter(folder: Path, base: Path, seed: int, rank: int = 8) -> Path:
     return folder
 
 
-def _tokenizer(vocab_size: int) -> PreTrainedTokenizerFast:
+def _tokenizer(vocab_size: int, *, thinks: bool) -> PreTrainedTokenizerFast:
     """Trains byte-level BPE on the prompts of the recipes."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
-        special_tokens=_SPECIAL,
+        special_tokens=_SPECIAL + (_THINKING if thinks else []),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     tokenizer.train([str(text) for text in sorted(_TEXTS.glob("*/prompts/*.txt"))], trainer)
     begin, end, pad = _SPECIAL
     wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=begin, eos_token=end, pad_token=pad)
-    wrapped.chat_template = _TEMPLATE
+    wrapped.chat_template = _TEMPLATE + (_THOUGHT if thinks else "")
     return wrapped
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from google.protobuf.message import Message
+
 from soliloquy.dataset.lock import Locked
 from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.judges import Judges
@@ -13,12 +15,13 @@ from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.assignment import SERVICES, Assignment
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.handling import Service
+from soliloquy.runtime.handling import Handler, Service
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.opening import ModelByRole, open_models
 
 if TYPE_CHECKING:
     from services.collector.live_datasets import LiveDatasets
+    from services.executor.handler import JobExecutor
     from services.executor.pool import SandboxPool
     from services.executor.settings import SandboxSettings
 
@@ -107,6 +110,27 @@ def _builders(
         "composer": lambda: services.composer.app.service(model, judges),
         "collector": lambda: services.collector.app.service(datasets, datasets.run_changed),
     }
+
+
+def conversation_handlers(model: Model, sandbox: "JobExecutor") -> Mapping[type[Message], Handler]:
+    """Returns the handlers that take a conversation from its plan to its end in one process, without a transport."""
+    import services.codegen.app
+    import services.composer.app
+    import services.executor.app
+    import services.planner.app
+    import services.student.app
+    import services.tutor.app
+    from services.executor.settings import SandboxSettings
+
+    made = (
+        services.planner.app.service(model),
+        services.student.app.service(model),
+        services.tutor.app.service(model),
+        services.codegen.app.service(model),
+        services.executor.app.service(SandboxSettings(), sandbox),
+        services.composer.app.service(model, Judges()),
+    )
+    return {message: handler for service in made for message, handler in service.handlers.items()}
 
 
 async def _open(datasets: "LiveDatasets", data: Path, stack: AsyncExitStack) -> None:

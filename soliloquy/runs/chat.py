@@ -12,7 +12,7 @@ from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.recipes.judges import Judges
+from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.runs.chosen_model import ConnectedModel, connect
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model, StreamingModel
@@ -135,23 +135,10 @@ def tutor(
     by: "TutorModel",
     close: Callable[[], Awaitable[None]] | None = None,
 ) -> "ChatTutor":
-    import services.codegen.app
-    import services.composer.app
-    import services.executor.app
-    import services.planner.app
-    import services.tutor.app
-    from services.executor.settings import SandboxSettings
     from services.gateway.chat.tutor import ChatTutor
 
     def handlers(model: Model) -> "Handlers":
-        made = (
-            services.planner.app.service(model),
-            services.tutor.app.service(model),
-            services.codegen.app.service(model),
-            services.executor.app.service(SandboxSettings(), RemoteSandbox(sandbox)),
-            services.composer.app.service(model, Judges()),
-        )
-        return {message: handler for service in made for message, handler in service.handlers.items()}
+        return conversation_handlers(model, RemoteSandbox(sandbox))
 
     fault = (lambda: model.fault) if isinstance(model, ModelByRole) else (lambda: "")
     return ChatTutor(model, handlers, by=by, seconds=settings.answer_seconds, fault=fault, close=close)

@@ -1,0 +1,57 @@
+"""Each prompt of a recipe is put to the model on trial, as a run would put it, and nothing else is."""
+
+import pytest
+
+from soliloquy.recipes.recipe import find
+from soliloquy.runs.assembly import conversation_handlers
+from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runs.plan import problems_of
+from soliloquy.runs.prompt_trials import PromptTrial, prompt_trials
+from soliloquy.runtime.model import Model
+from soliloquy.v1.conversation_pb2 import ParseOutcome
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
+from tests.unit.scripted.growing import DESK
+
+BANKS = {"soliloquy": "physics", "mathdial": "arithmetic", "scaffold": "physics", "mathwell": "arithmetic"}
+# Evaluations ask these, conversations do not.
+EVALUATED = {"scaffold": {"scaffold/plan", "scaffold/solving"}}
+
+
+class Rambling:
+    """Answers every prompt with words that no recipe asks for."""
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        return Completion(text="Well", finish=Finish.FINISH_STOP, model="rambling")
+
+
+async def trials(recipe: str, on_trial: Model | None = None) -> list[PromptTrial]:
+    bank = BANKS[recipe]
+    scripted = scripted_model(ModelSettings(problems=[bank]))
+    return [
+        trial
+        async for trial in prompt_trials(
+            recipe,
+            problems_of(bank, recipe),
+            scripted=scripted,
+            on_trial=on_trial or scripted,
+            handlers=lambda model: conversation_handlers(model, DESK),
+        )
+    ]
+
+
+@pytest.mark.parametrize("recipe", BANKS)
+async def test_each_prompt_of_a_recipe_is_tried_once(recipe: str) -> None:
+    found = await trials(recipe)
+    prompts = [trial.call.prompt for trial in found]
+    assert len(prompts) == len(set(prompts))
+    assert set(find(recipe).speakers) - set(prompts) == EVALUATED.get(recipe, set())
+    assert {trial.call.outcome for trial in found} == {ParseOutcome.PARSE_OUTCOME_STRICT}
+
+
+async def test_an_unusable_answer_is_shown_with_what_the_model_was_told() -> None:
+    found = {trial.call.prompt: trial for trial in await trials("soliloquy", Rambling())}
+    deciding = found["soliloquy/deciding"]
+    assert deciding.call.outcome == ParseOutcome.PARSE_OUTCOME_FAILED
+    assert list(deciding.call.raw) == ["Well"] * 3
+    assert all("holds no JSON object" in told for told in deciding.complaints)
+    assert {trial.call.model for trial in found.values()} == {"rambling"}
