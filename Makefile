@@ -8,6 +8,7 @@ RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-vers
 # The tests start hundreds of processes; without cached bytecode each would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
+SERVER_LOCK = $(subst pyproject.toml,tests/servers/$(1).in,$(RESOLVE:--universal=--python-platform x86_64-manylinux_2_28)) --output-file tests/servers/$(1).lock
 # Tests wait a lot, so three processes keep two cores busy. tests/conftest.py groups the tests of one process.
 SHARED := --dist loadscope --no-loadscope-reorder
 # Timing-sensitive suites run with at most one other process: the sandboxes in one, Ray in the other.
@@ -21,7 +22,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 # The tests that tell most in half a minute.
 FAST := $(addprefix tests/unit/,test_structure.py recipes runtime truth)
 
-.PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images-check chart-cluster chart-node lock clean
+.PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images-check chart-cluster chart-node servers lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -90,6 +91,9 @@ chart-cluster: .venv/chart ## Install, upgrade, roll back and drain the chart in
 chart-node: .venv/chart .venv/kafka ## Install, kill, drain and upgrade the chart's pods on a real node of this machine (root; minutes)
 	$(BIN)/python -m tests.node
 
+servers: .venv/serve .venv/runsc .venv-vllm/installed .venv-llama-cpp/installed ## Run recipes on vLLM and llama.cpp with random weights, on the CPU (minutes; the first time 20)
+	$(BIN)/python -m pytest -s tests/servers
+
 lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(RESOLVE) --extra build --output-file requirements.lock
 	$(RESOLVE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
@@ -99,9 +103,11 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(RESOLVE) --extra s3 --extra otlp --constraint requirements-dev.lock --output-file deploy/images/workers.lock
 	$(RESOLVE:--universal=--python-platform x86_64-manylinux_2_28) --extra s3 --extra otlp --extra vllm --extra train \
 		--output-file deploy/images/model.lock
+	$(call SERVER_LOCK,llama-cpp)
+	$(call SERVER_LOCK,vllm) --override tests/servers/vllm.override
 
 clean: ## Remove everything that the build created
-	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache demo-dataset
+	rm -rf .venv .venv-vllm .venv-llama-cpp node_modules .mypy_cache .ruff_cache .pytest_cache demo-dataset
 	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
 	find soliloquy services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 
@@ -135,6 +141,13 @@ clean: ## Remove everything that the build created
 
 .venv/prometheus: .venv/bin/python
 	@-sh tests/observability/install-prometheus.sh && touch $@
+
+# The servers of others, each with libraries of its own. llama.cpp is compiled, without what reads pictures.
+.venv-vllm/installed .venv-llama-cpp/installed: .venv-%/installed: .venv/bin/python tests/servers/%.lock
+	$(PYTHON) -m venv .venv-$*
+	CMAKE_ARGS=-DLLAVA_BUILD=OFF CMAKE_BUILD_PARALLEL_LEVEL=2 nice -n 10 \
+		$(BIN)/uv pip install --quiet --python .venv-$*/bin/python --no-deps --require-hashes -r tests/servers/$*.lock
+	@touch $@
 
 .venv/runsc: .venv/bin/python
 	@sh services/executor/gvisor/install-runsc.sh

@@ -34,9 +34,7 @@ _SPREAD = 1.5
 _INITIAL = 0.1
 
 
-def make_base(
-    folder: Path, size: str = "tiny", seed: int = 0, *, ends: bool = True, thinks: bool = False
-) -> Path:
+def make_base(folder: Path, size: str = "tiny", seed: int = 0, *, ends: bool = True, thinks: bool = False) -> Path:
     """Makes a model; with `ends` its answers come to an end, and without they are as long as they may be.
 
     With `thinks` its template begins a thought, and the model ends it.

@@ -1,7 +1,7 @@
-"""Puts each prompt of a recipe to a model, in the course of scripted conversations, and tells how its answer was read."""
+"""Tries each prompt of a recipe on a model, in the course of scripted conversations."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,10 +27,16 @@ MakeHandlers = Callable[[Model], Mapping[type[Message], Handler]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromptTrial:
-    # With the name of the prompt, the raw answers and how they were read.
+    # The first is the prompt; the others ask again, most of them with the reason.
+    requests: Sequence[GenerateRequest]
+    # The raw answers, and how they were read.
     call: ModelCall
-    # Why each answer but the last was not used, where the model was told.
-    complaints: list[str]
+
+    @property
+    def complaints(self) -> list[str]:
+        """Returns what the model was told about answers that could not be used."""
+        first, *others = self.requests
+        return [request.messages[-1].text for request in others if len(request.messages) > len(first.messages)]
 
 
 @dataclass(kw_only=True)
@@ -65,7 +71,9 @@ async def prompt_trials(
         while open_prompts and not isinstance(event, ConversationFinished):
             router = _PromptRouter(scripted=scripted)
             following = await _next(event, handlers(router))
-            for prompt in dict.fromkeys(request.prompt for request in router.requests if request.prompt in open_prompts):
+            for prompt in dict.fromkeys(
+                request.prompt for request in router.requests if request.prompt in open_prompts
+            ):
                 open_prompts.discard(prompt)
                 yield await _trial(event, prompt, scripted, on_trial, handlers)
             event = following
@@ -77,9 +85,7 @@ async def _trial(
     router = _PromptRouter(scripted=scripted, on_trial=on_trial, prompt=prompt)
     following = await _next(event, handlers(router))
     call, *_ = (call for call in _calls(following.conversation) if call.prompt == prompt)
-    first, *others = router.requests
-    told = [request.messages[-1].text for request in others if len(request.messages) > len(first.messages)]
-    return PromptTrial(call=call, complaints=told)
+    return PromptTrial(requests=router.requests, call=call)
 
 
 async def _next(event: ConversationEvent, handlers: Mapping[type[Message], Handler]) -> ConversationEvent:

@@ -1,0 +1,90 @@
+"""`soliloquy model probe`."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from soliloquy.cli.command import Command
+from soliloquy.cli.options import AS_JSON, NEW_FILE
+from soliloquy.cli.parameters import Choice
+from soliloquy.cli.tables import facts
+from soliloquy.cli.terminal import echo, open_console
+from soliloquy.recipes.packages import DEFAULT, known_recipes
+from soliloquy.runs.probing import Probe, probe_endpoint
+from soliloquy.v1.conversation_pb2 import ParseOutcome
+
+_SHOWN_CHARACTERS = 240
+
+
+@click.command(cls=Command)
+@click.option("--base-url", required=True, metavar="URL", help="The API. Its key is in OPENAI_API_KEY.")
+@click.option("--model-name", required=True, metavar="NAME", help="The name of the model at the endpoint.")
+@click.option(
+    "--recipe",
+    default=DEFAULT,
+    show_default=True,
+    type=Choice(list(known_recipes())),
+    help="The recipe whose prompts it tries.",
+)
+@click.option(
+    "--problems", default="physics", show_default=True, metavar="BANK|FILE", help="The problems in the prompts."
+)
+@click.option("--out", type=NEW_FILE, help="Write the settings to this file, for --model-settings.")
+@AS_JSON
+def probe(*, base_url: str, model_name: str, recipe: str, problems: str, out: Path | None, as_json: bool) -> None:
+    """Find out what an endpoint can do, and try each prompt of a recipe on it.
+
+    It prints what the endpoint supports and refuses, each prompt's answer and how it was read, and settings for
+    --model-settings. It asks for about a dozen answers; the other speakers of the conversations are scripted.
+    """
+    found = asyncio.run(probe_endpoint(base_url, model_name, recipe, problems))
+    if out:
+        out.write_text(found.settings, "utf-8")
+    prompts = [_told(found, number) for number in range(len(found.trials))]
+    if as_json:
+        echo(json.dumps({"facts": asdict(found.facts), "prompts": prompts, "settings": found.settings}))
+        return
+    told = asdict(found.facts) | {"refuses": ", ".join(found.facts.refuses) or "nothing"}
+    open_console().print(facts(told))
+    for prompt in prompts:
+        echo("\n".join(["", *_lines(prompt)]))
+    echo(f"\n{found.settings}".rstrip())
+
+
+def _told(found: Probe, number: int) -> dict[str, Any]:
+    trial = found.trials[number]
+    call = trial.call
+    return {
+        "prompt": call.prompt,
+        "role": call.role,
+        "outcome": ParseOutcome.Name(call.outcome).removeprefix("PARSE_OUTCOME_").lower(),
+        "schema": found.forms[call.prompt],
+        "seconds": round(call.seconds, 2),
+        "prompt_tokens": call.prompt_tokens,
+        "completion_tokens": call.completion_tokens,
+        "reasoning_tokens": call.reasoning_tokens,
+        "answers": list(call.raw),
+        "reasoning": list(call.reasoning),
+        "complaints": trial.complaints,
+    }
+
+
+def _lines(prompt: Mapping[str, Any]) -> Iterator[str]:
+    tokens = f"{prompt['prompt_tokens']} + {prompt['completion_tokens']} tokens"
+    yield f"{prompt['prompt']}: {prompt['outcome']}, {prompt['schema']}, {prompt['seconds']} s, {tokens}"
+    for thought in filter(None, prompt["reasoning"]):
+        yield f"  thought   {_short(thought)}"
+    for number, answer in enumerate(prompt["answers"]):
+        yield f"  answered  {_short(answer)}"
+        if number < len(prompt["complaints"]):
+            yield f"  was told  {_short(prompt['complaints'][number])}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}… ({len(line)} characters)"

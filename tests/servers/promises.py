@@ -1,0 +1,141 @@
+"""What holds on every real server. Its model has random weights: its words mean nothing, its answers have a form."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from soliloquy.cli.generate import INCOMPLETE
+from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
+from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.runtime.answers import Answer
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.openai_client import OpenAIClient
+from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
+from tests.e2e.runs import command, records, run
+from tests.servers.running import CONTEXT_TOKENS, MODEL, RealServer
+
+SECONDS = 240.0
+ANSWERS: list[type[Answer]] = [Decision, Program, Reply, MoveChoice, ConfusionDescription]
+# An answer that takes any server long.
+ENDLESS = json.dumps(
+    {
+        "type": "object",
+        "properties": {"text": {"type": "string", "minLength": 3000}},
+        "required": ["text"],
+        "additionalProperties": False,
+    }
+)
+
+
+def request(
+    text: str = "Why is the sky blue?", *, schema: str = "", seed: int = 1, max_tokens: int = 200, adapter: str = ""
+) -> GenerateRequest:
+    return GenerateRequest(
+        role="tutor",
+        prompt="test/real",
+        messages=[Message(role="system", text="Answer briefly."), Message(role="user", text=text)],
+        schema=schema,
+        sampling=Sampling(temperature=1.0, top_p=1.0, max_tokens=max_tokens),
+        seed=seed,
+        adapter=adapter,
+    )
+
+
+@asynccontextmanager
+async def asking(server: RealServer, **settings: Any) -> AsyncIterator[OpenAIClient]:
+    endpoint = Endpoint(engine="openai", base_url=server.url, model=settings.pop("model", MODEL), **settings)
+    client = OpenAIClient("real", endpoint, Key("", "OPENAI_API_KEY"))
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+class RealServerPromises:
+    @pytest.mark.parametrize(("recipe", "problems"), [("soliloquy", "physics"), ("mathdial", "arithmetic")])
+    def test_a_whole_run_loses_no_conversation_and_reads_every_answer(
+        self, server: RealServer, tmp_path: Path, recipe: str, problems: str
+    ) -> None:
+        wanted = command(
+            tmp_path / "dataset",
+            conversations=1,
+            recipe=recipe,
+            problems=problems,
+            model="openai",
+            base_url=server.url,
+            model_name=MODEL,
+            max_turns=3,
+            max_attempts=2,
+            in_flight=4,
+        )
+        grown = run(wanted)
+        # Nothing that the model says is true, so no problem is accepted, nor the one in its place.
+        assert grown.returncode == INCOMPLETE, grown.stderr
+        report = json.loads(grown.stdout)
+        ended = records(tmp_path / "dataset", rejected=True)
+        assert report["accepted"] == 0
+        assert len(ended) == report["rejected"]
+        assert "dead letters" not in grown.stderr
+        print(recipe, report, [one["rejected_because"] if "rejected_because" in one else one.keys() for one in ended])
+        calls = [call for one in ended for turn in one["turns"] for call in turn["calls"]]
+        assert calls
+        assert all(call["prompt_tokens"] > 0 and call["completion_tokens"] > 0 for call in calls)
+
+    @pytest.mark.parametrize("kind", ANSWERS, ids=lambda kind: kind.__name__)
+    async def test_every_answer_keeps_to_the_schema_that_its_recipe_asks_for(
+        self, server: RealServer, kind: type[Answer]
+    ) -> None:
+        async with asking(server) as client:
+            for seed in range(3):
+                completion = await client.ask(request(schema=kind.json_schema(), seed=seed, max_tokens=1500), SECONDS)
+                assert completion.finish == Finish.FINISH_STOP, completion
+                jsonschema.validate(json.loads(completion.text), json.loads(kind.json_schema()))
+
+    async def test_the_same_seed_gives_the_same_answer_and_another_seed_another(self, server: RealServer) -> None:
+        async with asking(server) as client:
+            first, again, other = [await client.ask(request(seed=seed), SECONDS) for seed in (1, 1, 2)]
+        assert first.text == again.text
+        assert first.text != other.text
+
+    async def test_a_streamed_answer_is_the_whole_answer(self, server: RealServer) -> None:
+        pieces: list[str] = []
+        async with asking(server) as client:
+            streamed = await client.ask(request(), SECONDS, lambda _: pieces.append)
+            whole = await client.ask(request(), SECONDS)
+        assert len(pieces) > 1
+        assert "".join(pieces) == streamed.text == whole.text
+        assert (streamed.prompt_tokens, streamed.completion_tokens) == (whole.prompt_tokens, whole.completion_tokens)
+
+    async def test_an_answer_that_reaches_its_limit_says_so(self, server: RealServer) -> None:
+        async with asking(server) as client:
+            completion = await client.ask(request(schema=ENDLESS, max_tokens=5), SECONDS)
+        assert completion.finish == Finish.FINISH_LENGTH
+        assert completion.completion_tokens == 5
+
+    async def test_a_call_that_is_given_up_frees_the_server(self, server: RealServer) -> None:
+        async with asking(server) as client:
+            began = time.monotonic()
+            await client.ask(request(schema=ENDLESS, max_tokens=1500), SECONDS)
+            long = time.monotonic() - began
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(long / 10):
+                    await client.ask(request(schema=ENDLESS, max_tokens=1500, seed=2), SECONDS)
+            began = time.monotonic()
+            await client.ask(request(max_tokens=2), SECONDS)
+            assert time.monotonic() - began < long / 2
+
+    async def test_a_prompt_longer_than_the_context_is_refused_with_the_servers_words(self, server: RealServer) -> None:
+        async with asking(server) as client:
+            with pytest.raises(ModelRefused, match=str(CONTEXT_TOKENS)) as refused:
+                await client.ask(request("Why? " * 4 * CONTEXT_TOKENS), SECONDS)
+            print(refused.value)
+            assert (await client.ask(request(max_tokens=2), SECONDS)).completion_tokens == 2
