@@ -27,7 +27,7 @@ _THOUGHT = "{% if add_generation_prompt %}<think>\n{% endif %}"
 _LORA = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 # The probability of the tokens that end an answer, or a text in it, in nearly any state of the model.
 _SHARES = {"<|end|>": 0.05, '"': 0.2}
-_THINKING_SHARES = {"</think>": 0.1}
+_THINKING_SHARES = {"</think>": 0.4}
 # The standard deviation of the scores of tokens.
 _SPREAD = 1.5
 # Five times the usual width, so that a token depends on those before it.

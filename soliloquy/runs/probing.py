@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from soliloquy.runs.assembly import conversation_handlers
@@ -14,6 +14,7 @@ from soliloquy.runs.plan import problems_of
 from soliloquy.runs.prompt_trials import PromptTrial, prompt_trials
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
+from soliloquy.runtime.model.dialects import UNKNOWN, dialects
 from soliloquy.runtime.model.faults import RetryableFault
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.opening import open_models
@@ -39,6 +40,8 @@ _CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_con
 class EndpointFacts:
     """Each fact in a few words."""
 
+    # The dialect in which it is asked, or the one that its list of models names.
+    dialect: str
     streaming: str
     reasoning: str
     seeds: str
@@ -59,21 +62,24 @@ class _Streamed:
         return lambda _: self.pieces.append(time.monotonic() - began)
 
 
-async def endpoint_facts(client: OpenAIClient) -> EndpointFacts:
+async def endpoint_facts(client: OpenAIClient, model: str) -> EndpointFacts:
     """Raises Failure for an endpoint that does not answer."""
     streamed = _Streamed()
     first = await _answer(client, _request(seed=1), streamed)
     again = await _answer(client, _request(seed=1))
     other = await _answer(client, _request(seed=2))
-    refuses = client.attempt(_request(seed=1)).without
+    entry = next((each for each in await client.listed() if each["id"] == model), {})
+    attempt = client.attempt(_request(seed=1))
+    owner = entry.get("owned_by")
     return EndpointFacts(
-        streaming=_streaming(streamed, refused="stream" in refuses),
+        dialect=owner if owner in dialects() else client.dialect.name,
+        streaming=_streaming(streamed, refused="stream" in attempt.without),
         reasoning=_reasoning([first, again, other]),
-        seeds="refused" if "seed" in refuses else _seeds(first, again, other),
+        seeds="refused" if "seed" in attempt.without else _seeds(first, again, other),
         usage=_usage(again),
         cached_tokens=f"{again.cached_tokens} of {again.prompt_tokens}" if again.cached_tokens else "none seen",
-        limits=await _limits(client),
-        refuses=sorted(refuses),
+        limits=await _limits(client, entry),
+        refuses=sorted(attempt.without - client.dialect.without),
     )
 
 
@@ -111,7 +117,7 @@ async def probe_endpoint(base_url: str, model: str, recipe: str, problems: str) 
     pool = SandboxPool(SandboxSettings(sandboxes=1, spares=0))
     async with AsyncExitStack() as stack:
         stack.push_async_callback(client.close)
-        found = await endpoint_facts(client)
+        found = await endpoint_facts(client, endpoint.model)
         stack.push_async_callback(pool.stop)
         await pool.start()
         on_trial = await stack.enter_async_context(open_models(models, lambda: scripted, None))
@@ -124,7 +130,12 @@ async def probe_endpoint(base_url: str, model: str, recipe: str, problems: str) 
         )
         trials = [trial async for trial in tried]
     forms = {trial.call.prompt: client.attempt(trial.requests[0]).form.name for trial in trials}
-    return Probe(facts=found, trials=trials, forms=forms, settings=settings_of(endpoint, trials, models))
+    return Probe(
+        facts=found,
+        trials=trials,
+        forms=forms,
+        settings=settings_of(replace(endpoint, dialect=found.dialect), trials, models),
+    )
 
 
 def settings_of(endpoint: Endpoint, trials: Sequence[PromptTrial], models: Models) -> str:
@@ -134,6 +145,8 @@ def settings_of(endpoint: Endpoint, trials: Sequence[PromptTrial], models: Model
         asked = max(request.extra_room for request in trial.requests)
         doublings[trial.call.role] = max(asked, doublings.get(trial.call.role, 0))
     told = {"engine": "openai", "base_url": endpoint.base_url, "model": endpoint.model}
+    if endpoint.dialect != UNKNOWN:
+        told["dialect"] = endpoint.dialect
     lines = [f"[endpoints.{_NAME}]", *(f"{name} = {json.dumps(value)}" for name, value in told.items())]
     for role, times in doublings.items():
         if times:
@@ -179,10 +192,9 @@ def _usage(completion: Completion) -> str:
     return ", ".join(f"{tokens} tokens of the {part}" for part, tokens in told.items() if tokens) or "not counted"
 
 
-async def _limits(client: OpenAIClient) -> str:
+async def _limits(client: OpenAIClient, entry: Mapping[str, Any]) -> str:
     """Returns the context that the list of models tells, else what the endpoint says about too long an answer."""
-    own = next((model for model in await client.listed() if model.get("id") == client.model), {})
-    if tokens := _context_tokens(own):
+    if tokens := _context_tokens(entry):
         return f"{tokens} tokens of context"
     try:
         await _answer(client, _request(seed=3, max_tokens=_TOO_MANY_TOKENS))

@@ -44,12 +44,16 @@ def write(folder: Path, file: Path) -> None:
 
 def _add_tokenizer(writer: Any, tokenizer: Any, template: str, config: Any) -> None:
     vocabulary = tokenizer["model"]["vocab"]
-    special = {token["content"] for token in tokenizer["added_tokens"]}
+    # Marks of thoughts stay in the text, marks of the template do not.
+    kinds = {
+        token["content"]: gguf.TokenType.CONTROL if token["content"].startswith("<|") else gguf.TokenType.USER_DEFINED
+        for token in tokenizer["added_tokens"]
+    }
     tokens = sorted(vocabulary, key=vocabulary.__getitem__)
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(tokens)
-    writer.add_token_types([gguf.TokenType.CONTROL if token in special else gguf.TokenType.NORMAL for token in tokens])
+    writer.add_token_types([kinds.get(token, gguf.TokenType.NORMAL) for token in tokens])
     writer.add_token_merges([" ".join(pair) for pair in tokenizer["model"]["merges"]])
     writer.add_bos_token_id(config["bos_token_id"])
     writer.add_eos_token_id(config["eos_token_id"])

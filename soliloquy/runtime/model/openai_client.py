@@ -59,9 +59,9 @@ class OpenAIClient:
     """Must be created inside the event loop that uses it."""
 
     def __init__(self, name: str, endpoint: Endpoint, key: Key) -> None:
-        self._where = described(name, endpoint)
+        self.where = described(name, endpoint)
         self._endpoint = endpoint
-        self._dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
+        self.dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
         # Whether it has ever answered: its host then exists, even when a name server forgets it.
         self._was_reached = False
         self._key = key
@@ -70,8 +70,8 @@ class OpenAIClient:
         # Compressed answers could be far larger than what arrives.
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if key.secret:
-            bearer = "Bearer " if self._dialect.key_header == "Authorization" else ""
-            headers[self._dialect.key_header] = bearer + key.secret
+            bearer = "Bearer " if self.dialect.key_header == "Authorization" else ""
+            headers[self.dialect.key_header] = bearer + key.secret
         self._session = aiohttp.ClientSession(
             headers=headers,
             # The gate limits concurrency.
@@ -84,14 +84,29 @@ class OpenAIClient:
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
     ) -> Completion:
-        model = request.adapter or self._endpoint.model
-        attempt = Attempt(agreement_with(self._url, model, self._dialect, self._endpoint.schema), request)
+        attempt = self.attempt(request)
         for _ in range(MOST_ADAPTATIONS):
             receive = None if "stream" in attempt.without or not stream_listener else stream_listener(request)
             if completion := await self._post(request, attempt, receive):
-                attempt.accepted(self._where)
+                attempt.accepted(self.where)
                 return completion
         raise InvalidAnswer(f"it refused {MOST_ADAPTATIONS} forms of the request")
+
+    def attempt(self, request: GenerateRequest) -> Attempt:
+        """Returns the form in which this request would be sent, by what the endpoint has refused so far."""
+        model = request.adapter or self._endpoint.model
+        return Attempt(agreement_with(self._url, model, self.dialect, self._endpoint.schema), request)
+
+    async def listed(self) -> list[dict[str, Any]]:
+        """Returns the endpoint's entries of the models that it has; none if it lists them in no form that we know."""
+        try:
+            async with (
+                asyncio.timeout(LIST_SECONDS),
+                self._session.get(self._list_url, allow_redirects=False) as response,
+            ):
+                return [{**entry, "id": str(entry["id"])} for entry in json.loads(await _content(response))["data"]]
+        except (TimeoutError, aiohttp.ClientError, InvalidAnswer, ValueError, KeyError, TypeError, RecursionError):
+            return []
 
     async def silence(self) -> str:
         try:
@@ -126,7 +141,7 @@ class OpenAIClient:
                 else:
                     content = self._key.without(await _content(response))
         except (aiohttp.InvalidURL, UnicodeError) as error:
-            raise EndpointRefuses(f"{self._where} has an invalid address: check it ({error})") from error
+            raise EndpointRefuses(f"{self.where} has an invalid address: check it ({error})") from error
         except (aiohttp.ClientSSLError, aiohttp.ClientConnectorDNSError) as error:
             raise self._unreachable(error) from error
         except aiohttp.ClientConnectorError as error:
@@ -148,21 +163,14 @@ class OpenAIClient:
             return None
         if status == 404 or (status == 400 and _UNKNOWN_MODEL.search(words)):
             raise UnknownModel(
-                f"{self._where} does not serve this model ({details}): check the address and the model's name"
+                f"{self.where} does not serve this model ({details}): check the address and the model's name"
                 + (await self._offer() or self._path_advice())
             )
         raise self._error(status, details, retry_after(response.headers, time.time()))
 
     async def _offer(self) -> str:
         """Returns the models that the endpoint lists, as the end of a message."""
-        try:
-            async with (
-                asyncio.timeout(LIST_SECONDS),
-                self._session.get(self._list_url, allow_redirects=False) as response,
-            ):
-                listed = [str(one["id"]) for one in json.loads(await _content(response))["data"]]
-        except (TimeoutError, aiohttp.ClientError, InvalidAnswer, ValueError, KeyError, TypeError, RecursionError):
-            return ""
+        listed = [entry["id"] for entry in await self.listed()]
         more = f" and {len(listed) - MOST_LISTED} more" if len(listed) > MOST_LISTED else ""
         return f"; it offers {', '.join(sorted(listed)[:MOST_LISTED])}{more}" if listed else ""
 
@@ -176,23 +184,23 @@ class OpenAIClient:
         if self._was_reached:
             return Unreachable(_connection(error))
         if isinstance(error, aiohttp.ClientSSLError):
-            return EndpointRefuses(f"{self._where} cannot be reached: check https and its certificate ({error})")
+            return EndpointRefuses(f"{self.where} cannot be reached: check https and its certificate ({error})")
         if error.errno in _UNKNOWN_HOST:
-            return EndpointRefuses(f"{self._where} cannot be found: check the host's name ({_connection(error)})")
+            return EndpointRefuses(f"{self.where} cannot be found: check the host's name ({_connection(error)})")
         return Unreachable(_connection(error))
 
     def _error(self, status: int, details: str, after: float) -> Exception:
         match status:
             case 401 | 403 if self._key.secret:
-                return EndpointRefuses(f"{self._where} refuses the key in {self._key.place} ({details})")
+                return EndpointRefuses(f"{self.where} refuses the key in {self._key.place} ({details})")
             case 401 | 403:
-                return EndpointRefuses(f"{self._where} requires a key: put it in {self._key.place} ({details})")
+                return EndpointRefuses(f"{self.where} requires a key: put it in {self._key.place} ({details})")
             case 402 | 429 if status == 402 or "insufficient_quota" in details:
                 return EndpointRefuses(
-                    f"{self._where}: quota exhausted ({details}): add credit to the account or switch endpoints"
+                    f"{self.where}: quota exhausted ({details}): add credit to the account or switch endpoints"
                 )
             case 405 | 501 | 300 | 301 | 302 | 303 | 307 | 308:
-                return EndpointRefuses(f"{self._where} serves no chat completions ({details}): check the address")
+                return EndpointRefuses(f"{self.where} serves no chat completions ({details}): check the address")
             case 429:
                 return Throttled(details, after)
             case 408:
@@ -200,7 +208,7 @@ class OpenAIClient:
             case 503 | 529:
                 return Overloaded(details, after)
             case _ if 400 <= status < 500 and status not in (409, 425):
-                return ModelRefused(f"{self._where} refused ({details})")
+                return ModelRefused(f"{self.where} refused ({details})")
             case _:
                 return InvalidAnswer(details, after)
 
