@@ -70,7 +70,7 @@ async def endpoint_facts(client: OpenAIClient, model: str) -> EndpointFacts:
     other = await _answer(client, _request(seed=2))
     entry = next((each for each in await client.listed() if each["id"] == model), {})
     attempt = client.attempt(_request(seed=1))
-    owner = entry.get("owned_by")
+    owner = str(entry.get("owned_by"))
     return EndpointFacts(
         dialect=owner if owner in dialects() else client.dialect.name,
         streaming=_streaming(streamed, refused="stream" in attempt.without),
