@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 from soliloquy.cli.generate import INCOMPLETE
+from soliloquy.client import Dataset
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
 from soliloquy.recipes.soliloquy.answers import Reply
@@ -19,8 +20,9 @@ from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall, ParseOutcome
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
-from tests.e2e.runs import command, records, run
+from tests.e2e.runs import command, run
 from tests.servers.running import CONTEXT_TOKENS, MODEL, RealServer
 
 SECONDS = 240.0
@@ -60,6 +62,19 @@ async def asking(server: RealServer, **settings: Any) -> AsyncIterator[OpenAICli
         await client.close()
 
 
+READ = {
+    ParseOutcome.PARSE_OUTCOME_STRICT,
+    ParseOutcome.PARSE_OUTCOME_REPAIRED,
+    ParseOutcome.PARSE_OUTCOME_REASKED,
+}
+
+
+def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
+    yield from conversation.problem.enrichment.calls
+    for turn in conversation.turns:
+        yield from turn.calls
+
+
 def _without_bounds(schema: Any) -> Any:
     """Returns the schema without the bounds of numbers, which some grammars cannot hold."""
     if isinstance(schema, dict):
@@ -90,14 +105,16 @@ class RealServerPromises:
         # Nothing that the model says is true, so no problem is accepted, nor the one in its place.
         assert grown.returncode == INCOMPLETE, grown.stderr
         report = json.loads(grown.stdout)
-        ended = records(tmp_path / "dataset", rejected=True)
-        assert report["accepted"] == 0
-        assert len(ended) == report["rejected"]
+        ended = list(Dataset(tmp_path / "dataset").conversations(rejected=True))
+        assert (report["accepted"], report["rejected"]) == (0, len(ended))
         assert "dead letters" not in grown.stderr
-        print(recipe, report, [one["rejected_because"] if "rejected_because" in one else one.keys() for one in ended])
-        calls = [call for one in ended for turn in one["turns"] for call in turn["calls"]]
-        assert calls
-        assert all(call["prompt_tokens"] > 0 and call["completion_tokens"] > 0 for call in calls)
+        calls = [call for one in ended for call in calls_of(one)]
+        print(recipe, report["parse"], [(Ending.Name(one.ending), one.ending_reason) for one in ended])
+        assert all(one.ending and (one.ending != Ending.ENDING_UNPARSABLE or one.ending_reason) for one in ended)
+        assert {call.outcome for call in calls} & READ
+        assert all(call.prompt_tokens and call.completion_tokens and call.model == MODEL for call in calls)
+        # A mark of a thought is nobody's word.
+        assert not [turn for one in ended for turn in one.turns if "think>" in turn.student.text + turn.tutor.text]
 
     @pytest.mark.parametrize("kind", ANSWERS, ids=lambda kind: kind.__name__)
     async def test_an_answer_has_the_fields_of_the_schema_that_its_recipe_asks_for(
