@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
-from soliloquy.truth.numbers import EXACT, Number, numbers_in, numbers_in_digits
+from soliloquy.truth.numbers import EXACT, Number, numbers_in
 from soliloquy.truth.units import Unit, unit, unit_after
 
 _CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
@@ -166,19 +166,3 @@ def _near(written: WrittenQuantity, wanted: float, value: float, tolerance: floa
 def _names_another_thing(word: str, wanted: Unit) -> bool:
     thing = wanted.kind.removeprefix("counted ")
     return bool(word) and len(word) > 3 and word.endswith("s") and not word.startswith(thing)
-
-
-def answer_in(text: str, unit: str) -> float | None:
-    """Returns the number that a reply states last, preferably in the given unit, which is compared as text."""
-    numbers = list(numbers_in_digits(text))
-    stated = [
-        number for number in numbers if STATES.search(text[max(0, number.start - BEFORE) : number.start])
-    ] or numbers
-    in_unit = [number for number in stated if unit and _is_in_unit(text[number.end :].lstrip(), unit)]
-    chosen = in_unit or stated
-    return chosen[-1].value if chosen else None
-
-
-def _is_in_unit(following: str, unit: str) -> bool:
-    behind = following[len(unit) : len(unit) + 1]
-    return following.startswith(unit) and not (behind.isalnum() or behind in tuple("/^·*"))

@@ -98,7 +98,8 @@ def _solved(conversation: Conversation) -> Findings:
     problem, turns = conversation.problem, list(conversation.turns)
     if turns and conversation.ending == Ending.ENDING_SOLVED:
         # The student may give the answer and then be asked for its reasons, or give thanks.
-        if not any(gives_right_answer(turn.student.text, problem) for turn in turns):
+        said = [turn.student.text for turn in turns]
+        if not any(gives_right_answer(text, problem) or holds_answer(text, problem) for text in said):
             yield turns[-1].number, "said to be solved without the right answer"
         turns.pop()
     for turn in turns:

@@ -9,7 +9,6 @@ from soliloquy.v1.conversation_pb2 import (
     Conversation,
     Ending,
     Enrichment,
-    ModelCall,
     Problem,
     Quantity,
     Step,
@@ -112,7 +111,6 @@ def enriched_conversation() -> Conversation:
         Enrichment(
             detailed_solution="Step 1) By Newton's second law F = 3600 N.\nStep 2) So W = 180000 J.",
             outline="Step 1) Find the force.\nStep 2) Find the work.",
-            calls=[ModelCall(role="planner", prompt="soliloquy/enriching")],
         )
     )
     return made

@@ -102,6 +102,7 @@ def test_a_problem_that_stayed_plain_leads_by_its_own_steps() -> None:
 
 def test_what_the_planner_was_asked_comes_before_the_first_turn() -> None:
     made = enriched_conversation()
+    made.problem.enrichment.calls.add(role="planner")
     (turn, asked), (first, _), *_ = prompting.conversation_prompts(made)
     assert (turn, asked.name, first) == (0, "soliloquy/enriching", 1)
     assert made.problem.solution in text(asked)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from soliloquy.truth.answers import answer_in
 from soliloquy.truth.number_format import format_rounded, with_unit
-from soliloquy.truth.quantities import answer_in
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,15 @@ from soliloquy.truth.quantities import answer_in
         ("So q is 1.6 × 10^-19 C", 1.6e-19),
         ("I got 3e8 m/s", 3e8),
         ("in kg m^2 s-1", None),
+        ("24! I shared 72 among 3.", 24.0),
+        ("Yes, 18 cards, because 6 piles of 3 are 18 and none is left over.", 18.0),
+        ("so not 21 but 22", 22.0),
+        ("It is 40 minutes. No wait, 45, I forgot the break of 5 before.", 45.0),
+        ("8 km/h (I first had 80)", 8.0),
+        ("Do I take 12 or 15 here?", None),
+        ("Is it 15?", 15.0),
+        ("Since she has 4 boxes of 6, she has 24 pens.", 24.0),
+        ("I divided 90 by 6 to get 15.", 15.0),
         ("no idea", None),
     ],
 )

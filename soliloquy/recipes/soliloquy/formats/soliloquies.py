@@ -57,7 +57,7 @@ def _messages(number: int, turn: Exchange, choice: ExportOptions) -> Iterator[Ro
     if turn.student is not None:
         drawn = {"Intent": turn.intent, "Error Strategy": turn.labels.get("student.strategy")} if choice.labels else {}
         yield {**_message("student", turn.student), **{name: value for name, value in drawn.items() if value}}
-    if not choice.hidden or (turn.is_plain and turn.description is None):
+    if not choice.hidden or (turn.description is None and (turn.is_plain or not choice.thoughts)):
         if turn.reply is not None:
             yield _message("tutor", turn.reply)
         return
