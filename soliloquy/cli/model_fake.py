@@ -14,6 +14,7 @@ from soliloquy.cli.service_options import LATENCY, NOISE, PROBLEMS, option
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.model.dialects import dialects
 
 if TYPE_CHECKING:
     from services.model.fake.server import FakeServer
@@ -63,6 +64,11 @@ def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dic
 @click.option("--period", default="0s", type=DURATION, help="Limit these faults to a storm at the end of each period.")
 @click.option("--storm", default="0s", type=DURATION, help="Length of the storm.")
 @click.option("--retry-after", default="1", show_default=True, metavar="TEXT", help="The Retry-After header of a 429.")
+@click.option(
+    "--dialect",
+    type=click.Choice(sorted(dialects())),
+    help="Refuse and answer what endpoints of this kind do; without one, everything is accepted.",
+)
 @click.option("--key-file", type=EXISTING_FILE, help="Ask for the key in this file.")
 @SEED
 def fake(
@@ -72,12 +78,15 @@ def fake(
     noise: str,
     shares: dict[str, Any],
     retry_after: str,
+    dialect: str | None,
     key_file: Path | None,
     **weather: Any,
 ) -> None:
     """Fake an OpenAI-compatible API, with the faults of real ones.
 
     The scripted model answers requests of `soliloquy generate --model openai`, so that it can write a whole dataset.
+    With --noise real, it answers as real models do: with thoughts, refusals, prefaces, and malformed where no schema
+    constrains it.
     Other programs get a value that their JSON schema allows.
     """
     from services.model.fake.server import FakeServer, FakeSettings
@@ -86,10 +95,12 @@ def fake(
         **shares,
         **weather,
         retry_after=retry_after,
+        dialect=dialect or "",
         key=key_file.read_text("utf-8").strip() if key_file else "",
     )
-    model = scripted_model(ModelSettings(problems=problems, noise=noise))
-    uvloop.run(_serve(FakeServer(model, settings), address))
+    calm = scripted_model(ModelSettings(problems=problems))
+    noisy = scripted_model(ModelSettings(problems=problems, noise=noise)) if noise != "none" else None
+    uvloop.run(_serve(FakeServer(calm, settings, noisy), address))
 
 
 async def _serve(server: "FakeServer", address: str) -> None:

@@ -19,6 +19,7 @@ from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import Show
 from soliloquy.runtime.driver import Quota, shortfall
 from soliloquy.runtime.failure import Failure, first_error
+from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -71,6 +72,9 @@ def generate_dataset(
     with recorded_traces(traces), run_folder as folder:
         if folder.manifest is not None:
             return _finished(plan, folder.place, folder.manifest["counts"])
+        # Cached answers may be all that the run needs.
+        if not kafka and not plan.model_cache:
+            uvloop.run(require_endpoints(plan.models))
         try:
             if folder.is_extended and not folder.journal.exists():
                 # They load Arrow, which the run itself does without.

@@ -47,7 +47,7 @@ def model_service(model: Model | None = None) -> Iterator[str]:
 
 
 @contextmanager
-def answering(status: int, body: str, models: Sequence[str] = ()) -> Iterator[str]:
+def answering(status: int, body: str, models: Sequence[str] = (), *, kind: str = "application/json") -> Iterator[str]:
     """An API that gives every call the same answer, and lists these models; its URL."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -62,7 +62,7 @@ def answering(status: int, body: str, models: Sequence[str] = ()) -> Iterator[st
 
         def _send(self, status: int, body: str) -> None:
             self.send_response(status)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body.encode())

@@ -22,14 +22,26 @@ REFUSED = '{"error": {"message": "no", "code": "c"}}'
 GOES_ON = "stopped at 0 of 2; the same command goes on from here\n"
 
 
-def stopped(out: Path, url: str) -> str:
-    """The only line of a run that its endpoint stops."""
+def told(out: Path, url: str, *, status: int) -> str:
+    """The only line of a run that its endpoint keeps from its end."""
     result = said(command(out, conversations=2, model="openai", base_url=url, model_name="large"))
-    assert result.returncode == 1
+    assert result.returncode == status, result.stderr
     [line] = result.stderr.splitlines(keepends=True)
     assert line.startswith("soliloquy: openai (http"), line
     assert "model 'large')" in line
+    return line
+
+
+def stopped(out: Path, url: str) -> str:
+    line = told(out, url, status=1)
     assert line.endswith(GOES_ON)
+    return line
+
+
+def refused(out: Path, url: str) -> str:
+    """Before anything is done."""
+    line = told(out, url, status=2)
+    assert [*out.iterdir()] == []
     return line
 
 
@@ -39,27 +51,30 @@ def stopped(out: Path, url: str) -> str:
         (answering(401, REFUSED), "requires a key: put it in OPENAI_API_KEY"),
         (answering(402, REFUSED), "quota exhausted"),
         (answering(404, REFUSED, ["small", "medium"]), "does not serve this model"),
-        (answering(404, REFUSED, ["small", "medium"]), "it offers medium, small;"),
+        (answering(404, REFUSED, ["small", "medium"]), "it offers medium, small"),
+        (answering(400, '{"error": {"message": "Model Not Exist"}}'), "does not serve this model"),
+        (answering(301, ""), "serves no chat completions"),
+        (answering(200, "<html><p>Welcome</p></html>", kind="text/html"), "answers with a web page"),
         (nullcontext("http://nohost.invalid/v1"), "check the host's name"),
     ],
-    ids=["key", "quota", "model", "names", "host"],
+    ids=["key", "quota", "model", "names", "unknown", "redirect", "page", "host"],
 )
-def test_what_a_person_has_to_fix_stops_a_run_at_once(
+def test_what_a_person_has_to_fix_is_said_before_a_run_begins(
     tmp_path: Path, endpoint: AbstractContextManager[str], words: str
 ) -> None:
     with endpoint as url:
-        assert words in stopped(tmp_path, url)
+        assert words in refused(tmp_path, url)
 
 
 def test_an_address_without_a_path_is_said_to_lack_one(tmp_path: Path) -> None:
     with answering(404, "404: Not Found") as url:
-        line = stopped(tmp_path, url.removesuffix("/v1"))
+        line = refused(tmp_path, url.removesuffix("/v1"))
     assert "(404: Not Found): check the address and the model's name; the address of most such APIs ends in /v1" in line
 
 
-def test_an_endpoint_without_https_stops_a_run_at_once(tmp_path: Path) -> None:
+def test_an_endpoint_without_https_is_refused(tmp_path: Path) -> None:
     with answering(200, "") as url:
-        assert "check https and its certificate" in stopped(tmp_path, url.replace("http:", "https:"))
+        assert "check https and its certificate" in refused(tmp_path, url.replace("http:", "https:"))
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,16 @@ from typing import Any
 from aiohttp import web
 
 from services.model.engines.scripted import word_completion
+from services.model.fake.dialects import RefusedRequest, SpokenDialect, asked_schema, shaped
+from services.model.fake.manners import Manners
 from services.model.fake.schema_values import sentence, value_of
-from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, error_body, sse
+from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, sse
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
+from soliloquy.runtime.model.dialects import UNKNOWN
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
 
 MAX_REQUEST_BYTES = 4 * 1024**2
 PIECE_CHARACTERS = 16
@@ -59,6 +62,8 @@ class FakeSettings:
     retry_after: str = "1"
     # The required API key; empty for none.
     key: str = field(default="", repr=False)
+    # What the stand-in accepts, and how it answers; empty accepts everything.
+    dialect: str = ""
 
     def fate_of(self, request: int, elapsed: float) -> Fate:
         """Returns the fate of a request by its number."""
@@ -74,12 +79,17 @@ class FakeSettings:
 class FakeServer:
     """Answers with `model` if the request names its prompt, otherwise with random values for the schema."""
 
-    def __init__(self, model: Model, settings: FakeSettings) -> None:
+    def __init__(self, model: Model, settings: FakeSettings, noisy: Model | None = None) -> None:
+        """`noisy` gives answers that no schema constrains; with it, answers have manners."""
         self._model = model
+        self._noisy = noisy
         self._settings = settings
+        self._dialect = SpokenDialect(settings.dialect or UNKNOWN)
+        self.manners = Manners(self._dialect)
         self._began = time.monotonic()
-        # Counts the requests by fate.
+        # Counts the requests by fate, and those that the dialect refuses.
         self.fates: Counter[Fate] = Counter()
+        self.refused = 0
 
     @asynccontextmanager
     async def serving(self, address: str) -> AsyncIterator[str]:
@@ -97,31 +107,41 @@ class FakeServer:
                 await runner.cleanup()
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
-        key = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        key = request.headers.get(self._dialect.dialect.key_header, "").removeprefix("Bearer ")
         if self._settings.key not in ("", key):
             # Some servers repeat the key.
-            return _error(401, f"Incorrect API key provided: {key}", code="invalid_api_key")
+            return self._error(RefusedRequest(401, f"Incorrect API key provided: {key}", code="invalid_api_key"))
         fate = self._settings.fate_of(self.fates.total(), time.monotonic() - self._began)
         self.fates[fate] += 1
         if fate is Fate.THROTTLED:
             headers = {"Retry-After": self._settings.retry_after} if self._settings.retry_after else {}
-            return _error(429, "Rate limit reached", code="rate_limit_exceeded", headers=headers)
+            refused = RefusedRequest(429, "Rate limit reached", code="rate_limit_exceeded")
+            return self._error(refused, headers)
         if fate is Fate.HUNG:
             await asyncio.Event().wait()
         body = await request.read()
         await asyncio.sleep(self._settings.latency)
         if fate is Fate.FAILED:
-            return _error(500, "The server had an error while processing your request", code="internal_error")
+            message = "The server had an error while processing your request"
+            return self._error(RefusedRequest(500, message, code="internal_error"))
         try:
             params = json.loads(body)
+            if self._settings.dialect:
+                self._dialect.check(params)
             completion = await self._completion(params, request.headers)
+        except RefusedRequest as refused:
+            self.refused += 1
+            return self._error(refused)
         except (ValueError, KeyError, TypeError, ModelRefused) as error:
-            return _error(400, f"{type(error).__name__}: {error}", code="invalid_request")
+            return self._error(RefusedRequest(400, f"{type(error).__name__}: {error}", code="invalid_request"))
         answer = ChatResponse(params["model"])
         if params.get("stream"):
             usage = (params.get("stream_options") or {}).get("include_usage", False)
             return await self._stream(request, answer, completion, usage=usage, cut=fate is Fate.TRUNCATED)
-        content = json.dumps(answer.whole(completion), ensure_ascii=False).encode()
+        whole = answer.whole(completion)
+        whole["choices"][0] |= {"message": self._dialect.message(completion)}
+        whole["usage"] |= self._dialect.usage(completion)
+        content = json.dumps(whole, ensure_ascii=False).encode()
         if fate is Fate.TRUNCATED:
             return await _cut(request, content)
         return web.Response(body=content[1:] if fate is Fate.MALFORMED else content, content_type="application/json")
@@ -130,33 +150,45 @@ class FakeServer:
         messages = [Message(role=message["role"], text=message["content"]) for message in params["messages"]]
         if prompt := headers.get(PROMPT_HEADER):
             request = GenerateRequest(prompt=prompt, messages=messages, seed=int(headers.get(SEED_HEADER, 0)))
-            return await self._model.generate(request)
+            schema = asked_schema(params) if self._settings.dialect and self._dialect.dialect.enforces else None
+            model = self._model if schema else self._noisy or self._model
+            completion = await model.generate(request)
+            if self._noisy:
+                completion = self.manners.dress(completion, draw("manners", request.seed, prompt))
+            if schema and completion.finish == Finish.FINISH_STOP:
+                completion.text = shaped(completion.text, schema)
+            return completion
         chance = draw("fake", params.get("seed", 0), *(message.text for message in messages))
-        chosen = params.get("response_format") or {"type": "text"}
-        is_free = chosen["type"] != "json_schema"
-        text = sentence(chance) if is_free else json.dumps(value_of(chosen["json_schema"]["schema"], chance))
+        schema = asked_schema(params)
+        text = json.dumps(value_of(schema, chance)) if schema else sentence(chance)
         return word_completion(messages, text)
+
+    def _error(self, refused: RefusedRequest, headers: Mapping[str, str] | None = None) -> web.Response:
+        return web.json_response(self._dialect.error(refused), status=refused.status, headers=headers)
 
     async def _stream(
         self, request: web.Request, answer: ChatResponse, completion: Completion, *, usage: bool, cut: bool
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        text = completion.text
-        pieces = [text[start : start + PIECE_CHARACTERS] for start in range(0, len(text), PIECE_CHARACTERS)]
-        for piece in pieces[: len(pieces) // 2] if cut else pieces:
-            await response.write(sse(answer.chunk({"content": piece})).encode())
+        message = self._dialect.message(completion)
+        for name, text in message.items():
+            pieces = _pieces(text) if name != "role" and text else []
+            for piece in pieces[: len(pieces) // 2] if cut else pieces:
+                await response.write(sse(answer.chunk({name: piece})).encode())
         if cut:
             return _hung_up(request, response)
         await response.write(sse(answer.chunk({}, completion.finish)).encode())
         if usage:
-            await response.write(sse(answer.usage(completion)).encode())
+            last = answer.usage(completion)
+            last["usage"] |= self._dialect.usage(completion)
+            await response.write(sse(last).encode())
         await response.write(LAST_EVENT.encode())
         return response
 
 
-def _error(status: int, message: str, *, code: str, headers: Mapping[str, str] | None = None) -> web.Response:
-    return web.json_response(error_body(status, message, code), status=status, headers=headers)
+def _pieces(text: str) -> list[str]:
+    return [text[start : start + PIECE_CHARACTERS] for start in range(0, len(text), PIECE_CHARACTERS)]
 
 
 async def _cut(request: web.Request, content: bytes) -> web.StreamResponse:

@@ -4,7 +4,7 @@ import asyncio
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.runtime.model.faults import RetryableFault, UnknownModel
+from soliloquy.runtime.model.faults import RetryableFault, TimedOut, UnknownModel
 from soliloquy.runtime.model.opening import client_for
 from soliloquy.runtime.model.settings import Endpoint, Models, described
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
@@ -19,27 +19,40 @@ _QUESTION = GenerateRequest(
 
 async def check_endpoints(models: Models) -> list[str]:
     """Returns what keeps endpoints from answering at the moment; raises UnknownModel if one denies its model."""
+    faults = await _faults(models)
+    if unknown := next((fault for fault in faults if isinstance(fault, UnknownModel)), None):
+        raise unknown
+    return [str(fault) for fault in faults]
+
+
+async def require_endpoints(models: Models) -> None:
+    """Raises Failure if an endpoint refuses every call until a person fixes something; other faults may pass."""
+    for fault in await _faults(models):
+        if isinstance(fault, Failure):
+            raise Failure(str(fault))
+
+
+async def _faults(models: Models) -> list[Exception]:
     remote = {name: endpoint for name, endpoint in models.used.items() if endpoint.engine != "scripted"}
     faults = await asyncio.gather(*(_fault(name, endpoint) for name, endpoint in remote.items()))
     return [fault for fault in faults if fault]
 
 
-async def _fault(name: str, endpoint: Endpoint) -> str:
+async def _fault(name: str, endpoint: Endpoint) -> Exception | None:
     client = client_for(name, endpoint)
+    question = GenerateRequest.FromString(_QUESTION.SerializeToString())
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            await client.ask(_QUESTION, CHECK_SECONDS)
+            await client.ask(question, CHECK_SECONDS)
     except TimeoutError:
-        return f"{described(name, endpoint)} did not answer within {CHECK_SECONDS:g} s"
+        return TimedOut(f"{described(name, endpoint)} did not answer within {CHECK_SECONDS:g} s")
     except RetryableFault as fault:
-        return f"{described(name, endpoint)} does not answer: {fault}"
+        return type(fault)(f"{described(name, endpoint)} does not answer: {fault}")
     except ModelRefused:
         # It answers; what it says about this question tells nothing about others.
-        return ""
-    except UnknownModel:
-        raise
+        return None
     except Failure as refused:
-        return str(refused)
+        return refused
     finally:
         await client.close()
-    return ""
+    return None

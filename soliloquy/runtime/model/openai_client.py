@@ -13,7 +13,7 @@ import aiohttp
 from aiohttp.http_exceptions import LineTooLong
 
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
-from soliloquy.runtime.model.dialects import ERRORS, dialect_of
+from soliloquy.runtime.model.dialects import dialect_of
 from soliloquy.runtime.model.faults import (
     EndpointRefuses,
     InvalidAnswer,
@@ -30,8 +30,8 @@ from soliloquy.runtime.model.openai_format import (
     MOST_STREAM_BYTES,
     body_of,
     completion_of,
+    ended,
     error_words,
-    filtered,
     joined,
     retry_after,
     status_in,
@@ -47,6 +47,8 @@ CONNECT_SECONDS = 10.0
 # How long an endpoint may take to list its models, and how many of them a message names.
 LIST_SECONDS = 10.0
 MOST_LISTED = 12
+# How much of a web page a message repeats.
+MAX_PAGE = 60
 # An endpoint's words for a model that it does not have, where it answers 400 instead of 404.
 _UNKNOWN_MODEL = re.compile(
     r"\bmodel_not_found\b|\b(invalid|unknown|no such) model\b|\bmodel\b.{0,80}\b(not exist|not found|unknown)\b",
@@ -153,12 +155,15 @@ class OpenAIClient:
         status = response.status
         if status == 200 and content.lstrip()[:8].startswith(b'{"error"'):
             status = status_in(content)
+        if response.content_type == "text/html" and status < 500:
+            start = " ".join(content.decode("utf-8", "replace").split())[:MAX_PAGE]
+            raise EndpointRefuses(f"{self._where} answers with a web page ({start!r}): check the address")
         if status == 200:
             return completion_of(content, asked=body["model"], form=form)
         words = error_words(content).removeprefix(f"{status}: ")
         details = f"{status}: {words}"
-        if status in (400, 403) and ERRORS["filtered"].search(words):
-            return filtered(body["model"])
+        if status in (400, 403) and (stopped := ended(content, body["model"])):
+            return stopped
         if attempt.adapt(status, content, body):
             return None
         if status == 404 or (status == 400 and _UNKNOWN_MODEL.search(words)):

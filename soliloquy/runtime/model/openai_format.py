@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from soliloquy.runtime.model import ChunkReceiver
-from soliloquy.runtime.model.dialects import USAGE
+from soliloquy.runtime.model.dialects import ERRORS, USAGE
 from soliloquy.runtime.model.faults import InvalidAnswer
 from soliloquy.runtime.model.negotiation import SYSTEM, Attempt, error_in
 from soliloquy.runtime.model.schemas import AS_WRITTEN, SchemaForm
@@ -191,9 +191,13 @@ def error_words(content: bytes) -> str:
     return error_in(content).words[:MAX_WORDS]
 
 
-def filtered(model: str) -> Completion:
-    """Returns the answer to a prompt that a filter has stopped."""
-    return Completion(model=model, engine="openai", finish=Finish.FINISH_FILTER)
+def ended(content: bytes, model: str) -> Completion | None:
+    """Returns the answer for an error that tells how an answer ended: a filter stopped it, or it had no room."""
+    words = error_in(content).words
+    for kind, finish in (("filtered", Finish.FINISH_FILTER), ("cut_off", Finish.FINISH_LENGTH)):
+        if ERRORS[kind].search(words):
+            return Completion(model=model, engine="openai", finish=finish)
+    return None
 
 
 def status_in(content: bytes) -> int:

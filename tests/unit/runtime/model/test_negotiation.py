@@ -202,6 +202,12 @@ async def test_a_filtered_prompt_is_an_answer_that_a_filter_stopped(answer: Call
         assert (await line.ask(REQUEST, 5)).finish == Finish.FINISH_FILTER
 
 
+async def test_a_model_that_had_no_room_after_its_thoughts_was_cut_off() -> None:
+    words = "Could not finish the message because max_tokens or model output limit was reached."
+    async with line_to(Far(error(400, words))) as line:
+        assert (await line.ask(REQUEST, 5)).finish == Finish.FINISH_LENGTH
+
+
 def test_what_a_validation_error_repeats_of_the_request_is_not_read() -> None:
     detail = {"type": "missing", "loc": ["body", "messages"], "msg": "Field required", "input": {"seed": 1}}
     assert "seed" not in error_in(json.dumps({"detail": [detail]}).encode()).words

@@ -78,6 +78,12 @@ async def test_an_adapter_is_asked_for_as_a_model_of_its_own() -> None:
         (error(503, "overloaded"), Overloaded, "overloaded"),
         (error(529, "overloaded"), Overloaded, "529"),
         (lambda: web.Response(text="<html>\n oops </html>", status=500), InvalidAnswer, "500: <html> oops </html>"),
+        (
+            lambda: web.Response(text="<html>Hi", content_type="text/html"),
+            EndpointRefuses,
+            "a web page .*check the address",
+        ),
+        (said(200, {"error": {"message": "no credit", "code": 402}}), EndpointRefuses, "quota exhausted"),
         (lambda: web.Response(text="no JSON"), InvalidAnswer, "not a chat completion: 'no JSON'"),
         (lambda: web.Response(text="[" * 100_000), InvalidAnswer, "not a chat completion"),
         (lambda: web.Response(text="[" * 100_000, status=500), InvalidAnswer, "500"),
