@@ -119,9 +119,9 @@ class Attempt:
         words = error.words.replace("\\", "")
         if ERRORS["size"].search(words):
             return False
-        weaker = "response_format" in sent and _refuses_schema(words, error.params)
+        has_schema = "response_format" in sent
         if status in GRAMMAR_FAILURES:
-            return weaker and self._weaken()
+            return has_schema and bool(ERRORS["grammar"].search(words)) and self._weaken()
         named = set(_named(words, error.params, sent.keys() - _REQUIRED - {"response_format"}))
         if len(named) > 1 and _TOGETHER.search(words):
             named = {max(named)}
@@ -130,7 +130,7 @@ class Attempt:
         if named - self.without:
             self._without |= named
             return True
-        return (weaker or ("response_format" in sent and bool(ERRORS["opaque"].search(words)))) and self._weaken()
+        return has_schema and _refuses_schema(words, error.params) and self._weaken()
 
     def _weaken(self) -> bool:
         place = self._forms.index(self.form)
@@ -153,7 +153,8 @@ class Attempt:
 
 
 def _refuses_schema(words: str, params: Sequence[str]) -> bool:
-    return any(re.match(r"response_format\b", param) for param in params) or bool(ERRORS["schema"].search(words))
+    names_it = any(re.match(r"response_format\b", param) for param in params)
+    return names_it or any(ERRORS[kind].search(words) for kind in ("schema", "opaque"))
 
 
 def _named(words: str, params: Sequence[str], sent: Collection[str]) -> Iterator[str]:

@@ -157,7 +157,7 @@ class OpenAIClient:
             status = status_in(content)
         if response.content_type == "text/html" and status < 500:
             start = " ".join(content.decode("utf-8", "replace").split())[:MAX_PAGE]
-            raise EndpointRefuses(f"{self._where} answers with a web page ({start!r}): check the address")
+            raise EndpointRefuses(f"{self.where} answers with a web page ({start!r}): check the address")
         if status == 200:
             return completion_of(content, asked=body["model"], form=form)
         words = error_words(content).removeprefix(f"{status}: ")
