@@ -37,7 +37,7 @@ from soliloquy.runs.gateway import Plans
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ChunkReceiver, StreamingModel, StreamListener
-from soliloquy.runtime.model.settings import shipped_models
+from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 

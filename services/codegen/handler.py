@@ -4,7 +4,8 @@ from copy import deepcopy
 from functools import partial
 
 from soliloquy.problems.solving import independent_programs
-from soliloquy.recipes.recipe import find, play
+from soliloquy.recipes.playing import play
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.once import Once

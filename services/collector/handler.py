@@ -8,6 +8,7 @@ from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.instruments import counter, gauge
+from soliloquy.runtime.model.costs import account
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.truth.report import CheckedConversation, located_faults
@@ -75,7 +76,7 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
         unverified=sum(turn.verification == Verification.VERIFICATION_NONE for turn in checked.turns),
     )
     for call in calls_of(conversation):
-        used = summary.tokens[call.role]
+        used = summary.tokens[account(call.role, call.endpoint)]
         used.prompt += call.prompt_tokens
         used.completion += call.completion_tokens
     for turn in conversation.turns:

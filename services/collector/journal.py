@@ -10,6 +10,7 @@ from typing import Self
 
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.ids import IdSet
+from soliloquy.runtime.model.costs import account
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 
@@ -27,7 +28,7 @@ class Journal:
         # The ordinals of problems that are unfit for the recipe.
         self._unfit: set[int] = set()
         self.accepted = self.rejected = self.duplicates = 0
-        # How often each reason rejected a conversation, and the tokens of each role.
+        # How often each reason rejected a conversation, and the tokens of each account.
         self.reasons: Counter[str] = Counter()
         self.tokens: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._frames = Frames(path)
@@ -103,7 +104,7 @@ class Journal:
         self.rejected += not accepted
         self.reasons.update({reason.partition(":")[0] for reason in collected.reasons})
         for call in calls_of(conversation):
-            used = self.tokens[call.role]
+            used = self.tokens[account(call.role, call.endpoint)]
             used["prompt"] += call.prompt_tokens
             used["completion"] += call.completion_tokens
 

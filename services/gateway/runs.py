@@ -9,7 +9,7 @@ from services.gateway.pace import Pace
 from services.gateway.paging import page
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
-from soliloquy.runtime.model.accounting import cost
+from soliloquy.runtime.model.costs import account_cost
 from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
@@ -201,8 +201,8 @@ class RunTable:
         return DatasetState.DATASET_STATE_WRITTEN if known.is_stored else DatasetState.DATASET_STATE_WRITING
 
     def _cost(self, progress: RunProgress) -> float:
-        used = [(role, tokens) for role, tokens in progress.tokens.items() if role in self._models.roles]
-        return sum(cost(self._models.endpoint_of(role), tokens.prompt, tokens.completion) for role, tokens in used)
+        used = progress.tokens.items()
+        return sum(account_cost(self._models, account, tokens.prompt, tokens.completion) for account, tokens in used)
 
 
 def state_name(state: RunState) -> str:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from services.gateway.access.certificates import ServerTls
-from soliloquy.runtime.model.settings import Models, shipped_models
+from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.settings_file import shipped_models
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

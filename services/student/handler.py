@@ -1,14 +1,17 @@
 """Writes the student's next message, or rewrites the latest one."""
 
-from soliloquy.recipes.recipe import find, play
+from soliloquy.recipes.playing import play, play_best
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome
-from soliloquy.runtime.model import Model
+from soliloquy.runtime.model import BestOf, Model, only_one
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentRejected, TutorReplied
 
 
-async def reply(event: ConversationStarted | TutorReplied, model: Model) -> Outcome:
-    return await play(event, find(event.conversation.run.recipe).student, role="student", model=model)
+async def reply(event: ConversationStarted | TutorReplied, model: Model, best_of: BestOf = only_one) -> Outcome:
+    recipe = find(event.conversation.run.recipe)
+    tries = best_of("student", event.conversation.id)
+    return await play_best(event, recipe.student, role="student", model=model, recipe=recipe, best_of=tries)
 
 
 async def rewrite(event: StudentRejected, model: Model) -> Outcome:

@@ -1,6 +1,7 @@
 """Decides whether the tutor's next reply needs a calculation."""
 
-from soliloquy.recipes.recipe import find, play
+from soliloquy.recipes.playing import play
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import StudentReplied

@@ -10,7 +10,8 @@ from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import gathered, option
 from soliloquy.runs.assignment import GatewayAssignment
-from soliloquy.runtime.model.settings import Models, checked_endpoint
+from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.settings_file import checked_endpoint
 
 if TYPE_CHECKING:
     from services.gateway.access.certificates import ServerTls

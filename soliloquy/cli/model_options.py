@@ -10,14 +10,10 @@ from click.core import ParameterSource
 from soliloquy.cli.options import EXISTING_FILE, NEW_FOLDER
 from soliloquy.cli.parameters import ADDRESS, Choice
 from soliloquy.cli.service_options import SCRIPTED, Command, gathered, option
-from soliloquy.runs.model import ModelSettings
+from soliloquy.runs.model import ModelSettings, chosen_models
 from soliloquy.runtime.foreign import refuse_foreign
-from soliloquy.runtime.model.settings import (
-    Models,
-    checked_endpoint,
-    read_models,
-    shipped_models,
-)
+from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.settings_file import checked_endpoint, shipped_models
 
 _OPTIONS = (
     option(
@@ -37,7 +33,7 @@ _OPTIONS = (
         "--model-settings",
         metavar="FILE",
         type=EXISTING_FILE,
-        help="Endpoints, adapters and sampling of each role, as TOML.",
+        help="Endpoints, mixtures, adapters and sampling of each role and prompt, as TOML.",
     ),
     option(
         "--model-cache",
@@ -83,7 +79,7 @@ def _models(
             raise click.UsageError(f"{_flag(name)} requires --model {' or '.join(wanted)}")
     if place and place not in given:
         raise click.UsageError(f"--model {model} requires {_flag(place)}")
-    models = read_models(model_settings) if model_settings else shipped_models()
+    models = chosen_models(model_settings) if model_settings else shipped_models()
     if model is not None and models.endpoints != shipped_models().endpoints:
         raise click.UsageError(f"--model cannot be used with the endpoints in {model_settings}: remove one of them")
     if model is not None:

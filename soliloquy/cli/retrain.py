@@ -23,7 +23,7 @@ from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.training_view import serving_metrics, train_observed
 from soliloquy.dataset.storage import Storage
-from soliloquy.runtime.model.settings import shipped_models
+from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 if TYPE_CHECKING:

@@ -35,8 +35,8 @@ def value_counts(*columns: pa.Array) -> Counter[Any]:
 
 
 def call_counts(calls: pa.Array) -> list[dict[str, Any]]:
-    """Returns the number of `calls` and their tokens for each answerer and outcome."""
-    keys = [*ANSWERED_BY, "outcome"]
+    """Returns the number of `calls` and their tokens for each answerer, endpoint and outcome."""
+    keys = [*ANSWERED_BY, "endpoint", "outcome"]
     table = pa.table({name: below(calls, name) for name in (*keys, *_TOKENS)})
     found = table.group_by(keys, use_threads=False).aggregate([([], "count_all"), *((name, "sum") for name in _TOKENS)])
     rows: list[dict[str, Any]] = found.rename_columns([*keys, "calls", "prompt", "completion"]).to_pylist()

@@ -13,6 +13,7 @@ from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.recipes.codes import EVALUATIONS
+from soliloquy.runtime.model.costs import account
 from soliloquy.v1.conversation_pb2 import Evaluation
 
 _COUNTS = (
@@ -45,7 +46,7 @@ class Tally:
     verification: Counter[str] = field(default_factory=lambda: Counter(program=0, step=0, none=0))
     # The recipe's own measures.
     measures: Counter[str] = field(default_factory=Counter)
-    # Tokens by role and kind, and the number of calls by role, engine, model and adapter's digest.
+    # Tokens by account and kind, and the number of calls by role, engine, model and adapter's digest.
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
     answered: Counter[tuple[str, ...]] = field(default_factory=Counter)
     # Problems whose enrichment was counted before: all conversations about a problem share it.
@@ -115,10 +116,10 @@ class Tally:
 
     def _add_calls(self, calls: pa.Array) -> None:
         for call in call_counts(calls):
-            role = call["role"]
+            used_by = account(call["role"], call["endpoint"])
             self.parse[_plain(call["outcome"], "PARSE_OUTCOME_")] += call["calls"]
-            self.tokens[role, "prompt"] += call["prompt"]
-            self.tokens[role, "completion"] += call["completion"]
+            self.tokens[used_by, "prompt"] += call["prompt"]
+            self.tokens[used_by, "completion"] += call["completion"]
             self.answered[tuple(call[name] for name in ANSWERED_BY)] += call["calls"]
 
     def as_json(self) -> dict[str, Any]:

@@ -1,11 +1,10 @@
-"""Defines what a recipe is, looks recipes up by name, and runs one of their roles."""
+"""Defines what a recipe is, and looks recipes up by name."""
 
 import functools
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from pydantic import ConfigDict
 
@@ -13,17 +12,15 @@ from soliloquy.recipes.agreement import AgreeingLetters
 from soliloquy.recipes.checks import also_checked, further_checks
 from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, repeated_numbers
-from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.prompts import check_files
 from soliloquy.recipes.records import labelled_record
 from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
-from soliloquy.runtime.ask import Ask, Prompt, Unusable
-from soliloquy.runtime.events import ConversationEvent, Outcome
+from soliloquy.runtime.ask import Ask, Prompt
+from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.extensions import BadPackage
-from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
 from soliloquy.truth.report import CheckedConversation, with_unverified
 from soliloquy.v1.conversation_pb2 import Commission, Conversation, Ending, Enrichment, Problem
@@ -41,6 +38,10 @@ _TUTORING_STORY = """\
 A simulated student and a tutor talk a problem through. Before each reply the tutor asks itself whether it needs a
 calculation; if so it writes Python, the code runs in a sandbox, and the reply is made from the output. All of that is
 in the rows, hidden from the student."""
+
+
+# The roles that write what people read.
+RANKED = ("student", "composer")
 
 
 class Lesson(NamedTuple):
@@ -123,6 +124,8 @@ class Recipe:
     # The endings of a conversation that may be accepted, and why any other is rejected.
     complete: Collection[int] = (Ending.ENDING_SOLVED,)
     incomplete: Callable[[Conversation], str] = _not_solved
+    # The roles whose messages `check` judges; `best_of` in the settings of models is for them.
+    ranked: Collection[str] = RANKED
     agreeing: AgreeingLetters
     # The phrase that describes each persona, by its name.
     personas: Callable[[Mapping[str, str]], Mapping[str, str]] = _no_personas
@@ -197,27 +200,3 @@ def load_judges(classifiers: Path | None) -> Judges:
         return Judges()
     load = next(load for name in known_recipes() if has_part(name, "recipe") and (load := find(name).load_judge))
     return Judges(by_digest={digest_of([classifiers]): load(classifiers)})
-
-
-E = TypeVar("E", bound=ConversationEvent)
-
-
-async def play(event: E, act: Callable[[E, Ask], Awaitable[Outcome]], *, role: str, model: Model) -> Outcome:
-    """Runs a role on an event and stores every raw model answer in the conversation's last turn.
-
-    If the model's answers stay unusable, the conversation ends with that as the reason.
-    """
-    played = deepcopy(event)
-    conversation = played.conversation
-    asked_before = len(conversation.turns[-1].calls) if conversation.turns else 0
-    origin = (conversation.run.seed, conversation.id, len(conversation.turns), asked_before)
-    ask = Ask(model=model, role=role, origin=origin)
-    try:
-        outcome = await act(played, ask)
-    except Unusable as unusable:
-        if role == "student" and not isinstance(event, StudentRejected):
-            conversation.turns.add(number=len(conversation.turns) + 1)
-        outcome = finish(conversation, Ending.ENDING_UNPARSABLE, str(unusable))
-    for message in outcome:
-        message.conversation.turns[-1].calls.extend(ask.calls)
-    return outcome

@@ -81,6 +81,7 @@ def calculation_record(calculation: Calculation) -> dict[str, Any]:
 
 def call_record(call: ModelCall) -> dict[str, Any]:
     fields = fields_of(call, "role", "prompt", "engine", "model", "adapter_digest", "raw", "outcome")
+    fields |= {"endpoint": call.endpoint} if call.endpoint else {}
     return fields | {"tokens": [call.prompt_tokens, call.completion_tokens]}
 
 

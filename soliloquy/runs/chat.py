@@ -122,9 +122,12 @@ def tutoring_model(models: Models) -> "TutorModel":
     """Returns the model that writes the tutor's replies."""
     from services.gateway.chat.tutor import TutorModel
 
-    endpoint, adapter = models.endpoint_of(_TUTORING_ROLE), models.roles[_TUTORING_ROLE].adapter
-    scripted = endpoint.engine == "scripted"
-    return TutorModel(name="scripted" if scripted else adapter or endpoint.model, scripted=scripted)
+    found = {}
+    for member in models.roles[_TUTORING_ROLE]:
+        endpoint = models.endpoints[member.endpoint]
+        scripted = endpoint.engine == "scripted"
+        found["scripted" if scripted else member.adapter or endpoint.model] = scripted
+    return TutorModel(name=" or ".join(found), scripted=all(found.values()))
 
 
 def tutor(

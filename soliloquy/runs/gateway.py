@@ -13,7 +13,7 @@ from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import routes, tutoring
 from soliloquy.runs.model import ModelSettings
-from soliloquy.runs.plan import Plan, problems_of
+from soliloquy.runs.plan import Plan, Unranked, problems_of
 from soliloquy.runtime.failure import did_you_mean
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.transports.port import Transport
@@ -56,6 +56,8 @@ class Plans:
             )
         except BrokenPrompt as error:
             raise BadRequest(f"the prompts cannot be used ({error}): correct the file") from error
+        except Unranked as error:
+            raise BadRequest(f"the gateway's models cannot be used: {error}") from error
         return plan.run(execution)
 
     def problems(self, request: RunRequest) -> ProblemSource:

@@ -6,9 +6,14 @@ from pathlib import Path
 
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.book import ProblemBook
+from soliloquy.problems.solving.independent_programs import SPEAKERS
 from soliloquy.problems.sources import problem_source
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import RANKED, find
+from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.model import StreamingModel
-from soliloquy.runtime.model.settings import Models, shipped_models
+from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.settings_file import read_models, shipped_models
 
 # The scripted model writes problems from this bank if none of its own sources is a bank.
 _WRITING_BANK = "arithmetic"
@@ -26,6 +31,30 @@ class ModelSettings:
     models: Models = field(default_factory=shipped_models)
     # A folder of completions that need no second request.
     cache: Path | None = None
+
+
+def chosen_models(file: Path) -> Models:
+    """Reads a settings file; raises Failure for prompts that no recipe has."""
+    models = read_models(file)
+    for role, members in models.roles.items():
+        if role not in RANKED and any(member.best_of > 1 for member in members):
+            ranked = " and ".join(RANKED)
+            raise Failure(f"{file}: roles.{role}: nothing ranks its answers: best_of is for {ranked}")
+    for name in models.prompts:
+        known = _prompts_like(name)
+        if name not in known:
+            near = did_you_mean(name, known) or f": use {', '.join(known)}"
+            raise Failure(f"{file}: prompts: there is no prompt {name!r}{near}")
+    return models
+
+
+def _prompts_like(name: str) -> Sequence[str]:
+    """Returns the prompts of the recipe that the name begins with; of every recipe, if there is none of that name."""
+    recipe, _, state = name.partition("/")
+    if recipe in known_recipes():
+        found = find(recipe)
+        return sorted({*found.speakers, *(found.person.speakers if found.person else ())})
+    return [*SPEAKERS, *(f"{known}/{state or '..'}" for known in known_recipes())]
 
 
 def scripted_model(settings: ModelSettings, *, person: bool = False) -> StreamingModel:

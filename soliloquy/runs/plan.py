@@ -8,17 +8,23 @@ from pathlib import Path
 from typing import Any, Self
 
 from soliloquy.problems.commission_source import CommissionSource
+from soliloquy.problems.solving.independent_programs import PROGRAM
 from soliloquy.problems.sources import ProblemSource, is_file, problem_source
 from soliloquy.recipes.checks import CHECKS
 from soliloquy.recipes.recipe import checked_prompts, find
-from soliloquy.runtime.model.accounting import cost
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.costs import account_cost
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.weights import digest_of
 from soliloquy.v1.runs_pb2 import Run
 
 # The values of the parts that an identity leaves out, so that runs without them keep their ids.
-_ABSENT: dict[str, Any] = {"verified": False, "programs": False, "checks": []}
+_ABSENT: dict[str, Any] = {"verified": False, "programs": False, "checks": [], "prompt_settings": {}, "best_of": {}}
+
+
+class Unranked(Failure):
+    """Several versions of an answer are wanted where no check ranks them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,8 +69,11 @@ class Plan:
         enrich: bool = False,
         **settings: Any,
     ) -> Self:
-        """Plans a run of these problems; raises BrokenPrompt."""
+        """Plans a run of these problems; raises BrokenPrompt or Unranked."""
         found = find(recipe)
+        for role, members in models.roles.items():
+            if role not in found.ranked and any(member.best_of > 1 for member in members):
+                raise Unranked(f"roles.{role}: nothing in the recipe {recipe} ranks its answers: remove best_of")
         return cls(
             recipe=recipe,
             problems_sha256=source.digest,
@@ -117,15 +126,15 @@ class Plan:
         )
 
     def cost(self, tokens: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
-        """Returns the cost of each role's tokens at the prices of its endpoint."""
+        """Returns what the tokens of each account cost at the prices of its endpoint."""
         return {
-            role: round(cost(self.models.endpoint_of(role), used["prompt"], used["completion"]), 6)
-            for role, used in tokens.items()
+            account: round(account_cost(self.models, account, used["prompt"], used["completion"]), 6)
+            for account, used in tokens.items()
         }
 
 
 def _can_solve(models: Models) -> bool:
-    return models.endpoint_of("codegen").engine != "scripted"
+    return all(endpoint.engine != "scripted" for endpoint in models.asked("codegen", PROGRAM))
 
 
 def problems_of(problems: str, recipe: str, prompts: Mapping[str, str] = {}) -> ProblemSource:

@@ -18,7 +18,8 @@ from soliloquy.runtime.model.dialects import UNKNOWN, dialects
 from soliloquy.runtime.model.faults import RetryableFault
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import Endpoint, Models, checked_endpoint, key_of, shipped_models
+from soliloquy.runtime.model.settings import Endpoint, Models, key_of
+from soliloquy.runtime.model.settings_file import checked_endpoint, shipped_models
 from soliloquy.runtime.thoughts import parts_of
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
@@ -150,7 +151,7 @@ def settings_of(endpoint: Endpoint, trials: Sequence[PromptTrial], models: Model
     lines = [f"[endpoints.{_NAME}]", *(f"{name} = {json.dumps(value)}" for name, value in told.items())]
     for role, times in doublings.items():
         if times:
-            lines += ["", f"[roles.{role}]", f"max_tokens = {models.roles[role].max_tokens << times}"]
+            lines += ["", f"[roles.{role}]", f"max_tokens = {models.roles[role][0].max_tokens << times}"]
     return "\n".join(lines) + "\n"
 
 

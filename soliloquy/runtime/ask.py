@@ -48,6 +48,11 @@ class Ask:
     # Sampling seeds derive from this, so the same event always asks with the same seeds.
     origin: tuple[object, ...]
     calls: list[ModelCall] = field(default_factory=list)
+    # Asks with the same key have the same member of a mixture.
+    draw_key: str = ""
+
+    def __post_init__(self) -> None:
+        self.draw_key = self.draw_key or digest(*self.origin)
 
     async def __call__(self, prompt: Prompt, answer: type[A], check: Callable[[A], None] | None = None) -> A:
         """`check` raises Unreadable for an answer that has the right shape but is still unusable."""
@@ -67,6 +72,7 @@ class Ask:
                 seed=seed(*ask),
                 id=digest(*ask),
                 extra_room=extra_room,
+                draw_key=self.draw_key,
             )
             began = time.perf_counter()
             with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):
@@ -80,6 +86,7 @@ class Ask:
             call.model = completion.model
             call.engine = completion.engine
             call.adapter_digest = completion.adapter_digest
+            call.endpoint = completion.endpoint
             words = words_of(completion)
             call.raw.append(words.text)
             if words.thoughts:

@@ -7,8 +7,20 @@ from typing import Any
 
 import pytest
 
+from soliloquy.runtime.model.settings_file import read_models
 from tests.e2e.hosted import fake, model_service
-from tests.e2e.runs import command, dataset, grown, records, run, start, wait_for_frames, worker_pids
+from tests.e2e.runs import (
+    command,
+    dataset,
+    grown,
+    kill_run,
+    records,
+    run,
+    start,
+    wait_for_end,
+    wait_for_frames,
+    worker_pids,
+)
 
 KEY = "sk-a-secret-that-nobody-sees"
 SETTINGS = """
@@ -71,6 +83,67 @@ def test_the_whole_loop_runs_on_a_model_service(tmp_path: Path) -> None:
 def test_what_was_answered_once_is_not_asked_for_again(calm: Path, tmp_path: Path) -> None:
     grown(tmp_path / "out", conversations=3, model="openai", base_url=NOWHERE, model_cache=str(calm.with_name("cache")))
     assert dataset(tmp_path / "out") == dataset(calm)
+
+
+MIXTURE = """
+endpoint = "small"
+
+[endpoints.small]
+engine = "openai"
+base_url = "{url}"
+model = "small"
+
+[endpoints.large]
+engine = "openai"
+base_url = "{url}"
+model = "large"
+prompt_price = 2.0
+completion_price = 8.0
+
+[[roles.composer]]
+endpoint = "small"
+weight = 0.4
+
+[[roles.composer]]
+endpoint = "large"
+weight = 0.6
+
+[roles.student]
+best_of = 2
+
+[prompts."soliloquy/deciding"]
+endpoint = "large"
+max_tokens = 300
+"""
+
+
+def test_a_killed_run_of_a_mixture_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    with fake("--latency", "10ms") as url:
+        (tmp_path / "models.toml").write_text(MIXTURE.format(url=url), "utf-8")
+        chosen: dict[str, Any] = {"conversations": 4, "model_settings": str(tmp_path / "models.toml")}
+        process = start(command(tmp_path / "out", in_flight=2, **chosen))
+        wait_for_frames(tmp_path / "out", 1, process)
+        wait_for_end(kill_run(process))
+        grown(tmp_path / "out", **chosen)
+        grown(tmp_path / "whole", **chosen)
+    assert dataset(tmp_path / "out") == dataset(tmp_path / "whole")
+    models, drawn = read_models(tmp_path / "models.toml"), set[str]()
+    for row in records(tmp_path / "out"):
+        calls = [call for turn in row["turns"] for call in turn["calls"]]
+        member = models.drawn("composer", row["id"]).endpoint
+        drawn.add(member)
+        assert {(call["endpoint"], call["model"]) for call in calls if call["role"] == "composer"} == {(member, member)}
+        assert {call["model"] for call in calls if call["prompt"] == "soliloquy/deciding"} == {"large"}
+        assert {call.get("endpoint") for call in calls if call["role"] == "codegen"} <= {None}
+        for turn in row["turns"][1:]:
+            assert sum(call["role"] == "student" for call in turn["calls"]) == 2
+    told = manifest(tmp_path / "out")
+    assert [member["weight"] for member in told["run"]["roles"]["composer"]] == [0.4, 0.6]
+    # Rejected conversations count, too.
+    assert drawn <= {entry["model"] for entry in told["counts"]["models"] if entry["role"] == "composer"}
+    assert told["cost"]["tutor at large"] > 0
+    assert told["cost"]["student"] == 0
+    assert {f"composer at {name}" for name in drawn} <= told["cost"].keys()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from soliloquy.recipes.judges import Judges
-from soliloquy.recipes.recipe import Recipe, play
+from soliloquy.recipes.playing import play
+from soliloquy.recipes.recipe import Recipe
 from soliloquy.runtime.events import ConversationEvent, Outcome
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation

@@ -65,9 +65,13 @@ def _choices(gateway: Gateway, models: Models) -> Choices:
         problems=gateway.planning.offered(),
         defaults={**_DEFAULTS, **usual},
         limits={**RUN_LIMITS, "seed": _SEED},
-        models={name: models.endpoint_of(name).engine for name in models.roles},
+        models={name: _engines(models, name) for name in models.roles},
         formats=formats(),
     )
+
+
+def _engines(models: Models, role: str) -> str:
+    return ", ".join(dict.fromkeys(endpoint.engine for endpoint in models.asked(role)))
 
 
 def _recipe(name: str) -> RecipeChoice:

@@ -39,7 +39,8 @@ class Tutor:
         if self.weights:
             adapter = f" + {self.weights.adapter.name}" if self.weights.adapter else ""
             return self.weights.folder.name + adapter
-        adapters = sorted({role.adapter for role in self.models.roles.values() if role.adapter})
+        members = (member for members in self.models.roles.values() for member in members)
+        adapters = sorted({member.adapter for member in members if member.adapter})
         noise = f", noise {self.noise}" if self.noise != "none" else ""
         return " + ".join([self.models.identity()["model"], *adapters]) + noise
 
@@ -68,6 +69,8 @@ def chosen_tutor(
     wait: bool,
 ) -> Tutor:
     """Returns the tutor of these options; raises UsageError if they contradict each other."""
+    if any(member.best_of > 1 for members in models.roles.values() for member in members):
+        raise click.UsageError("--model-settings: an evaluation is of single answers: remove best_of")
     if max_tokens:
         models = at_most(models, max_tokens)
     if weights:
@@ -91,14 +94,17 @@ def chosen_tutor(
 
 def at_most(models: Models, max_tokens: int) -> Models:
     """Returns models whose answers have at most this many tokens."""
-    roles = {name: replace(role, max_tokens=min(max_tokens, role.max_tokens)) for name, role in models.roles.items()}
-    return replace(models, roles=roles)
+    limited = models.changed(lambda role: replace(role, max_tokens=min(max_tokens, role.max_tokens)))
+    prompts = {
+        name: replace(own, max_tokens=min(max_tokens, own.max_tokens)) if own.max_tokens else own
+        for name, own in models.prompts.items()
+    }
+    return replace(limited, prompts=prompts)
 
 
 def _with_adapter(models: Models, adapter: str | None) -> Models:
     if adapter is None:
         return models
-    if any(models.endpoint_of(role).engine == "scripted" for role in ROLES):
+    if any(endpoint.engine == "scripted" for role in ROLES for endpoint in models.asked(role)):
         raise click.UsageError(f"--adapter {adapter}: the scripted model has no weights: choose another --model")
-    roles = {name: replace(role, adapter=adapter) if name in ROLES else role for name, role in models.roles.items()}
-    return replace(models, roles=roles)
+    return models.changed(lambda role: replace(role, adapter=adapter), ROLES)

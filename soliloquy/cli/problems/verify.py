@@ -15,7 +15,7 @@ from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT, WAIT
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
-from soliloquy.problems.solving.independent_programs import PROGRAMS, Check, Run, check_answer
+from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, Check, Run, check_answer
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
@@ -42,7 +42,7 @@ def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cach
     left out; the others are written, and those that most programs agree with are marked as verified. Any other is
     reported with the part of its solution that cannot be read.
     """
-    if models.endpoint_of("codegen").engine == "scripted":
+    if any(endpoint.engine == "scripted" for endpoint in models.asked("codegen", PROGRAM)):
         raise Failure("problems verify requires --model openai or ray: the scripted model solves no problem")
     with writing_to(out):
         problems = [one for one in read_problems(source) if one.HasField("answer") and not has_supported_answer(one)]

@@ -18,6 +18,8 @@ from soliloquy.v1.conversation_pb2 import CodeAttempt, ModelCall, Problem
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 PROGRAMS = 3
+# The name of their prompt.
+PROGRAM = "problems/program"
 # Programs that are written alike are wrong alike.
 _TEMPERATURE = 0.7
 _TEXTS = Templates(Path(__file__).with_name("prompts"), {"program": {"question", "unit"}}, recipe="problems").own
@@ -92,7 +94,7 @@ def speak(_: ParsedPrompt, __: Random) -> str:
     return json.dumps({"Python": {"Python Code": f"```python\n{code}\n```", "Result Variable": "answer"}})
 
 
-SPEAKERS: Mapping[str, Speaker] = {"problems/program": speak}
+SPEAKERS: Mapping[str, Speaker] = {PROGRAM: speak}
 
 
 async def _program(problem: Problem, ask: Ask) -> CodeAttempt | None:

@@ -35,7 +35,7 @@ async def _described_confusion(problem: Problem, changed: Mapping[str, str], ask
         raise NoConfusion(why, Confusion())
     # Each sample has its own seeds, so that all can be requested at once.
     asks = [
-        Ask(model=ask.model, role=ask.role, origin=(*ask.origin, number))
+        Ask(model=ask.model, role=ask.role, origin=(*ask.origin, number), draw_key=ask.draw_key)
         for number in range(POLICY["confusion"]["samples"])
     ]
     prompt = prompting.enriching(problem, changed)

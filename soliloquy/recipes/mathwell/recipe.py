@@ -22,6 +22,8 @@ RECIPE = Recipe(
     composer=composer.finish,
     load_judge=judging.load_judge,
     check=rules.judged,
+    # Its composer judges, and the mildest of several judgements is not the best.
+    ranked=(),
     complete=Ending.values(),
     agreeing={"right": (), "wrong": ()},
     evaluations={},

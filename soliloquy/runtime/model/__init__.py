@@ -19,6 +19,14 @@ class ModelRefused(Failure, Refused):
     """The model rejects this request; retrying would not help."""
 
 
+# Returns how many versions a role writes of its next message in a conversation, by the role and the conversation's id.
+BestOf = Callable[[str, str], int]
+
+
+def only_one(role: str, conversation: str) -> int:
+    return 1
+
+
 class Model(Protocol):
     async def generate(self, request: GenerateRequest) -> Completion: ...
 

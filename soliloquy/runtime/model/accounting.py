@@ -3,12 +3,11 @@
 import time
 
 from soliloquy.runtime.model import StreamingModel, StreamListener, metrics
+from soliloquy.runtime.model.costs import cost
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-
-MILLION = 1_000_000
 
 
 class CountedModel:
@@ -34,7 +33,3 @@ class CountedModel:
         metrics.TOKENS.labels(*labels, "completion").inc(completion.completion_tokens)
         metrics.COST.labels(*labels).inc(cost(self._endpoint, completion.prompt_tokens, completion.completion_tokens))
         return completion
-
-
-def cost(endpoint: Endpoint, prompt_tokens: int, completion_tokens: int) -> float:
-    return (prompt_tokens * endpoint.prompt_price + completion_tokens * endpoint.completion_price) / MILLION

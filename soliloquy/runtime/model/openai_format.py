@@ -91,6 +91,8 @@ def body_of(request: GenerateRequest, model: str, attempt: Attempt, *, stream: b
         # Some servers limit seeds to 31 bits.
         "seed": request.seed % 2**31,
     }
+    if sampling.reasoning_effort:
+        body["reasoning_effort"] = sampling.reasoning_effort
     if attempt.limit:
         body[attempt.limit] = sampling.max_tokens
     if attempt.form.response_format:

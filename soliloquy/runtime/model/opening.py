@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from soliloquy.runtime.model import ModelRefused, StreamingModel, StreamListener
@@ -15,28 +16,23 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
 
 
 class ModelByRole:
-    """Answers each role at its endpoint with its adapter and sampling settings; calls wait while it is gone."""
+    """Answers each role and prompt at its endpoint with its adapter and sampling; calls wait while it is gone."""
 
     def __init__(
         self, models: Models, answering: Mapping[str, StreamingModel], remotes: Sequence[RemoteModel] = ()
     ) -> None:
         """`answering` maps the name of each endpoint in use to its model."""
+        self._models = models
+        self._answering = answering
         self._remotes = remotes
-        self._cast = {
-            name: (
-                answering[role.endpoint],
-                GenerateRequest(
-                    adapter=role.adapter,
-                    sampling=Sampling(temperature=role.temperature, top_p=role.top_p, max_tokens=role.max_tokens),
-                ),
-            )
-            for name, role in models.roles.items()
-        }
 
     @property
     def fault(self) -> str:
         """Why calls wait; empty while none do."""
         return "; ".join(remote.fault for remote in self._remotes if remote.fault)
+
+    def best_of(self, role: str, conversation: str) -> int:
+        return self._models.drawn(role, conversation).best_of
 
     @property
     def statuses(self) -> Sequence[EndpointStatus]:
@@ -47,16 +43,29 @@ class ModelByRole:
         await asyncio.gather(*(remote.watch() for remote in self._remotes))
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        try:
-            model, manner = self._cast[request.role]
-        except KeyError:
-            known = ", ".join(self._cast)
-            raise ModelRefused(f"nothing says how the role {request.role!r} is asked; there are: {known}") from None
-        own = request.sampling.temperature
-        request.MergeFrom(manner)
-        request.sampling.temperature = own or manner.sampling.temperature
-        request.sampling.max_tokens <<= request.extra_room
-        return await model.generate(request, stream_listener)
+        role, draw_key = request.role, request.draw_key
+        if role not in self._models.roles:
+            known = ", ".join(self._models.roles)
+            raise ModelRefused(f"nothing says how the role {role!r} is asked; there are: {known}")
+        settings = self._models.drawn(role, draw_key)
+        if recommended := request.sampling.temperature:
+            # The recipe's own for this prompt.
+            settings = replace(settings, temperature=recommended)
+        settings = self._models.for_prompt(settings, request.prompt)
+        request.adapter = settings.adapter
+        request.sampling.CopyFrom(
+            Sampling(
+                temperature=settings.temperature,
+                top_p=settings.top_p,
+                max_tokens=settings.max_tokens << request.extra_room,
+                reasoning_effort=settings.reasoning_effort,
+            )
+        )
+        request.ClearField("draw_key")
+        completion = await self._answering[settings.endpoint].generate(request, stream_listener)
+        if not self._models.is_usual(role, settings.endpoint):
+            completion.endpoint = settings.endpoint
+        return completion
 
 
 @asynccontextmanager

@@ -1,22 +1,17 @@
-"""Reads which endpoint answers each role and how, from a TOML file that is validated before anything starts."""
+"""Which endpoint answers each role and each prompt, and how it is sampled."""
 
-import functools
 import os
-import re
-import tomllib
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import known_dialect
-from soliloquy.runtime.regular_file import require_regular
+from soliloquy.runtime.seeds import draw
 
-SHIPPED = Path(__file__).with_name("models.toml")
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 
 Engine = Literal["scripted", "openai", "ray"]
@@ -49,63 +44,141 @@ class Endpoint:
     completion_price: Annotated[float, Field(ge=0)] = 0.0
 
 
+ReasoningEffort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+TopP = Annotated[float, Field(gt=0, le=1)]
+MaxTokens = Annotated[int, Field(ge=1)]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Role:
-    """The endpoint, adapter and sampling of one role."""
+    """The endpoint, adapter and sampling of one role, or of one member of its mixture."""
 
-    temperature: Annotated[float, Field(ge=0, le=2)]
-    top_p: Annotated[float, Field(gt=0, le=1)]
-    max_tokens: Annotated[int, Field(ge=1)]
+    temperature: Temperature
+    top_p: TopP
+    max_tokens: MaxTokens
+    # How long a reasoning model may think; empty leaves it to the model.
+    reasoning_effort: ReasoningEffort = ""
     # The endpoint's name; empty if there is only one.
     endpoint: str = ""
     # The endpoint's name for LoRA weights on top of the model.
     adapter: str = ""
+    # The share of conversations that this member of a mixture answers, relative to the others.
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    # Writes so many versions and takes the one in which the recipe's check finds the fewest faults.
+    best_of: Annotated[int, Field(ge=1, le=16)] = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromptSettings:
+    """What one prompt has in place of its role's settings."""
+
+    temperature: Temperature | None = None
+    top_p: TopP | None = None
+    max_tokens: MaxTokens | None = None
+    reasoning_effort: ReasoningEffort | None = None
+    endpoint: str | None = None
+    adapter: str | None = None
+
+    def own(self) -> dict[str, Any]:
+        """Returns the settings that are not the role's. Another endpoint does not have the role's adapter."""
+        own = {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
+        return {"adapter": "", **own} if self.endpoint else own
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Models:
     endpoints: Mapping[str, Endpoint]
-    roles: Mapping[str, Role]
+    # The members of each role's mixture; most roles have one.
+    roles: Mapping[str, tuple[Role, ...]]
+    # By the prompt's name, "<recipe>/<state>".
+    prompts: Mapping[str, PromptSettings] = field(default_factory=dict)
 
-    def endpoint_of(self, role: str) -> Endpoint:
-        return self.endpoints[self.roles[role].endpoint]
+    def drawn(self, role: str, draw_key: str) -> Role:
+        """Returns the member of the role's mixture that answers all requests with this key."""
+        members = self.roles[role]
+        if len(members) == 1:
+            return members[0]
+        return draw(draw_key, role, "mixture").choices(members, [member.weight for member in members])[0]
+
+    def for_prompt(self, settings: Role, prompt: str) -> Role:
+        """Returns a role's settings with those of one of its prompts in their place."""
+        own = self.prompts.get(prompt)
+        return replace(settings, **own.own()) if own else settings
+
+    def asked(self, role: str, prompt: str = "") -> Sequence[Endpoint]:
+        """Returns the endpoints that may answer a role, or one of its prompts."""
+        names = dict.fromkeys(self.for_prompt(member, prompt).endpoint for member in self.roles[role])
+        return [self.endpoints[name] for name in names]
+
+    def is_usual(self, role: str, endpoint: str) -> bool:
+        """Whether this endpoint answers all requests of the role, except prompts with one of their own."""
+        return {member.endpoint for member in self.roles[role]} == {endpoint}
 
     @property
     def used(self) -> Mapping[str, Endpoint]:
-        """Returns the endpoints that some role uses."""
-        return {role.endpoint: self.endpoints[role.endpoint] for role in self.roles.values()}
+        """Returns the endpoints that some role or prompt uses."""
+        names = [member.endpoint for members in self.roles.values() for member in members]
+        names += [own.endpoint for own in self.prompts.values() if own.endpoint]
+        return {name: self.endpoints[name] for name in names}
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether the scripted model answers everything."""
+        return {endpoint.engine for endpoint in self.used.values()} == {"scripted"}
+
+    def changed(self, change: Callable[[Role], Role], roles: Iterable[str] | None = None) -> "Models":
+        """Returns models with a change to every member of these roles, or of all."""
+        names = self.roles if roles is None else set(roles)
+        changed = {
+            name: tuple(map(change, members)) if name in names else members for name, members in self.roles.items()
+        }
+        return replace(self, roles=changed)
 
     @property
     def has_scripted(self) -> bool:
         return any(endpoint.engine == "scripted" for endpoint in self.used.values())
 
     def only_at(self, endpoint: Endpoint) -> "Models":
-        """Returns settings with every role at one endpoint; sampling stays."""
-        roles = {name: replace(role, endpoint=endpoint.engine) for name, role in self.roles.items()}
-        return Models(endpoints={endpoint.engine: endpoint}, roles=roles)
+        """Returns settings with every role and prompt at one endpoint; sampling stays."""
+        name = endpoint.engine
+        moved = self.changed(lambda role: replace(role, endpoint=name))
+        prompts = {prompt: replace(own, endpoint=None) for prompt, own in self.prompts.items()}
+        return replace(moved, endpoints={name: endpoint}, prompts=prompts)
 
     def identity(self) -> dict[str, Any]:
         """Returns the settings that influence answers, so neither addresses nor prices."""
-        names = {_model_named(endpoint) for endpoint in self.used.values()}
-        told: dict[str, Any] = {"model": ", ".join(sorted(names))}
-        if names != {"scripted"}:
-            told["roles"] = {name: self._identity(role) for name, role in sorted(self.roles.items())}
+        told: dict[str, Any] = {"model": ", ".join(sorted({_model_named(one) for one in self.used.values()}))}
+        if not self.is_scripted or any(len(members) > 1 for members in self.roles.values()):
+            told["roles"] = {name: self._of_members(members) for name, members in sorted(self.roles.items())}
+        if not self.is_scripted and self.prompts:
+            told["prompt_settings"] = {name: self._of_prompt(own) for name, own in sorted(self.prompts.items())}
+        best_of = {name: [member.best_of for member in members] for name, members in sorted(self.roles.items())}
+        if best_of := {name: tries for name, tries in best_of.items() if max(tries) > 1}:
+            told["best_of"] = best_of
         return told
 
-    def _identity(self, role: Role) -> dict[str, Any]:
+    def _of_members(self, members: Sequence[Role]) -> dict[str, Any] | list[dict[str, Any]]:
+        if len(members) == 1:
+            return self._of_role(members[0])
+        return [{"endpoint": member.endpoint, "weight": member.weight, **self._of_role(member)} for member in members]
+
+    def _of_role(self, role: Role) -> dict[str, Any]:
         endpoint = self.endpoints[role.endpoint]
         if endpoint.engine == "scripted":
             # The scripted model does not sample.
             return {"engine": "scripted"}
         return {
-            "engine": endpoint.engine,
-            "model": endpoint.model,
+            **_answering(endpoint),
             "adapter": role.adapter,
-            **({"schema": endpoint.schema} if endpoint.engine == "openai" else {}),
             "temperature": role.temperature,
             "top_p": role.top_p,
             "max_tokens": role.max_tokens,
+            **({"reasoning_effort": role.reasoning_effort} if role.reasoning_effort else {}),
         }
+
+    def _of_prompt(self, own: PromptSettings) -> dict[str, Any]:
+        return own.own() | (_answering(self.endpoints[own.endpoint]) if own.endpoint else {})
 
 
 def described(name: str, endpoint: Endpoint) -> str:
@@ -113,108 +186,13 @@ def described(name: str, endpoint: Endpoint) -> str:
     return f"{name} ({endpoint.base_url or endpoint.address}, model {endpoint.model!r})"
 
 
+def _answering(endpoint: Endpoint) -> dict[str, Any]:
+    schema = {"schema": endpoint.schema} if endpoint.engine == "openai" else {}
+    return {"engine": endpoint.engine, "model": endpoint.model, **schema}
+
+
 def _model_named(endpoint: Endpoint) -> str:
     return "scripted" if endpoint.engine == "scripted" else f"{endpoint.model} ({endpoint.engine})"
-
-
-_OF_ANY = {"engine", "timeout", "max_concurrency", "prompt_price", "completion_price"}
-_KEYS = {
-    "scripted": {"engine"},
-    "openai": {*_OF_ANY, "base_url", "model", "key_variable", "key_file", "schema", "dialect"},
-    "ray": {*_OF_ANY, "address", "model"},
-}
-_NEEDED = {"openai": "base_url", "ray": "address"}
-
-
-@functools.cache
-def shipped_models() -> Models:
-    return _models(tomllib.loads(SHIPPED.read_text("utf-8")), SHIPPED, {})
-
-
-def read_models(file: Path) -> Models:
-    """Reads a settings file; roles that it leaves out keep the shipped settings."""
-    try:
-        require_regular(file)
-        table = tomllib.loads(file.read_text("utf-8"))
-    except RecursionError as error:
-        raise Failure(f"{file} holds no model settings (its brackets are too deep)") from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Failure(f"{file} holds no model settings ({error})") from error
-    return _models(table, file, shipped_models().roles)
-
-
-def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
-    engine = table.get("engine")
-    if not isinstance(engine, str) or engine not in _KEYS:
-        raise Failure(f"{where}: unknown engine {engine!r}: use {', '.join(_KEYS)}")
-    _check_names(table, _KEYS[engine], f"{where} (engine {engine})")
-    if (needed := _NEEDED.get(engine)) and not table.get(needed):
-        raise Failure(f"{where}: engine {engine} requires {needed}")
-    endpoint = _validated(Endpoint, table, where)
-    if endpoint.base_url:
-        _check_url(endpoint.base_url, where)
-    if endpoint.address and re.fullmatch(r"\S+:\d{1,5}", endpoint.address) is None:
-        raise Failure(f"{where}: invalid address {endpoint.address!r}: use HOST:PORT, e.g. 127.0.0.1:9000")
-    if endpoint.key_variable and endpoint.key_file:
-        raise Failure(f"{where}: use key_variable or key_file, not both")
-    return endpoint
-
-
-def _models(table: Mapping[str, Any], file: Path, known: Mapping[str, Role]) -> Models:
-    _check_names(table, {"endpoint", "endpoints", "roles"}, str(file))
-    endpoints = {
-        name: checked_endpoint(_table(settings, f"{file}: endpoints.{name}"), f"{file}: endpoints.{name}")
-        for name, settings in _table(table.get("endpoints", {}), f"{file}: endpoints").items()
-    } or dict(shipped_models().endpoints)
-    usual = table.get("endpoint", next(iter(endpoints)) if len(endpoints) == 1 else "")
-    given = _table(table.get("roles", {}), f"{file}: roles")
-    if known:
-        _check_names(given, known, f"{file}: roles")
-    roles = {}
-    for name in known or given:
-        where = f"{file}: roles.{name}"
-        settings = _table(given.get(name, {}), where)
-        _check_names(settings, {field.name for field in fields(Role)}, where)
-        kept = asdict(known[name]) if known else {}
-        role = _validated(Role, {**kept, "endpoint": usual, **settings}, where)
-        if role.endpoint not in endpoints:
-            unknown = f"unknown endpoint {role.endpoint!r}" if role.endpoint else "the role names no endpoint"
-            raise Failure(f"{where}: {unknown}: use {', '.join(endpoints)}")
-        if role.adapter and endpoints[role.endpoint].engine == "scripted":
-            raise Failure(f"{where}: the scripted model cannot use an adapter ({role.adapter!r}): remove it")
-        roles[name] = role
-    return Models(endpoints=endpoints, roles=roles)
-
-
-def _table(value: object, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise Failure(f"{where}: {value!r} is not a table: use [brackets]")
-    return value
-
-
-def _check_names(given: Collection[str], allowed: Collection[str], where: str) -> None:
-    if unknown := [name for name in given if name not in allowed]:
-        raise Failure(f"{where}: unknown name {unknown[0]!r}: use {', '.join(sorted(allowed))}")
-
-
-S = TypeVar("S", Endpoint, Role)
-
-
-def _validated(kind: type[S], table: Mapping[str, Any], where: str) -> S:
-    try:
-        return TypeAdapter(kind).validate_python(dict(table))
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        name = ".".join(str(part) for part in problem["loc"])
-        raise Failure(f"{where}.{name}: {problem['msg']}, not {problem['input']!r}") from error
-
-
-def _check_url(url: str, where: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Failure(f"{where}: {url!r} is not a URL: use e.g. https://api.example.com/v1")
-    if parts.username or parts.password:
-        raise Failure(f"{where}: base_url must not contain a user name or a password: use key_file")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from services.gateway.settings import GatewaySettings
 from soliloquy.runs.gateway import Plans
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.handling import Service
-from soliloquy.runtime.model.settings import shipped_models
+from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse

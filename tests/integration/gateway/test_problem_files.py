@@ -13,7 +13,7 @@ from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.gateway import Plans
-from soliloquy.runtime.model.settings import shipped_models
+from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.gateway_pb2 import ResumeRunRequest, StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState

@@ -10,7 +10,7 @@ RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
 ID = "r-g"
 PRICED = Endpoint(engine="scripted", prompt_price=10_000.0, completion_price=5_000.0)
 ROLE = Role(temperature=1.0, top_p=1.0, max_tokens=1, endpoint="priced")
-MODELS = Models(endpoints={"priced": PRICED}, roles={"tutor": ROLE})
+MODELS = Models(endpoints={"priced": PRICED}, roles={"tutor": (ROLE,)})
 
 
 def runs(*, conversations: int = 10) -> RunTable:

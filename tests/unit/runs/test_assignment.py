@@ -10,7 +10,8 @@ from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES, Assignment
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.handling import Service
-from soliloquy.runtime.model.settings import Endpoint, shipped_models
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS
 from soliloquy.runtime.transports.kafka import KafkaSettings
 

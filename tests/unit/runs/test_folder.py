@@ -10,7 +10,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.model.settings import shipped_models
+from soliloquy.runtime.model.settings_file import shipped_models
 from tests.unit.runs.test_plan import plan
 
 PLAN = plan(shipped_models())

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from soliloquy.runs.plan import Plan, difference
-from soliloquy.runtime.model.settings import Endpoint, Models, shipped_models
+from soliloquy.problems.sources import problem_source
+from soliloquy.runs.plan import Plan, Unranked, difference
+from soliloquy.runtime.model.settings import Endpoint, Models
+from soliloquy.runtime.model.settings_file import shipped_models
 
 HOSTED = Endpoint(engine="openai", base_url="https://api.example.com/v1", model="large", prompt_price=2.0)
 ROLES = ", ".join(sorted(shipped_models().roles))
@@ -38,8 +40,8 @@ def at(endpoint: Endpoint) -> Models:
 
 def test_the_id_of_a_run_of_the_scripted_model_follows_from_no_sampling() -> None:
     shipped = shipped_models()
-    hotter = {name: replace(role, temperature=1.9) for name, role in shipped.roles.items()}
-    assert plan(Models(endpoints=shipped.endpoints, roles=hotter)).run() == plan(shipped).run()
+    hotter = shipped.changed(lambda role: replace(role, temperature=1.9))
+    assert plan(hotter).run() == plan(shipped).run()
 
 
 @pytest.mark.parametrize(
@@ -78,3 +80,16 @@ def test_each_role_costs_what_its_tokens_cost_where_it_is_answered() -> None:
     used: dict[str, Any] = {"tutor": {"prompt": 1_000_000, "completion": 5}, "student": {"prompt": 1, "completion": 0}}
     assert plan(at(HOSTED)).cost(used) == {"tutor": 2.0, "student": 0.000002}
     assert plan(shipped_models()).cost(used) == {"tutor": 0.0, "student": 0.0}
+
+
+def test_several_versions_are_refused_where_the_recipe_ranks_none() -> None:
+    several = shipped_models().changed(lambda role: replace(role, best_of=2), ["composer"])
+    settings: dict[str, Any] = {
+        name: getattr(plan(several), name)
+        for name in ("problems", "models", "conversations", "seed", "noise", "max_turns", "max_attempts")
+    }
+    source = problem_source("arithmetic")
+    settings |= {"workers": 1, "in_flight": 1, "latency": 0.0}
+    assert Plan.of("mathdial", source, **settings).identity()["best_of"] == {"composer": [2]}
+    with pytest.raises(Unranked, match="nothing in the recipe mathwell ranks its answers: remove best_of"):
+        Plan.of("mathwell", source, **settings)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 # The role that writes problems; another role judges them.
 _WRITER = "codegen"
+_WRITING = "mathwell/writing"
 # Weights on a CPU are slow, and many problems are written at once.
 _PATIENCE_SECONDS = 600.0
 # The columns that fit a terminal; the files have the rest.
@@ -198,7 +199,10 @@ class _RoundWriter:
             yield models
             return
         with ExitStack() as resources:
-            endpoint = models.endpoint_of(_WRITER)
+            written_by = models.asked(_WRITER, _WRITING)
+            if len(written_by) > 1:
+                raise Failure(f"a mixture cannot be trained: give the role {_WRITER} one endpoint")
+            [endpoint] = written_by
             if endpoint.engine == "openai":
                 raise Failure(
                     f"{endpoint.base_url} cannot load adapters: serve {self.base} with `soliloquy model serve`"
@@ -210,8 +214,11 @@ class _RoundWriter:
                 endpoint = Endpoint(engine="ray", address=address, model=self.base.name, timeout=_PATIENCE_SECONDS)
             name = f"mathwell-{digest_of([adapter / ADAPTER_WEIGHTS])[:12]}" if adapter else ""
             asyncio.run(_load(endpoint.address, self.base, name, adapter))
-            role = replace(models.roles[_WRITER], endpoint="writer", adapter=name)
-            yield Models(endpoints={**models.endpoints, "writer": endpoint}, roles={**models.roles, _WRITER: role})
+            moved = models.changed(lambda role: replace(role, endpoint="writer", adapter=name), [_WRITER])
+            prompts = dict(models.prompts)
+            if own := prompts.get(_WRITING):
+                prompts[_WRITING] = replace(own, endpoint=None, adapter=None)
+            yield replace(moved, endpoints={**models.endpoints, "writer": endpoint}, prompts=prompts)
             asyncio.run(_unload(endpoint.address, name))
 
 

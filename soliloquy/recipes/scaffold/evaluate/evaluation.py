@@ -16,10 +16,11 @@ from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator, ScoredDialo
 from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures, page
 from soliloquy.recipes.scaffold.evaluate.judging import TEMPLATES
 from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
+from soliloquy.runs.model import chosen_models
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import Models, read_models
+from soliloquy.runtime.model.settings import Models
 
 RECIPE = "scaffold"
 # Problems to try for each suitable one.
@@ -52,7 +53,7 @@ class ScaffoldEvaluation:
             raise Failure(f"only {len(wanted)} of {self.dialogues} problems are suitable: use fewer --dialogues")
         cases = list(make_cases(wanted, segments=self.segments, seed=settings.seed))
         files = (("judge", self.judge), ("student", self.student))
-        others = {role: read_models(file) if file else None for role, file in files}
+        others = {role: chosen_models(file) if file else None for role, file in files}
         prompts = TEMPLATES.fingerprints({})
         results = uvloop.run(self._evaluate(cases, others))
         report = settings.report(

@@ -239,3 +239,12 @@ async def test_an_endpoint_that_knows_no_pieces_is_asked_for_the_whole() -> None
     assert completion.text == "yes"
     assert ["stream" in body for body in far.bodies] == [True, False, False]
     assert heard.answers == [[]]
+
+
+async def test_a_model_is_told_how_long_it_may_think_only_where_the_settings_say_so() -> None:
+    far, eager = Far(said(200)), GenerateRequest.FromString(REQUEST.SerializeToString())
+    eager.sampling.reasoning_effort = "low"
+    async with line_to(far) as line:
+        await line.ask(REQUEST, 5)
+        await line.ask(eager, 5)
+    assert [body.get("reasoning_effort") for body in far.bodies] == [None, "low"]

@@ -9,8 +9,9 @@ from prometheus_client import REGISTRY
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, StreamListener
 from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import Models, read_models, shipped_models
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.settings_file import read_models, shipped_models
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
 
 
 class Echo:
@@ -19,6 +20,8 @@ class Echo:
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         sampling = request.sampling
         said = [request.adapter, sampling.temperature, sampling.top_p, sampling.max_tokens]
+        said += [sampling.reasoning_effort] if sampling.reasoning_effort else []
+        assert not request.draw_key, "a draw is nothing to an endpoint, and would split its cache"
         return Completion(text=json.dumps(said), prompt_tokens=3, completion_tokens=2)
 
 
@@ -34,6 +37,39 @@ async def test_each_role_is_asked_as_its_settings_say(tmp_path: Path) -> None:
         composer = await models_at_work.generate(GenerateRequest(role="composer"))
     assert json.loads(tutor.text) == ["", 0.9, 1.0, 5]
     assert json.loads(composer.text) == ["", 0.4, 1.0, 800]
+
+
+async def test_a_prompt_is_asked_as_its_own_settings_say_before_its_recipe_s_and_its_role_s(tmp_path: Path) -> None:
+    models = read(
+        tmp_path,
+        '[roles.planner]\ntemperature = 0.9\nreasoning_effort = "high"\n'
+        '[prompts."mathdial/solving"]\ntemperature = 0.3\nmax_tokens = 50\n',
+    )
+    recommended = Sampling(temperature=0.7)
+
+    async def sampled(prompt: str, sampling: Sampling | None) -> list[object]:
+        asked = GenerateRequest(role="planner", prompt=prompt, sampling=sampling, extra_room=1, draw_key="c")
+        return list(json.loads((await models_at_work.generate(asked)).text))
+
+    async with open_models(models, Echo, None) as models_at_work:
+        assert await sampled("mathdial/solving", recommended) == ["", 0.3, 1.0, 100, "high"]
+        assert await sampled("mathdial/describing", recommended) == ["", 0.7, 1.0, 3200, "high"]
+        assert await sampled("mathdial/describing", None) == ["", 0.9, 1.0, 3200, "high"]
+
+
+async def test_an_answer_says_who_gave_it_where_several_may(tmp_path: Path) -> None:
+    two = "".join(f'[endpoints.{name}]\nengine = "scripted"\n' for name in ("one", "other"))
+    mixture = "".join(f'[[roles.tutor]]\nendpoint = "{name}"\n' for name in ("one", "other"))
+    models = read(tmp_path, f'endpoint = "one"\n{two}{mixture}[prompts."a/b"]\nendpoint = "other"\n')
+
+    async def answerer(role: str, prompt: str, key: str) -> str:
+        request = GenerateRequest(role=role, prompt=prompt, draw_key=key)
+        return (await models_at_work.generate(request)).endpoint
+
+    async with open_models(models, Echo, None) as models_at_work:
+        assert {await answerer("tutor", "a/c", str(number)) for number in range(20)} == {"one", "other"}
+        assert await answerer("student", "a/c", "") == ""
+        assert await answerer("student", "a/b", "") == "other"
 
 
 async def test_a_role_that_nobody_plays_is_refused_with_those_there_are() -> None:

@@ -1,11 +1,14 @@
 """One file says which model answers a role; what is wrong in it is named, with what is allowed."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.model.settings import Models, read_models, shipped_models
+from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.settings_file import read_models, shipped_models
 
 HOSTED = '[endpoints.hosted]\nengine = "openai"\nbase_url = "https://api.example.com/v1"\n'
 TUNED = '[endpoints.tuned]\nengine = "ray"\naddress = "127.0.0.1:9000"\n'
@@ -19,7 +22,7 @@ def read(folder: Path, text: str) -> Models:
 
 def test_without_a_file_every_role_is_played_by_the_scripted_model() -> None:
     models = shipped_models()
-    assert {models.endpoint_of(role).engine for role in models.roles} == {"scripted"}
+    assert models.is_scripted
     assert {"student", "tutor", "codegen", "composer"} <= set(models.roles)
     assert models.identity() == {"model": "scripted"}
 
@@ -27,18 +30,18 @@ def test_without_a_file_every_role_is_played_by_the_scripted_model() -> None:
 def test_a_file_needs_only_what_differs(tmp_path: Path) -> None:
     models = read(tmp_path, HOSTED + "[roles.student]\ntemperature = 1.1\n")
     shipped = shipped_models().roles
-    assert models.roles["student"].temperature == 1.1
-    assert models.roles["student"].max_tokens == shipped["student"].max_tokens
-    assert models.roles["tutor"].temperature == shipped["tutor"].temperature
-    assert {role.endpoint for role in models.roles.values()} == {"hosted"}
+    assert models.roles["student"][0].temperature == 1.1
+    assert models.roles["student"][0].max_tokens == shipped["student"][0].max_tokens
+    assert models.roles["tutor"] == (replace(shipped["tutor"][0], endpoint="hosted"),)
+    assert set(models.used) == {"hosted"}
 
 
 def test_roles_may_be_answered_in_different_places(tmp_path: Path) -> None:
     models = read(
         tmp_path, f'endpoint = "hosted"\n{HOSTED}{TUNED}[roles.composer]\nendpoint = "tuned"\nadapter = "tutor-1"\n'
     )
-    assert models.endpoint_of("composer").address == "127.0.0.1:9000"
-    assert models.endpoint_of("student").engine == "openai"
+    assert [endpoint.address for endpoint in models.asked("composer")] == ["127.0.0.1:9000"]
+    assert [endpoint.engine for endpoint in models.asked("student")] == ["openai"]
     assert set(models.used) == {"hosted", "tuned"}
     assert models.identity()["roles"]["composer"]["adapter"] == "tutor-1"
 
@@ -51,11 +54,72 @@ def test_a_run_is_the_same_wherever_its_endpoint_is_and_whatever_it_costs(tmp_pa
     assert here.identity() != read(tmp_path, HOSTED + "[roles.tutor]\ntop_p = 0.5\n").identity()
 
 
+MIXTURE = """
+[[roles.tutor]]
+endpoint = "hosted"
+weight = 0.3
+
+[[roles.tutor]]
+endpoint = "tuned"
+adapter = "tutor-1"
+weight = 0.7
+"""
+
+
+def test_a_prompt_has_its_own_settings_and_those_of_its_role_otherwise(tmp_path: Path) -> None:
+    models = read(
+        tmp_path,
+        f'endpoint = "hosted"\n{HOSTED}{TUNED}[roles.planner]\nendpoint = "tuned"\nadapter = "a"\ntop_p = 0.5\n'
+        '[prompts."mathdial/solving"]\nmax_tokens = 9\nreasoning_effort = "low"\n'
+        '[prompts."mathdial/describing"]\nendpoint = "hosted"\n',
+    )
+    planner = models.drawn("planner", "any")
+    assert models.for_prompt(planner, "soliloquy/enriching") == planner
+    solving = models.for_prompt(planner, "mathdial/solving")
+    assert solving == replace(planner, max_tokens=9, reasoning_effort="low")
+    # Another endpoint does not have the role's adapter.
+    describing = models.for_prompt(planner, "mathdial/describing")
+    assert describing == replace(planner, endpoint="hosted", adapter="")
+    assert [endpoint.engine for endpoint in models.asked("planner", "mathdial/describing")] == ["openai"]
+
+
+def test_a_conversation_keeps_its_member_of_a_mixture_and_weights_say_how_many_have_it(tmp_path: Path) -> None:
+    models = read(tmp_path, f'endpoint = "hosted"\n{HOSTED}{TUNED}{MIXTURE}')
+    drawn = [models.drawn("tutor", f"conversation {number}").endpoint for number in range(2_000)]
+    assert [models.drawn("tutor", f"conversation {number}").endpoint for number in range(2_000)] == drawn
+    assert 540 < drawn.count("hosted") < 660
+    assert models.drawn("tutor", "any").top_p == shipped_models().roles["tutor"][0].top_p
+
+
+def test_two_mixtures_are_drawn_apart_from_each_other(tmp_path: Path) -> None:
+    both = MIXTURE + MIXTURE.replace("tutor]]", "composer]]")
+    models = read(tmp_path, f'endpoint = "hosted"\n{HOSTED}{TUNED}{both}')
+    pairs = {tuple(models.drawn(role, str(number)).endpoint for role in ("tutor", "composer")) for number in range(100)}
+    assert len(pairs) == 4
+
+
+def test_mixtures_and_settings_of_prompts_make_other_runs(tmp_path: Path) -> None:
+    usual = f'endpoint = "hosted"\n{HOSTED}{TUNED}'
+    further = [
+        "",
+        MIXTURE,
+        MIXTURE.replace("0.3", "0.4"),
+        '[prompts."mathdial/solving"]\ntemperature = 0.4\n',
+        '[prompts."mathdial/solving"]\nendpoint = "tuned"\n',
+        '[roles.tutor]\nreasoning_effort = "high"\n',
+        "[roles.student]\nbest_of = 3\n",
+    ]
+    identities = [json.dumps(read(tmp_path, usual + text).identity()) for text in further]
+    assert len(set(identities)) == len(further)
+    several = read(tmp_path, "[roles.student]\nbest_of = 2\n")
+    assert several.identity() == {"model": "scripted", "best_of": {"student": [2]}}
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("[roles.tutur]\n", ["'tutur'", "composer", "tutor"]),
-        ("[roles.tutor]\nheat = 1\n", ["roles.tutor", "'heat'", "temperature"]),
+        ("[roles.tutur]\n", ["'tutur': did you mean tutor?"]),
+        ("[roles.tutor]\nheat = 1\n", ["roles.tutor", "'heat': use adapter", "temperature"]),
         ("[roles.tutor]\ntemperature = 7\n", ["roles.tutor.temperature", "7", "less than or equal to 2"]),
         ("[roles.tutor]\nmax_tokens = 'many'\n", ["roles.tutor.max_tokens", "'many'"]),
         ("[roles.tutor]\nendpoint = 'x'\n", ["roles.tutor", "'x'", "scripted"]),
@@ -76,7 +140,16 @@ def test_a_run_is_the_same_wherever_its_endpoint_is_and_whatever_it_costs(tmp_pa
         (HOSTED + "key_variable = 'K'\nkey_file = 'k'\n", ["key_variable or key_file"]),
         (HOSTED + TUNED, ["the role names no endpoint", "hosted, tuned"]),
         ("endpoint = 'far'\n" + HOSTED, ["'far'", "hosted"]),
-        ("[role.tutor]\n", ["'role'", "endpoint, endpoints, roles"]),
+        ("[role.tutor]\n", ["'role'", "did you mean roles?"]),
+        ("[[roles.tutor]]\nweight = 0\n", ["roles.tutor.weight", "greater than 0"]),
+        ("[[roles.tutor]]\nweigth = 1\n", ["roles.tutor", "'weigth': did you mean weight?"]),
+        ("[roles.tutor]\nweight = 0.5\n", ["roles.tutor", "weight requires a mixture", "[[double brackets]]"]),
+        ("[roles]\ntutor = []\n", ["roles.tutor", "[] is not a table"]),
+        ("[roles.tutor]\nreasoning_effort = 'hi'\n", ["roles.tutor.reasoning_effort", "'high'", "'hi'"]),
+        ("[roles.tutor]\nbest_of = 17\n", ["roles.tutor.best_of", "less than or equal to 16"]),
+        ("[[prompts.'a/b']]\ntop_p = 1\n", ["prompts.a/b", "a prompt has no mixture"]),
+        ("[prompts.'a/b']\nbest_of = 2\n", ["prompts.a/b", "'best_of'", "temperature"]),
+        ("[prompts.'a/b']\nendpoint = 'x'\n", ["prompts.a/b", "unknown endpoint 'x': use scripted"]),
         ("roles = 3\n", ["roles", "3 is not a table"]),
         ("roles = [", ["no model settings"]),
     ],

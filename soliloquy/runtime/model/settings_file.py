@@ -1,0 +1,155 @@
+"""Reads the settings of models from a TOML file, and validates them before anything starts."""
+
+import functools
+import re
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import TypeAdapter, ValidationError
+
+from soliloquy.runtime.failure import Failure, did_you_mean
+from soliloquy.runtime.model.settings import Endpoint, Models, PromptSettings, Role
+from soliloquy.runtime.regular_file import require_regular
+
+SHIPPED = Path(__file__).with_name("models.toml")
+
+_OF_ANY = {"engine", "timeout", "max_concurrency", "prompt_price", "completion_price"}
+_KEYS = {
+    "scripted": {"engine"},
+    "openai": {*_OF_ANY, "base_url", "model", "key_variable", "key_file", "schema", "dialect"},
+    "ray": {*_OF_ANY, "address", "model"},
+}
+_NEEDED = {"openai": "base_url", "ray": "address"}
+
+
+@functools.cache
+def shipped_models() -> Models:
+    return _models(tomllib.loads(SHIPPED.read_text("utf-8")), SHIPPED, {})
+
+
+def read_models(file: Path) -> Models:
+    """Reads a settings file; roles that it leaves out keep the shipped settings."""
+    try:
+        require_regular(file)
+        table = tomllib.loads(file.read_text("utf-8"))
+    except RecursionError as error:
+        raise Failure(f"{file} holds no model settings (its brackets are too deep)") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Failure(f"{file} holds no model settings ({error})") from error
+    return _models(table, file, shipped_models().roles)
+
+
+def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
+    engine = table.get("engine")
+    if not isinstance(engine, str) or engine not in _KEYS:
+        raise Failure(f"{where}: unknown engine {engine!r}: use {', '.join(_KEYS)}")
+    _check_names(table, _KEYS[engine], f"{where} (engine {engine})")
+    if (needed := _NEEDED.get(engine)) and not table.get(needed):
+        raise Failure(f"{where}: engine {engine} requires {needed}")
+    endpoint = _validated(Endpoint, table, where)
+    if endpoint.base_url:
+        _check_url(endpoint.base_url, where)
+    if endpoint.address and re.fullmatch(r"\S+:\d{1,5}", endpoint.address) is None:
+        raise Failure(f"{where}: invalid address {endpoint.address!r}: use HOST:PORT, e.g. 127.0.0.1:9000")
+    if endpoint.key_variable and endpoint.key_file:
+        raise Failure(f"{where}: use key_variable or key_file, not both")
+    return endpoint
+
+
+def _models(table: Mapping[str, Any], file: Path, known: Mapping[str, tuple[Role, ...]]) -> Models:
+    _check_names(table, {"endpoint", "endpoints", "roles", "prompts"}, str(file))
+    endpoints = {
+        name: checked_endpoint(_table(settings, f"{file}: endpoints.{name}"), f"{file}: endpoints.{name}")
+        for name, settings in _table(table.get("endpoints", {}), f"{file}: endpoints").items()
+    } or dict(shipped_models().endpoints)
+    usual = table.get("endpoint", next(iter(endpoints)) if len(endpoints) == 1 else "")
+    given = _table(table.get("roles", {}), f"{file}: roles")
+    if known:
+        _check_names(given, known, f"{file}: roles")
+    roles = {}
+    for name in known or given:
+        where = f"{file}: roles.{name}"
+        kept = asdict(known[name][0]) if known else {}
+        members = _members(given.get(name, {}), where)
+        roles[name] = tuple(_role({**kept, "endpoint": usual, **member}, where, endpoints) for member in members)
+    prompts = {
+        name: _prompt(settings, f"{file}: prompts.{name}", endpoints)
+        for name, settings in _table(table.get("prompts", {}), f"{file}: prompts").items()
+    }
+    return Models(endpoints=endpoints, roles=roles, prompts=prompts)
+
+
+def _members(given: object, where: str) -> Sequence[Mapping[str, Any]]:
+    """Returns the settings of a role, which are those of its only member without a mixture."""
+    if isinstance(given, list) and given:
+        return [_table(member, where) for member in given]
+    settings = _table(given, where)
+    if "weight" in settings:
+        raise Failure(f"{where}: weight requires a mixture: use [[double brackets]] for each of its members")
+    return [settings]
+
+
+def _role(settings: Mapping[str, Any], where: str, endpoints: Mapping[str, Endpoint]) -> Role:
+    _check_names(settings, {field.name for field in fields(Role)}, where)
+    role = _validated(Role, settings, where)
+    if not role.endpoint:
+        raise Failure(f"{where}: the role names no endpoint: use {', '.join(endpoints)}")
+    _check_endpoint(role.endpoint, role.adapter, where, endpoints)
+    return role
+
+
+def _prompt(settings: object, where: str, endpoints: Mapping[str, Endpoint]) -> PromptSettings:
+    if isinstance(settings, list):
+        raise Failure(f"{where}: a prompt has no mixture: set its role's, or one endpoint")
+    table = _table(settings, where)
+    _check_names(table, {field.name for field in fields(PromptSettings)}, where)
+    prompt = _validated(PromptSettings, table, where)
+    if prompt.endpoint is not None:
+        _check_endpoint(prompt.endpoint, prompt.adapter or "", where, endpoints)
+    return prompt
+
+
+def _check_endpoint(name: str, adapter: str, where: str, endpoints: Mapping[str, Endpoint]) -> None:
+    if name not in endpoints:
+        raise Failure(f"{where}: unknown endpoint {name!r}{_near(name, endpoints)}")
+    if adapter and endpoints[name].engine == "scripted":
+        raise Failure(f"{where}: the scripted model cannot use an adapter ({adapter!r}): remove it")
+
+
+def _table(value: object, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise Failure(f"{where}: {value!r} is not a table: use [brackets]")
+    return value
+
+
+def _check_names(given: Collection[str], allowed: Collection[str], where: str) -> None:
+    if unknown := [name for name in given if name not in allowed]:
+        raise Failure(f"{where}: unknown name {unknown[0]!r}{_near(unknown[0], sorted(allowed))}")
+
+
+def _near(name: str, known: Collection[str]) -> str:
+    return did_you_mean(name, known) or f": use {', '.join(known)}"
+
+
+S = TypeVar("S", Endpoint, Role, PromptSettings)
+
+
+def _validated(kind: type[S], table: Mapping[str, Any], where: str) -> S:
+    try:
+        return TypeAdapter(kind).validate_python(dict(table))
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in problem["loc"])
+        raise Failure(f"{where}.{name}: {problem['msg']}, not {problem['input']!r}") from error
+
+
+def _check_url(url: str, where: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Failure(f"{where}: {url!r} is not a URL: use e.g. https://api.example.com/v1")
+    if parts.username or parts.password:
+        raise Failure(f"{where}: base_url must not contain a user name or a password: use key_file")
