@@ -8,12 +8,14 @@ from services.model.backend import ModelBackend, final_completion
 from services.model.completion_cache import CompletionCache
 from services.model.engines.engine import EngineFailed, InvalidRequest
 from services.model.shared_adapters import SharedAdapters
+from soliloquy.runtime.model.samples import seeds_of, together, with_seeds
 from soliloquy.runtime.traces import spans
 from soliloquy.v1 import model_pb2 as pb
 
 # Prompts of the longest contexts take less.
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
 MAX_ID_CHARACTERS = 256
+MAX_SAMPLES = 128
 # Finished answers to keep for retries: a few minutes' worth, some MB.
 CACHED_ANSWERS = 4096
 
@@ -36,6 +38,20 @@ class ModelHandler:
         self._cache = CompletionCache(backend.stream, capacity=cached_answers)
 
     async def generate(self, request: pb.GenerateRequest, caller: str = "") -> pb.Completion:
+        """Answers with all samples. The engine computes their prompt once, so only the first one counts its tokens."""
+        if not request.more_seeds:
+            return await self._sample(request, caller)
+        if len(request.more_seeds) >= MAX_SAMPLES:
+            raise InvalidRequest(f"{len(request.more_seeds) + 1} samples are above the limit of {MAX_SAMPLES}")
+        alone = [with_seeds(request, [seed]) for seed in seeds_of(request)]
+        for number, sample in enumerate(alone[1:], start=1):
+            sample.id = f"{request.id}/{number}" if request.id else ""
+        answer = together(await asyncio.gather(*(self._sample(one, caller) for one in alone)))
+        for further in answer.more:
+            further.ClearField("prompt_tokens")
+        return answer
+
+    async def _sample(self, request: pb.GenerateRequest, caller: str) -> pb.Completion:
         async with aclosing(self.stream(request, caller)) as deltas:
             return await final_completion(deltas)
 

@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route
 
 from services.model.engines.engine import InvalidRequest, UnknownAdapter
 from services.model.errors import error_status
-from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
+from services.model.handler import MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
 from services.model.shared_metrics import metrics_registry
 from soliloquy.runtime.completions import (
     LAST_EVENT,
@@ -59,6 +59,7 @@ class ChatRequest(CommonChatRequest):
     max_tokens: int | None = Field(default=None, ge=1, lt=2**31)
     max_completion_tokens: int | None = Field(default=None, ge=1, lt=2**31)
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    n: int | None = Field(default=None, ge=1, le=MAX_SAMPLES)
     response_format: _Format | None = None
     # May hold "role" and "prompt", which OpenAI's requests lack.
     metadata: dict[str, str] | None = None
@@ -67,6 +68,11 @@ class ChatRequest(CommonChatRequest):
         """Raises InvalidRequest if it uses a feature that is not supported."""
         if flaw := self.unsupported_option():
             raise InvalidRequest(flaw)
+        samples = self.n or 1
+        if samples > 1 and self.stream:
+            raise InvalidRequest(f"n is {samples}, which is not supported with stream: leave one of them out")
+        # Without a seed every answer is different, as OpenAI's clients expect.
+        seed = uuid.uuid4().int if self.seed is None else self.seed
         metadata = self.metadata or {}
         return GenerateRequest(
             role=metadata.get("role", ""),
@@ -79,8 +85,8 @@ class ChatRequest(CommonChatRequest):
                 # 0 means up to the engine's limit.
                 max_tokens=self.max_completion_tokens or self.max_tokens or 0,
             ),
-            # Without a seed every answer is different, as OpenAI's clients expect.
-            seed=uuid.uuid4().int % 2**64 if self.seed is None else self.seed % 2**64,
+            seed=seed % 2**64,
+            more_seeds=[(seed + number) % 2**64 for number in range(1, samples)],
             adapter=adapter,
             id=request_id,
         )

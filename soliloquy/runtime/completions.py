@@ -73,9 +73,16 @@ class ChatResponse:
         self._common = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
 
     def whole(self, completion: Completion) -> dict[str, Any]:
-        message = {"role": "assistant", "content": completion.text, "refusal": None}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH.get(completion.finish)}
-        return self._common | {"object": "chat.completion", "choices": [choice], "usage": _usage(completion)}
+        choices = [
+            {
+                "index": number,
+                "message": {"role": "assistant", "content": sample.text, "refusal": None},
+                "logprobs": None,
+                "finish_reason": _FINISH.get(sample.finish),
+            }
+            for number, sample in enumerate((completion, *completion.more))
+        ]
+        return self._common | {"object": "chat.completion", "choices": choices, "usage": _usage(completion)}
 
     def chunk(self, delta: Mapping[str, str], finish: Finish = Finish.FINISH_UNSPECIFIED) -> dict[str, Any]:
         choice = {"index": 0, "delta": dict(delta), "logprobs": None, "finish_reason": _FINISH.get(finish)}
@@ -108,8 +115,10 @@ def first_error(error: ValidationError) -> str:
 
 
 def _usage(completion: Completion) -> dict[str, int]:
+    """Counts the prompt of several samples once."""
+    written = sum(sample.completion_tokens for sample in (completion, *completion.more))
     return {
         "prompt_tokens": completion.prompt_tokens,
-        "completion_tokens": completion.completion_tokens,
-        "total_tokens": completion.prompt_tokens + completion.completion_tokens,
+        "completion_tokens": written,
+        "total_tokens": completion.prompt_tokens + written,
     }

@@ -10,6 +10,7 @@ from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scripted.parsed_prompt import KnownProblems, ParsedPrompt, Speaker
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
+from soliloquy.runtime.model.samples import seeds_of, together
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
 
@@ -27,12 +28,13 @@ class ScriptedEngine:
         self._person = person
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        text = self._answer(request)
+        text, *more = (self._answer(request, seed) for seed in seeds_of(request))
         if receive := stream_listener and stream_listener(request):
             await self._speak(text, receive)
         elif self._latency:
             await asyncio.sleep(self._latency)
-        return word_completion(request.messages, text)
+        samples = [word_completion(request.messages, sample) for sample in (text, *more)]
+        return together(samples)
 
     async def _speak(self, text: str, receive: ChunkReceiver) -> None:
         """Streams the words one by one, over the time that the whole answer takes."""
@@ -42,7 +44,7 @@ class ScriptedEngine:
                 await asyncio.sleep(self._latency / len(words))
             receive(word)
 
-    def _answer(self, request: GenerateRequest) -> str:
+    def _answer(self, request: GenerateRequest, seed: int) -> str:
         # A prompt's name starts with its recipe's name; only that recipe is loaded.
         recipe, _, _ = request.prompt.partition("/")
         speakers = self._speakers(recipe) if recipe in known_recipes() else SPEAKERS
@@ -52,10 +54,10 @@ class ScriptedEngine:
             raise ModelRefused(f"the scripted engine cannot answer the prompt {request.prompt!r}; it knows {known}")
         prompt = "\n\n".join(message.text for message in request.messages)
         if self._noise is None:
-            return speak(ParsedPrompt(request.prompt, prompt, self._book), draw(request.seed, request.prompt))
-        faults = draw(request.seed, request.prompt, "noise")
+            return speak(ParsedPrompt(request.prompt, prompt, self._book), draw(seed, request.prompt))
+        faults = draw(seed, request.prompt, "noise")
         parsed = ParsedPrompt(request.prompt, self._noise.misread(prompt, faults), self._book)
-        answer = speak(parsed, draw(request.seed, request.prompt))
+        answer = speak(parsed, draw(seed, request.prompt))
         return self._noise.spoil(answer, faults, retry=parsed.has("error"))
 
     def _speakers(self, name: str) -> Mapping[str, Speaker]:

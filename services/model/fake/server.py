@@ -21,6 +21,7 @@ from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.dialects import UNKNOWN
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
+from soliloquy.runtime.model.samples import together
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
 
@@ -139,7 +140,8 @@ class FakeServer:
             usage = (params.get("stream_options") or {}).get("include_usage", False)
             return await self._stream(request, answer, completion, usage=usage, cut=fate is Fate.TRUNCATED)
         whole = answer.whole(completion)
-        whole["choices"][0] |= {"message": self._dialect.message(completion)}
+        for choice, sample in zip(whole["choices"], (completion, *completion.more), strict=True):
+            choice |= {"message": self._dialect.message(sample)}
         whole["usage"] |= self._dialect.usage(completion)
         content = json.dumps(whole, ensure_ascii=False).encode()
         if fate is Fate.TRUNCATED:
@@ -147,9 +149,17 @@ class FakeServer:
         return web.Response(body=content[1:] if fate is Fate.MALFORMED else content, content_type="application/json")
 
     async def _completion(self, params: dict[str, Any], headers: Mapping[str, str]) -> Completion:
-        messages = [Message(role=message["role"], text=message["content"]) for message in params["messages"]]
+        samples = 1 if "n" in self._dialect.dialect.without else params.get("n") or 1
         if prompt := headers.get(PROMPT_HEADER):
-            request = GenerateRequest(prompt=prompt, messages=messages, seed=int(headers.get(SEED_HEADER, 0)))
+            seeds = [int(seed) for seed in headers.get(SEED_HEADER, "0").split(",")]
+        else:
+            seeds = [(params.get("seed") or 0) + number for number in range(samples)]
+        return together([await self._sample(params, prompt, seed) for seed in seeds[:samples]])
+
+    async def _sample(self, params: dict[str, Any], prompt: str | None, seed: int) -> Completion:
+        messages = [Message(role=message["role"], text=message["content"]) for message in params["messages"]]
+        if prompt:
+            request = GenerateRequest(prompt=prompt, messages=messages, seed=seed)
             schema = asked_schema(params) if self._settings.dialect and self._dialect.dialect.enforces else None
             model = self._model if schema else self._noisy or self._model
             completion = await model.generate(request)
@@ -158,7 +168,7 @@ class FakeServer:
             if schema and completion.finish == Finish.FINISH_STOP:
                 completion.text = shaped(completion.text, schema)
             return completion
-        chance = draw("fake", params.get("seed", 0), *(message.text for message in messages))
+        chance = draw("fake", seed, *(message.text for message in messages))
         schema = asked_schema(params)
         text = json.dumps(value_of(schema, chance)) if schema else sentence(chance)
         return word_completion(messages, text)

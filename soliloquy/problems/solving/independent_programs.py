@@ -12,6 +12,8 @@ from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.model import Model
+from soliloquy.runtime.model.samples import JoinedRequests
+from soliloquy.runtime.seeds import digest
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_value, tidy
 from soliloquy.v1.conversation_pb2 import CodeAttempt, ModelCall, Problem
@@ -59,8 +61,9 @@ async def check_answer(problem: Problem, model: Model, run: Run) -> Check:
 
 async def write_programs(problem: Problem, model: Model) -> tuple[list[CodeAttempt], list[ModelCall]]:
     """Asks for the programs; never shows the model the solution or the answer, except for the unit of the answer."""
+    joined, purpose = JoinedRequests(model, PROGRAMS), ("independent program", problem.question)
     asks = [
-        Ask(model=model, role="codegen", origin=("independent program", problem.question, number))
+        Ask(model=joined, role="codegen", origin=(*purpose, number), draw_key=digest(*purpose))
         for number in range(PROGRAMS)
     ]
     programs = await asyncio.gather(*(_program(problem, ask) for ask in asks))

@@ -18,6 +18,7 @@ from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
+from soliloquy.runtime.model.samples import JoinedRequests
 from soliloquy.v1.conversation_pb2 import Enrichment, Problem
 
 
@@ -33,10 +34,12 @@ async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enri
 async def _described_confusion(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Confusion:
     if why := sampling_refusal(problem):
         raise NoConfusion(why, Confusion())
-    # Each sample has its own seeds, so that all can be requested at once.
+    # Each sample has its own seeds.
+    samples = POLICY["confusion"]["samples"]
+    joined = JoinedRequests(ask.model, samples)
     asks = [
-        Ask(model=ask.model, role=ask.role, origin=(*ask.origin, number), draw_key=ask.draw_key)
-        for number in range(POLICY["confusion"]["samples"])
+        Ask(model=joined, role=ask.role, origin=(*ask.origin, number), draw_key=ask.draw_key)
+        for number in range(samples)
     ]
     prompt = prompting.enriching(problem, changed)
     sampled = await asyncio.gather(*(one(prompt, SampledSolution) for one in asks))

@@ -1,5 +1,6 @@
 """Counts how often a student solves a problem alone."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Self
 
@@ -10,6 +11,8 @@ from soliloquy.recipes.scaffold.plan_rules import CLOSENESS
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
+from soliloquy.runtime.model.samples import JoinedRequests
+from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Problem
 
 _MARK = "Answer:"
@@ -37,12 +40,14 @@ async def count_solved(
 ) -> int:
     """Counts the tries with a right answer, alone or after a dialogue about the problem."""
     prompt = plan_prompting.solving(problem, talk, changed)
-    right = 0
-    for number in range(tries):
-        ask = Ask(model=model, role="student", origin=(seed, problem.id, number))
+    joined, student = JoinedRequests(model, tries), digest(seed, problem.id)
+
+    async def solved(number: int) -> bool:
+        ask = Ask(model=joined, role="student", origin=(seed, problem.id, number), draw_key=student)
         try:
             handed_in = await ask(prompt, Solution)
         except Unusable:
-            continue
-        right += gives_quantity(handed_in.answer, problem.answer, **CLOSENESS) is True
-    return right
+            return False
+        return gives_quantity(handed_in.answer, problem.answer, **CLOSENESS) is True
+
+    return sum(await asyncio.gather(*map(solved, range(tries))))

@@ -29,7 +29,9 @@ class CountedModel:
             metrics.CALLS.labels(*labels, outcome).inc()
             metrics.CALL.labels(*labels).observe(time.perf_counter() - began, spans.exemplar())
             spans.note(endpoint=self._name, outcome=outcome)
-        metrics.TOKENS.labels(*labels, "prompt").inc(completion.prompt_tokens)
-        metrics.TOKENS.labels(*labels, "completion").inc(completion.completion_tokens)
-        metrics.COST.labels(*labels).inc(cost(self._endpoint, completion.prompt_tokens, completion.completion_tokens))
+        samples = (completion, *completion.more)
+        prompt, written = (sum(getattr(one, f"{kind}_tokens") for one in samples) for kind in ("prompt", "completion"))
+        metrics.TOKENS.labels(*labels, "prompt").inc(prompt)
+        metrics.TOKENS.labels(*labels, "completion").inc(written)
+        metrics.COST.labels(*labels).inc(cost(self._endpoint, prompt, written))
         return completion

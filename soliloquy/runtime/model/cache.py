@@ -75,7 +75,8 @@ class CachedModel:
             spans.note(endpoint=self._name, outcome="cached")
             return cached
         answer = await self._model.generate(request, stream_listener)
-        self._cache.keep(any_room if answer.finish == Finish.FINISH_STOP else exact, answer)
+        finished = all(sample.finish == Finish.FINISH_STOP for sample in (answer, *answer.more))
+        self._cache.keep(any_room if finished else exact, answer)
         return answer
 
     def _keys(self, request: GenerateRequest) -> tuple[bytes, bytes]:

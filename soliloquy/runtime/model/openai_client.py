@@ -37,6 +37,7 @@ from soliloquy.runtime.model.openai_format import (
     status_in,
     within,
 )
+from soliloquy.runtime.model.samples import seeds_of
 from soliloquy.runtime.model.settings import Endpoint, Key, described
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -128,7 +129,8 @@ class OpenAIClient:
         """Returns None if the endpoint refuses a part of the request that the next one leaves out."""
         form = attempt.form
         body = body_of(request, self._endpoint.model, attempt, stream=receive is not None)
-        headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed), **trace_headers()}
+        seeds = ",".join(map(str, seeds_of(request)))
+        headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: seeds, **trace_headers()}
         try:
             async with self._session.post(
                 self._url, data=_encoded(body), headers=headers, allow_redirects=False
@@ -159,7 +161,7 @@ class OpenAIClient:
             start = " ".join(content.decode("utf-8", "replace").split())[:MAX_PAGE]
             raise EndpointRefuses(f"{self.where} answers with a web page ({start!r}): check the address")
         if status == 200:
-            return completion_of(content, asked=body["model"], form=form)
+            return completion_of(content, asked=body["model"], samples=body.get("n", 1), form=form)
         words = error_words(content).removeprefix(f"{status}: ")
         details = f"{status}: {words}"
         if status in (400, 403) and (stopped := ended(content, body["model"])):

@@ -9,6 +9,7 @@ from soliloquy.runtime.model import ChunkReceiver
 from soliloquy.runtime.model.dialects import ERRORS, USAGE
 from soliloquy.runtime.model.faults import InvalidAnswer
 from soliloquy.runtime.model.negotiation import SYSTEM, Attempt, error_in
+from soliloquy.runtime.model.samples import together
 from soliloquy.runtime.model.schemas import AS_WRITTEN, SchemaForm
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
@@ -97,6 +98,8 @@ def body_of(request: GenerateRequest, model: str, attempt: Attempt, *, stream: b
         body[attempt.limit] = sampling.max_tokens
     if attempt.form.response_format:
         body["response_format"] = attempt.form.response_format
+    if request.more_seeds and not stream:
+        body["n"] = 1 + len(request.more_seeds)
     if stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     for name in attempt.without:
@@ -118,28 +121,37 @@ def _messages(request: GenerateRequest, *, system: bool) -> list[dict[str, str]]
     return messages or [{"role": "user", "content": instructions}]
 
 
-def completion_of(content: bytes, *, asked: str, form: SchemaForm = AS_WRITTEN) -> Completion:
-    """Parses an answer. The arguments of a tool call end its text."""
+def completion_of(content: bytes, *, asked: str, samples: int = 1, form: SchemaForm = AS_WRITTEN) -> Completion:
+    """Parses an answer. An endpoint counts the tokens of all samples together: each gets an equal share of them."""
     try:
         answer = json.loads(content)
-        choice = answer["choices"][0]
-        message = choice.get("message") or {}
         usage = answer.get("usage") or {}
-        text, refusal = _text(message.get("content")), message.get("refusal") or ""
-        finish = _FINISHES.get(choice.get("finish_reason"), Finish.FINISH_UNSPECIFIED)
-        return Completion(
-            text=form.read("\n".join(filter(None, (text or refusal, _tool_call(message))))),
-            model=answer.get("model") or asked,
-            prompt_tokens=_tokens(usage, "prompt_tokens"),
-            completion_tokens=_tokens(usage, "completion_tokens"),
-            reasoning_tokens=_counted(usage, "reasoning"),
-            cached_tokens=_counted(usage, "cached"),
-            engine="openai",
-            finish=Finish.FINISH_REFUSAL if refusal and not text else finish,
-            reasoning=_reasoning(message),
-        )
+        read = [_sample(choice, form) for choice in answer["choices"][:samples]]
+        for place, sample in enumerate(read):
+            sample.model, sample.engine = answer.get("model") or asked, "openai"
+            sample.completion_tokens = _share(_tokens(usage, "completion_tokens"), place, len(read))
+            sample.reasoning_tokens = _share(_counted(usage, "reasoning"), place, len(read))
+        read[0].prompt_tokens = _tokens(usage, "prompt_tokens")
+        read[0].cached_tokens = _counted(usage, "cached")
+        return together(read)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidAnswer(f"the answer is not a chat completion: {error_words(content)!r}") from error
+
+
+def _sample(choice: dict[str, Any], form: SchemaForm) -> Completion:
+    """Parses one choice of an answer. The arguments of a tool call end its text."""
+    message = choice.get("message") or {}
+    text, refusal = _text(message.get("content")), message.get("refusal") or ""
+    finish = _FINISHES.get(choice.get("finish_reason", ""), Finish.FINISH_UNSPECIFIED)
+    return Completion(
+        text=form.read("\n".join(filter(None, (text or refusal, _tool_call(message))))),
+        finish=Finish.FINISH_REFUSAL if refusal and not text else finish,
+        reasoning=_reasoning(message),
+    )
+
+
+def _share(tokens: int, place: int, places: int) -> int:
+    return tokens // places + (place < tokens % places)
 
 
 def _text(content: str | list[dict[str, Any]] | None) -> str:

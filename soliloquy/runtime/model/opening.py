@@ -64,7 +64,8 @@ class ModelByRole:
         request.ClearField("draw_key")
         completion = await self._answering[settings.endpoint].generate(request, stream_listener)
         if not self._models.is_usual(role, settings.endpoint):
-            completion.endpoint = settings.endpoint
+            for sample in (completion, *completion.more):
+                sample.endpoint = settings.endpoint
         return completion
 
 

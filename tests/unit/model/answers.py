@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 from benchmarks.echo import Echo
-from soliloquy.v1.model_pb2 import Delta, GenerateRequest, Message
+from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest, Message
 
 
 class Held(Echo):
@@ -39,6 +39,19 @@ class Held(Echo):
         finally:
             if not ended:
                 self.given_up.set()
+
+
+class Seeded(Echo):
+    """Says its seed; counts its requests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
+        self.asked += 1
+        completion = Completion(text=f"seed {request.seed}", prompt_tokens=2, completion_tokens=2)
+        yield Delta(text=completion.text, completion=completion)
 
 
 def request(text: str = "two words", *, request_id: str = "", adapter: str = "") -> GenerateRequest:

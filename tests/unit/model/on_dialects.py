@@ -9,7 +9,7 @@ from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.server import FakeServer, FakeSettings
 from soliloquy.runtime.model.negotiation import agreement_with
 from soliloquy.runtime.model.opening import ModelByRole
-from soliloquy.runtime.model.settings import shipped_models
+from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.refusals import is_refusal
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationStarted

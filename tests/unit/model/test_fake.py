@@ -13,6 +13,7 @@ from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model.faults import EndpointRefuses
+from soliloquy.runtime.model.samples import with_seeds
 from soliloquy.v1.model_pb2 import GenerateRequest
 from tests.unit.model.hosted import ENGINE, asking, opening
 from tests.unit.scripted.driver import Dialogue, request
@@ -24,6 +25,16 @@ async def test_through_an_openai_face_the_scripted_model_says_what_it_says_witho
         for problem in (CART, STONE_FALL):
             alone = await Dialogue(ENGINE, problem, seed=5).play()
             assert await Dialogue(model, problem, seed=5).play() == alone
+
+
+async def test_several_samples_are_what_the_scripted_model_says_with_each_seed() -> None:
+    joined = with_seeds(request("student", opening(), 1), [1, 2, 3])
+    alone = [(await ENGINE.generate(with_seeds(joined, [seed]))).text for seed in (1, 2, 3)]
+    engine = await ENGINE.generate(with_seeds(joined, [1, 2, 3]))
+    assert [sample.text for sample in (engine, *engine.more)] == alone
+    async with asking(FakeServer(ENGINE, FakeSettings())) as model:
+        answer = await model.generate(joined)
+    assert [sample.text for sample in (answer, *answer.more)] == alone
 
 
 async def test_a_wrong_key_is_refused_and_not_repeated() -> None:

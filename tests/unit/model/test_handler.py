@@ -19,10 +19,10 @@ from services.model.engines.engine import (
     WrongBase,
 )
 from services.model.errors import error_status
-from services.model.handler import MAX_ID_CHARACTERS, MAX_REQUEST_BYTES, ModelHandler
+from services.model.handler import MAX_ID_CHARACTERS, MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.model_pb2 import Adapter, Delta, GenerateRequest, LoadAdapterRequest, UnloadAdapterRequest
-from tests.unit.model.answers import Held, request
+from tests.unit.model.answers import Held, Seeded, request
 
 
 async def refused(call: Awaitable[object]) -> tuple[StatusCode, str]:
@@ -44,6 +44,23 @@ async def test_the_same_id_is_not_generated_again() -> None:
     assert await handler.generate(request(request_id="a")) == first
     assert await pieces(handler.stream(request(request_id="a"))) == ["two words"]
     assert engine.asked == 1
+
+
+async def test_several_samples_are_generated_apart_and_count_their_prompt_once() -> None:
+    engine = Seeded()
+    handler = ModelHandler(engine)
+    several = request(request_id="a")
+    several.seed, several.more_seeds[:] = 7, [8, 9]
+    answer = await handler.generate(several)
+    assert [sample.text for sample in (answer, *answer.more)] == ["seed 7", "seed 8", "seed 9"]
+    assert [sample.prompt_tokens for sample in (answer, *answer.more)] == [2, 0, 0]
+    assert await handler.generate(several) == answer
+    assert engine.asked == 3
+    several.more_seeds[:] = range(MAX_SAMPLES)
+    assert await refused(handler.generate(several)) == (
+        StatusCode.INVALID_ARGUMENT,
+        f"{MAX_SAMPLES + 1} samples are above the limit of {MAX_SAMPLES}",
+    )
 
 
 async def test_the_same_id_joins_the_answer_that_is_under_way() -> None:

@@ -24,7 +24,7 @@ from soliloquy.runtime.traces.export import sending
 from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, LoadAdapterRequest
 from tests.traces.collector import PATH, collecting
 from tests.traces.trees import trace_of
-from tests.unit.model.answers import Held
+from tests.unit.model.answers import Held, Seeded
 
 # In CI a missing library is a failure, not a reason to skip.
 pytestmark = pytest.mark.skipif(
@@ -211,6 +211,15 @@ async def test_the_models_are_the_base_and_its_adapters(tmp_path: Path) -> None:
     assert (status, answer["model"], engine.request.adapter) == (200, "tutor", "tutor")
 
 
+async def test_several_choices_are_samples_of_seeds_in_a_row() -> None:
+    async with served(ModelHandler(Seeded())) as port:
+        body = json.dumps({"model": "echo", "messages": TWO_WORDS, "n": 3, "seed": 7}).encode()
+        _, answer = await call(port, "POST", "/v1/chat/completions", body)
+    assert [choice["message"]["content"] for choice in answer["choices"]] == ["seed 7", "seed 8", "seed 9"]
+    assert [choice["index"] for choice in answer["choices"]] == [0, 1, 2]
+    assert answer["usage"] == {"prompt_tokens": 2, "completion_tokens": 6, "total_tokens": 8}
+
+
 @pytest.mark.parametrize(
     ("asked", "complaint"),
     [
@@ -220,7 +229,8 @@ async def test_the_models_are_the_base_and_its_adapters(tmp_path: Path) -> None:
         ({"temperature": -1}, "temperature: "),
         ({"max_tokens": 0}, "max_tokens: "),
         ({"response_format": {"type": "json_schema"}}, "requires response_format.json_schema"),
-        ({"n": 2}, "n is 2, which is not supported"),
+        ({"n": 0}, "n: Input should be greater than or equal to 1"),
+        ({"n": 2, "stream": True}, "n is 2, which is not supported with stream"),
         ({"stop": ["."]}, 'stop is ["."], which is not supported'),
         ({"tools": [{"type": "function"}]}, "tools is "),
     ],

@@ -21,9 +21,10 @@ from soliloquy.runtime.model.faults import (
 )
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.openai_format import MAX_WORDS
+from soliloquy.runtime.model.samples import with_seeds
 from soliloquy.runtime.model.settings import Endpoint, Key
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest
-from tests.unit.runtime.model.far import REQUEST, SECRET, Far, error, line_to, said
+from tests.unit.runtime.model.far import ANSWER, REQUEST, SECRET, Far, error, line_to, said
 from tests.unit.runtime.model.streams import KeptStreams
 
 
@@ -248,3 +249,28 @@ async def test_a_model_is_told_how_long_it_may_think_only_where_the_settings_say
         await line.ask(REQUEST, 5)
         await line.ask(eager, 5)
     assert [body.get("reasoning_effort") for body in far.bodies] == [None, "low"]
+
+
+def choices(*texts: str) -> dict[str, Any]:
+    said_ones = [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"} for text in texts]
+    return {**ANSWER, "choices": said_ones, "usage": {"prompt_tokens": 12, "completion_tokens": 8}}
+
+
+async def test_several_samples_are_one_request_and_its_tokens_are_counted_once() -> None:
+    far = Far(said(200, choices("a", "b", "c", "more than was asked for")))
+    async with line_to(far) as line:
+        answer = await line.ask(with_seeds(REQUEST, [1, 2, 3]), 5)
+    samples = [answer, *answer.more]
+    assert [sample.text for sample in samples] == ["a", "b", "c"]
+    assert [sample.prompt_tokens for sample in samples] == [12, 0, 0]
+    assert [sample.completion_tokens for sample in samples] == [3, 3, 2]
+    assert [body["n"] for body in far.bodies] == [3]
+
+
+async def test_an_endpoint_that_refuses_several_samples_gives_one() -> None:
+    far = Far(error(400, "n must be 1"), said(200))
+    async with line_to(far) as line:
+        for _ in range(2):
+            answer = await line.ask(with_seeds(REQUEST, [1, 2, 3]), 5)
+            assert (answer.text, len(answer.more)) == ("yes", 0)
+    assert [body.get("n") for body in far.bodies] == [3, None, None]
