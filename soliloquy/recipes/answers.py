@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from soliloquy.recipes.speech import cleaned, has_alternatives, second_speaker
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
@@ -43,12 +43,26 @@ def _joined(value: object) -> object:
     return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
+NumberT = TypeVar("NumberT", int, str)
+_MOST_STEPS = 10_000
+
+
 def says_nothing(text: str) -> bool:
     return text.strip(" .-_").lower() in ("n/a", "na", "none", "null", "not applicable")
 
 
 def _none_if_empty(value: object) -> object:
     return None if isinstance(value, str) and (not value.strip() or says_nothing(value)) else value
+
+
+def _possible(number: NumberT) -> NumberT:
+    if abs(int(number)) > _MOST_STEPS:
+        raise ValueError(f"there is no step {number}")
+    return number
+
+
+# A model that writes digits without end means no step, and records have 32 bits for one.
+PossibleStep = AfterValidator(_possible)
 
 
 def any_of(*kinds: dict[str, Any]) -> Callable[[dict[str, Any]], None]:

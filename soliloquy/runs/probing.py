@@ -3,8 +3,8 @@
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from soliloquy.runs.plan import problems_of
 from soliloquy.runs.prompt_trials import PromptTrial, prompt_trials
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
-from soliloquy.runtime.model.dialects import UNKNOWN, dialects
+from soliloquy.runtime.model.dialects import dialect_of_owner
 from soliloquy.runtime.model.faults import RetryableFault
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.opening import open_models
@@ -41,7 +41,7 @@ _CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_con
 class EndpointFacts:
     """Each fact in a few words."""
 
-    # The dialect in which it is asked, or the one that its list of models names.
+    # The dialect in which it is asked.
     dialect: str
     streaming: str
     reasoning: str
@@ -63,17 +63,15 @@ class _Streamed:
         return lambda _: self.pieces.append(time.monotonic() - began)
 
 
-async def endpoint_facts(client: OpenAIClient, model: str) -> EndpointFacts:
-    """Raises Failure for an endpoint that does not answer."""
+async def endpoint_facts(client: OpenAIClient, entry: Mapping[str, Any]) -> EndpointFacts:
+    """`entry` is the model's in the endpoint's list. Raises Failure for an endpoint that does not answer."""
     streamed = _Streamed()
     first = await _answer(client, _request(seed=1), streamed)
     again = await _answer(client, _request(seed=1))
     other = await _answer(client, _request(seed=2))
-    entry = next((each for each in await client.listed() if each["id"] == model), {})
     attempt = client.attempt(_request(seed=1))
-    owner = str(entry.get("owned_by"))
     return EndpointFacts(
-        dialect=owner if owner in dialects() else client.dialect.name,
+        dialect=client.dialect.name,
         streaming=_streaming(streamed, refused="stream" in attempt.without),
         reasoning=_reasoning([first, again, other]),
         seeds="refused" if "seed" in attempt.without else _seeds(first, again, other),
@@ -111,14 +109,14 @@ async def probe_endpoint(base_url: str, model: str, recipe: str, problems: str) 
     from services.executor.pool import SandboxPool
     from services.executor.settings import SandboxSettings
 
-    endpoint = checked_endpoint({"engine": "openai", "base_url": base_url, "model": model}, "--base-url")
+    endpoint, entry = await _recognized(
+        checked_endpoint({"engine": "openai", "base_url": base_url, "model": model}, "--base-url")
+    )
     models = shipped_models().only_at(endpoint)
     source, scripted = problems_of(problems, recipe), scripted_model(ModelSettings(problems=[problems]))
-    client = OpenAIClient(_NAME, endpoint, key_of(endpoint, _NAME))
     pool = SandboxPool(SandboxSettings(sandboxes=1, spares=0))
-    async with AsyncExitStack() as stack:
-        stack.push_async_callback(client.close)
-        found = await endpoint_facts(client, endpoint.model)
+    async with _client(endpoint) as client, AsyncExitStack() as stack:
+        found = await endpoint_facts(client, entry)
         stack.push_async_callback(pool.stop)
         await pool.start()
         on_trial = await stack.enter_async_context(open_models(models, lambda: scripted, None))
@@ -130,13 +128,25 @@ async def probe_endpoint(base_url: str, model: str, recipe: str, problems: str) 
             handlers=lambda model: conversation_handlers(model, pool),
         )
         trials = [trial async for trial in tried]
-    forms = {trial.call.prompt: client.attempt(trial.requests[0]).form.name for trial in trials}
-    return Probe(
-        facts=found,
-        trials=trials,
-        forms=forms,
-        settings=settings_of(replace(endpoint, dialect=found.dialect), trials, models),
-    )
+        forms = {trial.call.prompt: client.attempt(trial.requests[0]).form.name for trial in trials}
+    return Probe(facts=found, trials=trials, forms=forms, settings=settings_of(endpoint, trials, models))
+
+
+async def _recognized(endpoint: Endpoint) -> tuple[Endpoint, Mapping[str, Any]]:
+    """Returns the endpoint with the dialect that its list of models tells, and the model's entry in that list."""
+    async with _client(endpoint) as client:
+        listed = await client.listed()
+    entry = next((each for each in listed if each["id"] == endpoint.model), {})
+    return replace(endpoint, dialect=dialect_of_owner(str(entry.get("owned_by")))), entry
+
+
+@asynccontextmanager
+async def _client(endpoint: Endpoint) -> AsyncIterator[OpenAIClient]:
+    client = OpenAIClient(_NAME, endpoint, key_of(endpoint, _NAME))
+    try:
+        yield client
+    finally:
+        await client.close()
 
 
 def settings_of(endpoint: Endpoint, trials: Sequence[PromptTrial], models: Models) -> str:
@@ -146,7 +156,7 @@ def settings_of(endpoint: Endpoint, trials: Sequence[PromptTrial], models: Model
         asked = max(request.extra_room for request in trial.requests)
         doublings[trial.call.role] = max(asked, doublings.get(trial.call.role, 0))
     told = {"engine": "openai", "base_url": endpoint.base_url, "model": endpoint.model}
-    if endpoint.dialect != UNKNOWN:
+    if endpoint.dialect:
         told["dialect"] = endpoint.dialect
     lines = [f"[endpoints.{_NAME}]", *(f"{name} = {json.dumps(value)}" for name, value in told.items())]
     for role, times in doublings.items():

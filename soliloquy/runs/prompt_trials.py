@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import ConversationEvent
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import Handler
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
@@ -21,6 +22,7 @@ from soliloquy.v1.runs_pb2 import Run
 # Some prompts come only in some conversations, and some are asked by evaluations alone.
 _MOST_CONVERSATIONS = 6
 _MOST_TURNS = 20
+_TRIAL_SECONDS = 180.0
 
 MakeHandlers = Callable[[Model], Mapping[type[Message], Handler]]
 
@@ -83,7 +85,11 @@ async def _trial(
     event: ConversationEvent, prompt: str, scripted: Model, on_trial: Model, handlers: MakeHandlers
 ) -> PromptTrial:
     router = _PromptRouter(scripted=scripted, on_trial=on_trial, prompt=prompt)
-    following = await _next(event, handlers(router))
+    try:
+        async with asyncio.timeout(_TRIAL_SECONDS):
+            following = await _next(event, handlers(router))
+    except TimeoutError:
+        raise Failure(f"{prompt} was not answered within {_TRIAL_SECONDS:g} s") from None
     call, *_ = (call for call in _calls(following.conversation) if call.prompt == prompt)
     return PromptTrial(requests=router.requests, call=call)
 

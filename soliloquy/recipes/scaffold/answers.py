@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
-from soliloquy.recipes.answers import PlainAnswer, Text, TutorMessage
+from soliloquy.recipes.answers import PlainAnswer, PossibleStep, Text, TutorMessage
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
@@ -88,7 +88,7 @@ def _decision(value: object) -> object:
 class _SubQuestion(Fields):
     question: Text = Field(alias="Question")
     answer: Text = Field(alias="Expected Answer")
-    steps: Annotated[list[int], Field(min_length=1, alias="Steps"), BeforeValidator(_as_list)]
+    steps: Annotated[list[Annotated[int, PossibleStep]], Field(min_length=1, alias="Steps"), BeforeValidator(_as_list)]
 
 
 class PlanAnswer(Answer):

@@ -22,6 +22,7 @@ class Dialect:
     name: str
     hosts: tuple[str, ...]
     models: str
+    owner: str
     key_header: str
     limit: Literal["max_tokens", "max_completion_tokens"]
     without: frozenset[str]
@@ -64,6 +65,11 @@ def dialect_of(name: str, base_url: str, model: str) -> Dialect:
     host = urlsplit(base_url).netloc
     fits = (dialect for dialect in dialects().values() if dialect.serves(host, model))
     return dialects()[name] if name else next(fits, dialects()[UNKNOWN])
+
+
+def dialect_of_owner(owner: str) -> str:
+    """Returns the dialect of a server that lists its models as this owner's; empty if that says nothing."""
+    return next((name for name, dialect in dialects().items() if dialect.owner and dialect.owner == owner), "")
 
 
 def known_dialect(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from soliloquy.recipes.answers import Decision, Program, StudentMessage
+from soliloquy.recipes.scaffold.answers import PlanAnswer
 from soliloquy.recipes.soliloquy.answers import Enriched, Reply
 from soliloquy.runtime.answers import Unreadable
 
@@ -119,3 +120,12 @@ def test_a_solution_that_does_not_end_is_not_carried_along() -> None:
         Enriched.read(
             json.dumps({"Detailed Solution": "Step 1) " + "and " * 2000, "Solution Outline": "Step 1) Think."})
         )
+
+
+@pytest.mark.parametrize("number", [6666018010356348, -(10**9)])
+def test_a_step_number_that_no_record_could_hold_is_asked_for_again(number: int) -> None:
+    question = {"Question": "What force acts?", "Expected Answer": "5 N", "Steps": [number]}
+    with pytest.raises(Unreadable, match=f"there is no step {number}"):
+        PlanAnswer.read(json.dumps({"Analysis": "Two steps.", "Sub-Questions": [question]}))
+    with pytest.raises(Unreadable, match="there is no step 6666018010356348"):
+        Reply.read(json.dumps(REPLY | {"Step Number": 6666018010356348}))
