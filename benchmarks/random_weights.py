@@ -1,5 +1,6 @@
 """Makes Llama-style models and adapters with random weights, for tests and to measure engines."""
 
+import json
 import math
 import tomllib
 from pathlib import Path
@@ -82,10 +83,20 @@ def _tokenizer(vocab_size: int, *, thinks: bool) -> PreTrainedTokenizerFast:
         show_progress=False,
     )
     tokenizer.train([str(text) for text in sorted(_TEXTS.glob("*/prompts/*.txt"))], trainer)
+    if thinks:
+        tokenizer = _with_plain_marks(tokenizer)
     begin, end, pad = _SPECIAL
     wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=begin, eos_token=end, pad_token=pad)
     wrapped.chat_template = _TEMPLATE + (_THOUGHT if thinks else "")
     return wrapped
+
+
+def _with_plain_marks(tokenizer: Tokenizer) -> Tokenizer:
+    """Returns the tokenizer with marks of thoughts that are text, as in real ones: servers drop special tokens."""
+    content = json.loads(tokenizer.to_str())
+    for token in content["added_tokens"]:
+        token["special"] = token["content"] not in _THINKING
+    return Tokenizer.from_str(json.dumps(content))
 
 
 def _score(model: Any, tokenizer: PreTrainedTokenizerFast, shares: dict[str, float]) -> None:

@@ -1,5 +1,6 @@
 """Turns a completion into an answer: its words without its thoughts, or the reason why it has none."""
 
+import json
 from typing import NamedTuple, TypeVar
 
 from soliloquy.runtime.answers import Answer, Unreadable
@@ -41,7 +42,17 @@ class Words(NamedTuple):
 def words_of(completion: Completion) -> Words:
     """Returns what the model said, apart from what it thought."""
     parts = parts_of(completion.text)
+    if parts.thoughts and _is_object(completion.text):
+        # A mark in a string of an answer ends no thought.
+        return Words(completion.text, completion.reasoning)
     return Words(parts.words, "\n\n".join(filter(None, (completion.reasoning, parts.thoughts))))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text, strict=False), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def read_words(completion: Completion, words: Words, answer: type[A]) -> tuple[A, bool]:
