@@ -72,9 +72,8 @@ def generate_dataset(
     with recorded_traces(traces), run_folder as folder:
         if folder.manifest is not None:
             return _finished(plan, folder.place, folder.manifest["counts"])
-        # Cached answers may be all that the run needs.
-        if not kafka and not plan.model_cache:
-            uvloop.run(require_endpoints(plan.models))
+        if not kafka:
+            uvloop.run(require_endpoints(plan.models, plan.model_cache))
         try:
             if folder.is_extended and not folder.journal.exists():
                 # They load Arrow, which the run itself does without.

@@ -123,20 +123,24 @@ def asks(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "words"),
+    ("endpoint", "status", "words"),
     [
-        (partial(nullcontext, "http://127.0.0.1:1/v1"), "answered no call for 1 s (cannot connect to 127.0.0.1:1"),
-        (partial(answering, 401, REFUSED), "requires a key: put it in OPENAI_API_KEY"),
+        (partial(nullcontext, "http://127.0.0.1:1/v1"), 1, "answered no call for 1 s (cannot connect to 127.0.0.1:1"),
+        (partial(answering, 401, REFUSED), 2, "requires a key: put it in OPENAI_API_KEY"),
     ],
     ids=["dead", "key"],
 )
 def test_whatever_asks_a_model_stops_and_says_why(
-    asks: list[str], endpoint: Callable[[], AbstractContextManager[str]], words: str, monkeypatch: pytest.MonkeyPatch
+    asks: list[str],
+    endpoint: Callable[[], AbstractContextManager[str]],
+    status: int,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 1.0)
     with endpoint() as url:
         result = said(asking(asks, url))
-    assert result.returncode == 1
+    assert result.returncode == status
     assert words in result.stderr.splitlines()[-1]
     assert not Path("out").exists()
 

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from soliloquy.cli.evaluate.weights import Weights, running_weights
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.runtime.model.settings import Models
 
@@ -47,6 +48,7 @@ class Tutor:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[ModelByRole]:
         if self.weights is None:
+            await require_endpoints(self.models, self.cache)
             noisy = ModelSettings(problems=[self.problems], noise=self.noise)
             async with open_models(self.models, lambda: scripted_model(noisy), self.cache) as models:
                 yield models

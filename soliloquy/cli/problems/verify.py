@@ -19,6 +19,7 @@ from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, C
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy.truth.support import doubt_about, has_supported_answer
@@ -83,6 +84,7 @@ async def _checks(
     from services.executor.pool import SandboxPool
     from services.executor.settings import SandboxSettings
 
+    await require_endpoints(models, cache)
     room = asyncio.Semaphore(_IN_FLIGHT)
     pool = SandboxPool(SandboxSettings())
     async with open_models(models, lambda: scripted_model(ModelSettings(problems=[str(source)])), cache) as model:

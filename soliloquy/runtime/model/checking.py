@@ -1,6 +1,7 @@
 """Asks every endpoint of the settings once, before anything relies on it."""
 
 import asyncio
+from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused
@@ -25,9 +26,12 @@ async def check_endpoints(models: Models) -> list[str]:
     return [str(fault) for fault in faults]
 
 
-async def require_endpoints(models: Models) -> None:
-    """Raises Failure if an endpoint refuses every call until a person fixes something; other faults may pass."""
-    for fault in await _faults(models):
+async def require_endpoints(models: Models, cache: Path | None) -> None:
+    """Raises Failure if an endpoint refuses every call until a person fixes something; other faults may pass.
+
+    With a cache nothing is asked: its answers may be all that is needed.
+    """
+    for fault in () if cache else await _faults(models):
         if isinstance(fault, Failure):
             raise Failure(str(fault))
 

@@ -30,6 +30,7 @@ async def test_no_conversation_is_lost_and_next_to_no_answer_asked_for_again_for
     found = await figures(dialect, CONVERSATIONS)
     assert (found.lost, found.given_up, found.adaptations) == (0, 0, 0), found.why_lost
     assert found.for_form <= MOST_FOR_FORM * found.calls
+    assert bool(found.with_thoughts) == bool(dialects()[dialect].reasoning)
 
 
 async def test_an_endpoint_of_an_unknown_dialect_is_found_out_in_its_first_calls(dialect: str) -> None:

@@ -21,6 +21,7 @@ from soliloquy.problems.sifting.sampling import bin_name, bin_of
 from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.conversation_pb2 import Problem
@@ -85,6 +86,7 @@ async def _rates(
 ) -> dict[str, float]:
     """Returns the solve rates by question."""
     with_answer = [problem for problem in problems if problem.HasField("answer")]
+    await require_endpoints(models, cache)
     room = asyncio.Semaphore(in_flight)
     async with open_models(models, lambda: scripted_model(ModelSettings(problems=[source])), cache) as model:
 
