@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from soliloquy.problems.files.step_questions import question_for
 from soliloquy.problems.mistakes.wrong_ways import STRATEGIES, mistakes, wrong_ways
 from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
 from soliloquy.truth.number_format import format_number
@@ -10,13 +11,6 @@ from soliloquy.v1 import conversation_pb2 as pb
 
 # A formula of two operands, whose wrong forms can be derived without knowing its meaning.
 PRODUCT = re.compile(r"(?P<result>\S+) = (?P<first>\S+) (?P<sign>[×·*/]) (?P<second>\S+)")
-# Words left dangling if a sentence is cut before its number.
-DANGLING = re.compile(
-    r"(?:[\s,:;(=$-]|\b(?:is|are|was|of|to|get|gives|equals|by|a|an|the|at|with|and|so|then|from|in|we|it|for)\b)+$",
-    re.IGNORECASE,
-)
-# The questions for steps without a number, of which no two in a row are alike.
-_ONWARD = ("What comes next?", "What follows from that?")
 
 
 def file_step(
@@ -40,7 +34,7 @@ def file_step(
     return pb.Step(
         number=number,
         kind=f"STEP_KIND_{(kind or usual).upper()}",
-        ask=ask or ask_for(explanation, number=number, symbol=result.symbol if result is not None else ""),
+        ask=ask or question_for(explanation, number=number, symbol=result.symbol if result is not None else ""),
         explanation=explanation,
         formula=formula,
         expression=expression.text if expression else "",
@@ -64,16 +58,6 @@ def _mistakes(
         pb.Slip(strategy=strategy, working=f"{result.symbol} = {working}", value=value, unit=result.unit)
         for strategy, (working, value) in zip(STRATEGIES, found, strict=True)
     ]
-
-
-def ask_for(explanation: str, *, number: int, symbol: str) -> str:
-    """Returns a tutor's question that leads to a step: the text of the step before its first number."""
-    if not symbol:
-        return "How would you begin?" if number == 1 else _ONWARD[number % len(_ONWARD)]
-    before = re.split(r"[=≈\d]", explanation, maxsplit=1)[0]
-    before = re.sub(rf"\b{re.escape(symbol)}\s*$", "", before)
-    subject = DANGLING.sub("", before).rstrip(".!?")
-    return f"{subject}: what do you get?" if len(subject.split()) > 1 else f"What do you get for {symbol}?"
 
 
 def _other_formulas(formula: str) -> list[pb.Slip]:

@@ -7,12 +7,13 @@ from typing import Any
 from pydantic_core import to_json
 
 from soliloquy.problems.files.annotated_solution import parse_annotated, stated_number
-from soliloquy.problems.files.problem_from_row import ANSWER_ASK, ANSWER_STEP, BadField, check_row, mentions, problem_id
+from soliloquy.problems.files.problem_from_row import ANSWER_STEP, BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.program_solution import steps_from_program
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
 from soliloquy.problems.files.reading.rows import listed_names
 from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.problems.files.step_questions import ANSWER_ASK
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number, tidy
 from soliloquy.truth.programs import program_result

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow, ResultRow, SlipRow, StepRow
 from soliloquy.problems.files.prose_solution import steps_from_prose
+from soliloquy.problems.files.step_questions import ANSWER_ASK
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
@@ -19,7 +20,6 @@ from soliloquy.truth.unread import unread_in
 from soliloquy.v1 import conversation_pb2 as pb
 
 # The step that states an answer that no other step yields.
-ANSWER_ASK = "What is the answer to the question, then?"
 ANSWER_STEP = "State the answer to the question."
 NOISE = 1e-12
 

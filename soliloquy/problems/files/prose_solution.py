@@ -6,6 +6,7 @@ from keyword import iskeyword
 from typing import NamedTuple
 
 from soliloquy.problems.files.file_steps import file_step
+from soliloquy.problems.files.step_questions import question_for
 from soliloquy.problems.mistakes.wrong_ways import FACTORS
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
@@ -119,7 +120,11 @@ def steps_from_prose(solution: str) -> list[pb.Step]:
     for number, text in enumerate(_pieces(solution), start=1):
         start = solution.index(text, end)
         end = start + len(text)
-        steps.append(_step(number, text, start, [link for link in right if start <= link.start and link.end <= end]))
+        step = _step(number, text, start, [link for link in right if start <= link.start and link.end <= end])
+        if step.HasField("result") and any(step.ask == earlier.ask for earlier in steps):
+            # A question says which step it leads to.
+            step.ask = question_for("", number=number, symbol=step.result.symbol)
+        steps.append(step)
     return steps
 
 
