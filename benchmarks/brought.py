@@ -83,7 +83,7 @@ def totals(files: Mapping[str, Judged]) -> dict[str, Judged]:
 def _judge_file(path: Path) -> Judged:
     judged = Judged()
     for labelled in _lines(path):
-        problem, refused = _received(labelled["row"], path.stem)
+        problem, refused = received(labelled["row"], path.stem)
         if labelled["planted"]:
             judged.planted += 1
             judged.planted_refused += bool(refused)
@@ -101,7 +101,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def _received(row: dict[str, Any], kind: str) -> tuple[Problem | None, str]:
+def received(row: dict[str, Any], kind: str) -> tuple[Problem | None, str]:
     """Returns the problem, or why it is refused."""
     columns = {name: name for name in _COLUMNS if name in row}
     match kind:

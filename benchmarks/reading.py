@@ -1,10 +1,8 @@
 """`python -m benchmarks reading`."""
 
-import csv
 import json
 import random
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -15,13 +13,14 @@ import click
 from rich.console import Console
 
 from benchmarks.command import AS_JSON
+from benchmarks.published import entries, unnumbered
 from soliloquy.cli.tables import table
-from soliloquy.truth.calculations import Calculation, calculations_of
+from soliloquy.truth.calculations import calculations_of
+from soliloquy.truth.unknowns import comparisons_in, contradictions_in
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # Sources with fewer calculations say little.
 _FEWEST = 20
-_NUMBERS_IN_A_LIST = re.compile(r"\d+")
 
 
 @dataclass(kw_only=True)
@@ -36,6 +35,12 @@ class Found:
     # Right calculations in which one digit of the stated number was changed, and how many of them were found.
     planted: int = 0
     planted_found: int = 0
+    # Equations in one unknown that were compared with the one before, and those called contradictory.
+    equations: int = 0
+    contradictory: int = 0
+    # Equations that follow, in which one digit was changed, and how many of them were found.
+    equations_planted: int = 0
+    equations_found: int = 0
 
 
 @click.command()
@@ -60,11 +65,20 @@ def reading(*, folder: Path, listed: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({source: asdict(counts) for source, counts in telling.items()}))
         return
-    made = table("texts of", "texts", "= signs", "calculations", "called false", "planted errors found")
+    made = table(
+        *("texts of", "texts", "= signs", "calculations", "called false", "planted errors found"),
+        *("equations compared", "contradictory", "planted errors found"),
+    )
     for source, counts in telling.items():
-        share = f"{counts.planted_found:,} of {counts.planted:,} ({counts.planted_found / max(counts.planted, 1):.1%})"
         columns = (counts.texts, counts.equals_signs, counts.calculations, counts.called_false)
-        made.add_row(source, *(f"{count:,}" for count in columns), share)
+        made.add_row(
+            source,
+            *(f"{count:,}" for count in columns),
+            _share(counts.planted_found, counts.planted),
+            f"{counts.equations:,}",
+            f"{counts.contradictory:,}",
+            _share(counts.equations_found, counts.equations_planted),
+        )
     Console().print(made)
     if listed:
         click.echo("\n".join(lines))
@@ -79,41 +93,49 @@ def _read(source: str, text: str, counts: Found, lines: list[str], drawn: random
         if not link.right:
             counts.called_false += 1
             lines.append(f"{source}: false: {' '.join(link.text.split())} (it is {link.value:g})")
-        elif planted := _planted(link, drawn):
+        elif planted := _planted(link.text, link.stated_at - link.start, drawn):
             counts.planted += 1
             is_found = any(not one.right for one in calculations_of(planted))
             counts.planted_found += is_found
             if not is_found:
                 lines.append(f"{source}: missed: {' '.join(planted.split())}")
 
+    for compared in comparisons_in(text):
+        if compared.before is None or compared.holds is None:
+            continue
+        counts.equations += 1
+        pair = (" ".join(compared.before.text.split()), " ".join(compared.after.text.split()))
+        if not compared.holds:
+            counts.contradictory += 1
+            lines.append(f"{source}: contradictory: {pair[1]!r} after {pair[0]!r}")
+        elif planted := _planted(pair[1], 0, drawn):
+            counts.equations_planted += 1
+            said = f"{pair[0]}. So {planted}."
+            is_found = any(contradictions_in(said)) or any(not one.right for one in calculations_of(said))
+            counts.equations_found += is_found
+            if not is_found:
+                lines.append(f"{source}: missed: {planted!r} after {pair[0]!r}")
 
-def _planted(link: Calculation, drawn: random.Random) -> str:
-    """Returns the calculation with another digit in its stated number."""
-    at = link.stated_at - link.start
-    number = _NUMBER.search(link.text, at)
+
+def _share(found: int, planted: int) -> str:
+    return f"{found:,} of {planted:,} ({found / max(planted, 1):.1%})"
+
+
+def _planted(text: str, start: int, drawn: random.Random) -> str:
+    """Returns the text with another digit in its first number from `start`; empty without a number."""
+    number = _NUMBER.search(text, start)
     if number is None:
         return ""
-    places = [place for place in range(*number.span()) if link.text[place].isdigit()]
+    places = [place for place in range(*number.span()) if text[place].isdigit()]
     place = drawn.choice(places)
-    other = str((int(link.text[place]) + drawn.randint(1, 9)) % 10)
-    return link.text[:place] + other + link.text[place + 1 :]
+    other = str((int(text[place]) + drawn.randint(1, 9)) % 10)
+    return text[:place] + other + text[place + 1 :]
 
 
 def _texts(folder: Path) -> Iterator[tuple[str, str]]:
     """Yields each text with the name of its file and column."""
-    csv.field_size_limit(sys.maxsize)
-    for path in sorted(folder.rglob("*")):
-        name = _NUMBERS_IN_A_LIST.sub("N", re.sub(r"_\w+(?=\.json$)", "", path.relative_to(folder).as_posix()))
-        match path.suffix:
-            case ".csv":
-                with path.open(newline="", encoding="utf-8-sig") as file:
-                    for row in csv.DictReader(file):
-                        yield from _strings(f"{name} {{}}", row)
-            case ".json":
-                yield from _strings(f"{name} {{}}", json.loads(path.read_text("utf-8")))
-            case ".jsonl":
-                for line in path.read_text("utf-8").splitlines():
-                    yield from _strings(f"{name} {{}}", json.loads(line))
+    for name, value in entries(folder):
+        yield from _strings(f"{name} {{}}", value)
 
 
 def _strings(source: str, value: Any, column: str = "") -> Iterator[tuple[str, str]]:
@@ -122,7 +144,7 @@ def _strings(source: str, value: Any, column: str = "") -> Iterator[tuple[str, s
             yield source.format(column), value
         case dict():
             for key, inner in value.items():
-                yield from _strings(source, inner, _NUMBERS_IN_A_LIST.sub("N", str(key)) or column)
+                yield from _strings(source, inner, unnumbered(str(key)) or column)
         case list():
             for inner in value:
                 yield from _strings(source, inner, column)

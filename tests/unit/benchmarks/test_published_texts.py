@@ -1,0 +1,48 @@
+"""Published folders are measured whatever their files are called, and nothing of them is written down."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.__main__ import benchmarks
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "sheet.csv").write_text(
+        "Question,Solution\n"
+        "How many are 3 boxes of 4 pens?,There are 3 * 4 = 12 pens in all.\n"
+        "How many are 3 boxes of 5 pens?,There are 3 * 5 = 16 pens in all.\n"
+        'How old is the oak?,"It is old, maybe 300 years."\n'
+        "How much is it?,12\n",
+        "utf-8",
+    )
+    told = {"question": "How many are 2 bags of 9 nuts?", "answer": "Two bags hold 2 * 9 = <<2*9=18>>18 nuts.\n#### 18"}
+    (tmp_path / "page_1.json").write_text(json.dumps({"rows": [told, told]}), "utf-8")
+    return tmp_path
+
+
+def test_problems_are_supported_unverified_or_refused(folder: Path) -> None:
+    result = CliRunner().invoke(benchmarks, ["solutions", str(folder), "--json"])
+    assert json.loads(result.output) == {
+        "page.json answer": {"supported": 1},
+        "sheet.csv solution": {"supported": 1, "refused": 1, "unverified": 1},
+    }
+    listed = CliRunner().invoke(benchmarks, ["solutions", str(folder), "--list"]).output
+    assert "sheet.csv solution: refused: solution: '3 * 5 = 16' is false: it is 15" in listed
+
+
+def test_equations_in_one_unknown_are_compared(tmp_path: Path) -> None:
+    solved = [f"We have {a}x + {b} = {a * 7 + b}. So {a}x = {a * 7}. Then x = {a * 7} / {a} = 7." for a, b in PAIRS]
+    wrong = "We have 2x + 3 = 17. So 2x = 20."
+    (tmp_path / "texts.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in [*solved, wrong]), "utf-8")
+    result = CliRunner().invoke(benchmarks, ["reading", str(tmp_path), "--json"])
+    [found] = json.loads(result.output).values()
+    assert found["contradictory"] == 1
+    assert found["equations"] >= len(solved)
+    assert found["equations_found"] > 0.75 * found["equations_planted"] > 0
+
+
+PAIRS = [(a, b) for a in range(2, 7) for b in range(3, 8)]
