@@ -22,7 +22,7 @@ from soliloquy.truth.arithmetic_terms import (
 )
 from soliloquy.truth.measured_values import measured, negative
 from soliloquy.truth.units import Unit
-from soliloquy.truth.written_arithmetic import Written
+from soliloquy.truth.written_numbers import Written
 
 
 class NoArithmetic(Exception):

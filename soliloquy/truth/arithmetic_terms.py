@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from soliloquy.truth.measured_values import Measured, Unworkable, added, measured, multiplied, negative, raised
 from soliloquy.truth.units import Unit
-from soliloquy.truth.written_arithmetic import PERCENT, Written
+from soliloquy.truth.written_numbers import PERCENT, Written
 
 
 class Reading(NamedTuple):

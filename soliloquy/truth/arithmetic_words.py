@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 
 from soliloquy.truth.arithmetic_policy import LIMITS, WORDS, Order
-from soliloquy.truth.written_arithmetic import Written
+from soliloquy.truth.written_numbers import Written
 
 _ORDERS = [(re.compile(order.verb, re.I), re.compile(order.between, re.I), order) for order in WORDS.orders]
 

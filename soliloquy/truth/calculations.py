@@ -14,7 +14,8 @@ from soliloquy.truth.arithmetic_policy import LIMITS
 from soliloquy.truth.arithmetic_terms import READINGS, Term
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import Unworkable, agree, are_alike, converts, in_unit_of, restates_share
-from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of
+from soliloquy.truth.written_arithmetic import ROUGHLY, is_restated, may_calculate, tokens_of
+from soliloquy.truth.written_numbers import Written
 
 _LETTER_BEHIND = re.compile(r"[\d.,]*\d[A-Za-z]")
 _NUMBER_AT_START = re.compile(r"[\d.,eE×*^ ()+-]*\d[)}]?")

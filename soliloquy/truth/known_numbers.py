@@ -7,7 +7,8 @@ from soliloquy.truth.arithmetic_policy import KNOWN
 from soliloquy.truth.arithmetic_terms import measured_number
 from soliloquy.truth.measured_values import Measured, agree, stated_value
 from soliloquy.truth.numbers import numbers_in
-from soliloquy.truth.written_arithmetic import Written, tokens_of
+from soliloquy.truth.written_arithmetic import tokens_of
+from soliloquy.truth.written_numbers import Written
 
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 

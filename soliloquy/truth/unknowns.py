@@ -13,7 +13,8 @@ from soliloquy.truth.arithmetic_policy import LIMITS, TOLERANCES, WORDS
 from soliloquy.truth.arithmetic_terms import READINGS, Term
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import Unworkable, agree, is_rounded
-from soliloquy.truth.written_arithmetic import ROUGHLY, Written, may_calculate, tokens_of
+from soliloquy.truth.written_arithmetic import ROUGHLY, may_calculate, tokens_of
+from soliloquy.truth.written_numbers import Written
 
 _SIGNS = frozenset(["=", *ROUGHLY])
 

@@ -19,7 +19,8 @@ from soliloquy.truth.known_numbers import KnownNumbers
 from soliloquy.truth.measured_values import place_of, stated_value
 from soliloquy.truth.programs import program_result
 from soliloquy.truth.unknowns import comparisons_in
-from soliloquy.truth.written_arithmetic import ROUGHLY, Written, tokens_of
+from soliloquy.truth.written_arithmetic import ROUGHLY, tokens_of
+from soliloquy.truth.written_numbers import Written
 from soliloquy.v1.conversation_pb2 import Problem
 
 # The characters before and behind an unread number that are shown with it.
