@@ -35,17 +35,22 @@ def changed_texts(recipe: str, place: Path) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text != own.get(name)}
 
 
-def check_files(recipe: str, changed: Mapping[str, str], *, scripted: bool) -> None:
-    """Raises BrokenPrompt for files that are not the recipe's, too large, or unreadable to the scripted model."""
+def check_files(recipe: str, changed: Mapping[str, str]) -> None:
+    """Raises BrokenPrompt for files that are not the recipe's, or too large."""
     if (size := sum(len(text.encode()) for text in changed.values())) > MOST_BYTES:
         raise BrokenPrompt(f"the changed prompts have {size:,} bytes: use at most {MOST_BYTES:,}")
     own = own_texts(recipe)
+    unknown = next((file for file in changed if file not in own), None)
+    if unknown is not None:
+        near = did_you_mean(unknown[:80], own) or f"; it has {', '.join(own)}"
+        raise BrokenPrompt(f"{unknown[:80]}: the recipe {recipe} has no such prompt{near}")
+
+
+def check_tags(recipe: str, changed: Mapping[str, str]) -> None:
+    """Raises BrokenPrompt for a text that lacks a tag of the recipe's own: the scripted model reads the tags."""
+    own = own_texts(recipe)
     for file, text in changed.items():
-        if file not in own:
-            near = did_you_mean(file[:80], own) or f"; it has {', '.join(own)}"
-            raise BrokenPrompt(f"{file[:80]}: the recipe {recipe} has no such prompt{near}")
-        lost = next((tag for tag in _TAG.findall(own[file]) if tag not in _TAG.findall(text)), "")
-        if scripted and lost:
+        if lost := next((tag for tag in _TAG.findall(own[file]) if tag not in _TAG.findall(text)), ""):
             why = "the scripted model reads its sections: keep it, or use a language model in every role"
             raise BrokenPrompt(f"{file}: {lost}> is missing: {why}")
 

@@ -14,7 +14,7 @@ from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, repeated_numbers
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
-from soliloquy.recipes.prompts import check_files
+from soliloquy.recipes.prompts import check_files, check_tags
 from soliloquy.recipes.records import labelled_record
 from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
@@ -190,8 +190,11 @@ def find(name: str) -> Recipe:
 
 def checked_prompts(recipe: str, changed: Mapping[str, str], *, scripted: bool) -> dict[str, str]:
     """Returns the digest of each prompt; raises BrokenPrompt if a model cannot be asked with them."""
-    check_files(recipe, changed, scripted=scripted)
-    return find(recipe).fingerprints(changed)
+    check_files(recipe, changed)
+    digests = find(recipe).fingerprints(changed)
+    if scripted:
+        check_tags(recipe, changed)
+    return digests
 
 
 def load_judges(classifiers: Path | None) -> Judges:

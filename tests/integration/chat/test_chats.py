@@ -243,7 +243,7 @@ async def test_a_chat_has_its_own_prompts_and_is_kept_apart_from_those_with_othe
         (StartChat(recipe="mathdial", bank="arithmetic"), "does not read a person's words in mathdial: choose a model"),
         (
             StartChat(recipe="soliloquy", bank="physics", prompts={"control.txt": "$x"}),
-            "prompts: control.txt: <how> is missing",
+            "prompts: control.txt: $x is unknown; its slots are none",
         ),
         (StartChat(recipe="soliloquy", bank="physics", prompts={"x.txt": ""}), "x.txt: the recipe soliloquy has no"),
     ],
