@@ -24,6 +24,9 @@ READERS = {
     ".parquet": "parquet",
 }
 
+# What else a folder, or a source whose format is named, may hold.
+_ALL_READERS = {**READERS, ".txt": "jsonl"}
+
 
 class SourceFormat(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -60,7 +63,7 @@ class SourceFormat(BaseModel):
             yield from json_rows(source)
 
     def _rows_of_files(self, folder: Path) -> Iterator[SourceRow | RefusedRow]:
-        files = sorted((path for path in folder.iterdir() if path.suffix.lower() in READERS), key=_natural)
+        files = sorted((path for path in folder.iterdir() if path.suffix.lower() in _ALL_READERS), key=_natural)
         if not files:
             raise UnreadableSource(f"{folder}: holds no files that end with one of {', '.join(READERS)}")
         for file in files:
@@ -80,9 +83,9 @@ class SourceFormat(BaseModel):
             raise UnreadableSource(f"{source}: is a file: name the folder that `datasets` saved")
         if self.reader != "by suffix":
             return self.reader
-        if source.suffix.lower() not in READERS:
+        if source.suffix.lower() not in _ALL_READERS:
             raise UnreadableSource(f"{source}: unknown suffix {source.suffix!r}: use one of {', '.join(READERS)}")
-        return READERS[source.suffix.lower()]
+        return _ALL_READERS[source.suffix.lower()]
 
 
 def is_saved_by_datasets(folder: Path) -> bool:

@@ -130,7 +130,9 @@ def test_its_conversations_are_shown_without_labels(folder: Path) -> None:
         assert [turn["labels"] for turn in view["turns"]] == [None] * 3
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("soliloquies", "sgsm", "alpaca")])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name not in ("soliloquies", "transcripts", "sgsm", "alpaca")]
+)
 def test_it_is_exported_with_what_was_said(folder: Path, tmp_path: Path, name: str) -> None:
     out = tmp_path / f"out{SUFFIXES.get(name, '.json')}"
     counts = export(Dataset(folder), name, out, choice=ExportOptions())

@@ -88,7 +88,7 @@ def _told(output: str) -> str:
     )
 
 
-def _output(told: str) -> str:
+def output_told(told: str) -> str:
     values = [_CALCULATED.fullmatch(line) for line in told.removesuffix("\n").split("\n")]
     return "\n".join(f"{one[1]} = {one[2]}" for one in values if one) if all(values) else told
 
@@ -124,7 +124,7 @@ def _is_read(message: Any, transcript: Transcript) -> bool:
     elif speaker == "use_python_state" and isinstance(fields.get("Python"), dict):
         transcript.program(None, read_program(fields["Python"]))
     elif speaker == "python_output" and isinstance(value, str) and transcript.awaits_output:
-        transcript.output(_output(value))
+        transcript.output(output_told(value))
     elif speaker in _REPLYING and fields:
         transcript.reply(read_fields({_ACTION: fields.get(_ACTION_TOO), **fields}, RECIPE))
     elif speaker in (*_REPLYING, "tutor") and isinstance(value, str):

@@ -17,6 +17,8 @@ from soliloquy.runtime.failure import Failure
 from tests.unit.dataset.labelled import RECIPES, labelled
 from tests.unit.dataset.small import dataset, small
 
+# Logs of others come back as they were; ours are none.
+OURS = [name for name in NAMES if name != "transcripts"]
 SUFFIXES = {"openai": ".jsonl", "mathdial": ".csv", "sgsm": ".jsonl", "hf": ""}
 
 
@@ -56,7 +58,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("choice", [ExportOptions(), ExportOptions(leave_out=frozenset({"hidden", "solutions"}))])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OURS)
 def test_a_file_that_is_imported_and_exported_is_the_same(
     folder: Path, tmp_path: Path, name: str, choice: ExportOptions
 ) -> None:
@@ -72,7 +74,7 @@ def test_a_file_that_is_imported_and_exported_is_the_same(
 
 @pytest.mark.parametrize("hidden", [True, False])
 @pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "soliloquies"])
+@pytest.mark.parametrize("name", [name for name in OURS if name != "soliloquies"])
 def test_a_file_of_any_recipe_is_the_same_again(tmp_path: Path, name: str, recipe: str, hidden: bool) -> None:
     first, second = (tmp_path / f"{which}{SUFFIXES.get(name, '.json')}" for which in ("first", "second"))
     folder = dataset(tmp_path / "dataset", [labelled(small(1), recipe)])

@@ -131,6 +131,26 @@ def test_what_is_left_out_of_an_export_does_not_come_back_with_the_original() ->
     assert [message["from"] for message in made["conversations"]] == ["student", "tutor"] * 2
 
 
+def test_the_log_of_a_tuned_model_is_a_conversation_with_its_raw_answers() -> None:
+    program = {"Python": {"Python Code": "```python\nv = 6 / 2\n```", "Result Variable": "v"}}
+    decision = {"Use Python": "y", "Description": "6 divided by 2, and the student's 4"}
+    log = (
+        "You are a tutor. USER: is a name. Now the conversation is beginning: USER: STUDENT: How fast is a cart that "
+        "rolls 6 m in 2 s? ASSISTANT: INSTRUCTION: Decide. ASSISTANT: {'Use Python': 'n'} INSTRUCTION: Reply. "
+        "ASSISTANT:\nWhat is divided by what?</s>USER: STUDENT: 4 m/s ASSISTANT: INSTRUCTION: Decide. "
+        f"ASSISTANT: {decision!r} INSTRUCTION: Write it. ASSISTANT: {program!r} "
+        'PYTHON: Tutorbot calculated "v" to be 3.0.\n INSTRUCTION: Reply. ASSISTANT:\nNot quite: what is half of 6?'
+    )
+    students = ["STUDENT: How fast is a cart that rolls 6 m in 2 s?", "4 m/s"]
+    said = [["USER", students[0]], ["ASSISTANT", log[:300]], ["USER", students[1]], ["ASSISTANT", log]]
+    row = {"template_name": "vicuna", "messages": said, "offset": 0}
+    first, second = dialogue_of(row, "transcripts").turns
+    assert (first.student, first.reply) == ("How fast is a cart that rolls 6 m in 2 s?", "What is divided by what?")
+    assert (second.student, second.reply) == ("4 m/s", "Not quite: what is half of 6?")
+    assert (second.description, second.attempts[0].output) == ("6 divided by 2, and the student's 4", "v = 3.0")
+    assert again(row, "transcripts") == row
+
+
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
