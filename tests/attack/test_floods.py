@@ -5,74 +5,99 @@ import os
 import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
+import grpc
 import pytest
 from rich.console import Console
 
 from soliloquy.cli.tables import table
-from soliloquy.client.async_runs import AsyncRuns
-from tests.integration.gateway.site import OPERATOR
-from tests.integration.gateway.test_floods import FLOODS
+from tests.integration.gateway.floods import FLOODS, list_over_grpc, list_over_http
 
 CONNECTIONS = 1_200
-CALLS = 60
+# On each port.
+CALLS = 300
+CALL_SECONDS = 20.0
 # What the flood has to build up.
 WARM_SECONDS = 3.0
-# On a machine that does nothing else; ATTACK_SECONDS allows more on a busy one.
-MOST_SECONDS = float(os.environ.get("ATTACK_SECONDS", "0.5"))
-DESCRIPTORS = {"usual": 0, "1024 files": 1_024}
+# The limit of open files, the longest that an operator may wait, and the share of its calls that may be refused: a
+# newcomer cannot be told from an attacker until its token comes, and 1,024 files have fewer places than there are
+# attackers.
+DESCRIPTORS = {"usual": (0, 0.5, 0.0), "1024 files": (1_024, 2.0, 0.02)}
+# Where the user may; the flood leaves the cores to the gateway besides.
+PRIORITY = -15
+_PORTS = {"HTTP": list_over_http, "gRPC": list_over_grpc}
 
 
 @pytest.fixture(scope="module")
 def figures() -> Iterator[list[tuple[str, ...]]]:
     rows: list[tuple[str, ...]] = []
     yield rows
-    shown = table("flood", "files", "HTTP p50", "HTTP p99 ms", "gRPC p50", "gRPC p99 ms", "load")
+    calls = (f"{port} {what}" for port in _PORTS for what in ("p50", "p99", "most ms"))
+    shown = table("flood", "files", *calls, "refused", "opened", "held", "load")
     for row in rows:
         shown.add_row(*row)
-    Console(width=120).print(shown)
+    Console(width=140).print(shown)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _first_on_the_machine() -> Iterator[None]:
+    """Puts this process, which asks as the operator, and those that it starts before others of a busy machine."""
+    # Linux weighs sessions first, and processes within each.
+    group, before = Path("/proc/self/autogroup"), os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
+        group.write_text(str(PRIORITY), "ascii")
+    yield
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, before)
+        group.write_text("0", "ascii")
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("files", DESCRIPTORS)
 @pytest.mark.parametrize("kind", FLOODS)
-async def test_an_operator_waits_half_a_second_at_most(
+async def test_an_operator_is_served_beside_a_flood(
     tmp_path: Path, kind: str, files: str, figures: list[tuple[str, ...]]
 ) -> None:
-    async with _process("tests.attack.serve", str(tmp_path), files=DESCRIPTORS[files]) as told:
-        http, grpc = (await told.readline()).decode().split()
-        attacked = http.removeprefix("http://") if kind.startswith("http") else grpc
-        async with _process("tests.attack.flood", attacked, kind, str(CONNECTIONS)):
+    most_files, most_seconds, most_refused = DESCRIPTORS[files]
+    seconds: dict[str, list[float]] = {port: [] for port in _PORTS}
+    refused: Counter[str] = Counter()
+    async with _process("tests.attack.serve", str(tmp_path), files=most_files) as gateway:
+        assert gateway.stdout
+        addresses = dict(zip(_PORTS, (await gateway.stdout.readline()).decode().split(), strict=True))
+        attacked = addresses["HTTP"].removeprefix("http://") if kind.startswith("http") else addresses["gRPC"]
+        async with _process("tests.integration.gateway.floods", attacked, kind, str(CONNECTIONS)) as flood:
             await asyncio.sleep(WARM_SECONDS)
-            over_http = [await _seconds(_list_over_http, http) for _ in range(CALLS)]
-            over_grpc = [await _seconds(_list_over_grpc, grpc) for _ in range(CALLS)]
-    shown = (f"{1_000 * one:.0f}" for each in (over_http, over_grpc) for one in (_share(each, 0.5), _share(each, 0.99)))
-    figures.append((kind, files, *shown, f"{os.getloadavg()[0]:.1f}"))
-    assert _share(over_http, 0.99) <= MOST_SECONDS
-    assert _share(over_grpc, 0.99) <= MOST_SECONDS
+            for _ in range(CALLS):
+                for port, call in _PORTS.items():
+                    took, refusal = await _call(call, addresses[port])
+                    seconds[port].append(took)
+                    refused.update([refusal] if refusal else [])
+            assert flood.stdin
+            assert flood.stdout
+            flood.stdin.write(b"\n")
+            opened, held = map(int, (await asyncio.wait_for(flood.stdout.readline(), CALL_SECONDS)).split())
+    shown = (f"{1_000 * _share(each, share):.0f}" for each in seconds.values() for share in (0.5, 0.99, 1.0))
+    ending = (str(refused.total()), str(opened), str(held), f"{os.getloadavg()[0]:.1f}")
+    figures.append((kind, files, *shown, *ending))
+    assert opened >= CONNECTIONS, "the flood did not come up"
+    assert refused.total() <= most_refused * CALLS * len(_PORTS), refused
+    assert max(_share(each, 0.99) for each in seconds.values()) <= most_seconds
 
 
-async def _list_over_http(address: str) -> None:
-    async with (
-        aiohttp.ClientSession(headers={"authorization": f"Bearer {OPERATOR}"}) as session,
-        session.get(f"{address}/v1/runs") as answer,
-    ):
-        assert answer.status == 200
-
-
-async def _list_over_grpc(address: str) -> None:
-    async with AsyncRuns(address, token=OPERATOR) as runs:
-        assert [run async for run in runs.list()] == []
-
-
-async def _seconds(call: Callable[[str], Awaitable[None]], address: str) -> float:
-    began = time.monotonic()
-    await call(address)
-    return time.monotonic() - began
+async def _call(call: Callable[[str], Awaitable[None]], address: str) -> tuple[float, str]:
+    """Returns the seconds of a call, and its refusal."""
+    began, refusal = time.monotonic(), ""
+    try:
+        await asyncio.wait_for(call(address), CALL_SECONDS)
+    except (TimeoutError, AssertionError, aiohttp.ClientError, grpc.aio.AioRpcError) as error:
+        refusal = repr(error)[:200]
+    return time.monotonic() - began, refusal
 
 
 def _share(seconds: list[float], share: float) -> float:
@@ -80,8 +105,8 @@ def _share(seconds: list[float], share: float) -> float:
 
 
 @asynccontextmanager
-async def _process(module: str, *arguments: str, files: int = 0) -> AsyncIterator[asyncio.StreamReader]:
-    """Yields the output of a process that ends with its input."""
+async def _process(module: str, *arguments: str, files: int = 0) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Yields a process that ends with its input."""
 
     def limit() -> None:
         if files:
@@ -95,9 +120,8 @@ async def _process(module: str, *arguments: str, files: int = 0) -> AsyncIterato
         preexec_fn=limit,
     )
     assert process.stdin
-    assert process.stdout
     try:
-        yield process.stdout
+        yield process
     finally:
         process.stdin.close()
         try:

@@ -14,7 +14,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from services.gateway.access.rate import rate_key
@@ -229,7 +228,8 @@ def _beyond(limit: int, peers: list[Peer]) -> list[Peer]:
 
 def _descriptors() -> Iterable[int]:
     try:
-        return [int(file.name) for file in Path("/proc/self/fd").iterdir()]
+        # pathlib takes longer than all else of a look.
+        return [int(name) for name in os.listdir("/proc/self/fd")]  # noqa: PTH208
     except OSError:
         # No descriptor is left to list them with.
         return range(resource.getrlimit(resource.RLIMIT_NOFILE)[0])

@@ -37,6 +37,8 @@ from soliloquy.web import FOLDER as SHARED
 
 CONSOLE = Path(__file__).parents[1] / "console"
 MOUNTED = {"/assets/services/gateway/console": CONSOLE, "/assets/soliloquy/web": SHARED}
+# A refused stranger waits before its answer: it would come again as soon as it has one.
+REFUSAL_SECONDS = 5.0
 _NAME = re.compile(r"[\w-]+\.(css|html|js|svg)", re.ASCII)
 # A page loads nothing from other hosts and runs no inline script.
 _SOURCES = {
@@ -119,6 +121,7 @@ class _Pace:
         try:
             self._access.pace(credentials_of(Request(scope)))
         except Refusal as refusal:
+            await asyncio.sleep(REFUSAL_SECONDS)
             response = error_response(refusal)
             # Further requests may be waiting in the same connection.
             response.headers["connection"] = "close"

@@ -1,6 +1,8 @@
 """Access over HTTP: who is admitted, and what an unknown caller learns."""
 
+import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -89,6 +91,20 @@ async def test_whoever_asks_too_often_is_told_when_to_come_back(tmp_path: Path) 
         assert 1 <= int(answers[2].headers["retry-after"]) <= 10
         guesses = [await at.ask("GET", "/v1/runs", headers=STRANGE) for _ in range(2)]
         assert [answer.status for answer in guesses] == [401, 429]
+
+
+async def test_a_stranger_who_asks_too_often_waits_and_nobody_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.gateway.http.application.REFUSAL_SECONDS", 1.0)
+    async with site(tmp_path, admitting=guarded(tmp_path, visitors=RateLimit(burst=1, per_second=0.1))) as at:
+        assert (await at.ask("GET", "/")).status == 200
+        began = time.monotonic()
+        refused = asyncio.create_task(at.ask("GET", "/"))
+        assert (await at.ask("GET", "/v1/runs", token=READER)).status == 200
+        assert not refused.done()
+        assert (await refused).status == 429
+        assert time.monotonic() - began >= 1.0
 
 
 async def test_every_answer_keeps_a_browser_from_running_what_is_not_the_consoles(guarded_site: Site) -> None:
