@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import read_regular
 from soliloquy.runtime.seeds import digest
 
 _MAX_CHARACTERS = 300
@@ -101,10 +102,12 @@ def read_settings(path: Path) -> TrainingSettings:
 def read_model(path: Path, parse: Callable[[str], Any], model: type[Model], *, context: Any = None) -> Model:
     """Reads and validates a file; raises Failure with its first problem."""
     try:
-        return model.model_validate(parse(path.read_text("utf-8")) or {}, context=context)
+        return model.model_validate(parse(read_regular(path).decode()) or {}, context=context)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in problem["loc"]) or "the file"
         raise Failure(f"{path}: {field}: {problem['msg']}, not {problem['input']!r}") from error
+    except RecursionError as error:
+        raise Failure(f"cannot read {path}: its brackets are too deep") from error
     except (OSError, ValueError) as error:
         raise Failure(f"cannot read {path}: {one_line(error)}") from error

@@ -58,7 +58,7 @@ def list_(*, registry: str, as_json: bool) -> None:
     try:
         kept = _opened(registry)
         versions, active = kept.versions(), kept.active()
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except OSError as error:
         raise Failure(f"{registry} is not a readable registry ({error})") from error
     if as_json:
         listed = [{"id": version.id, **asdict(version)} for version in versions]

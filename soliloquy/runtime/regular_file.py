@@ -1,8 +1,11 @@
-"""Refuses pipes, devices, sockets and folders where a file is read: they may never send, or never end."""
+"""Reads files, and refuses pipes, devices, sockets and folders in their place: they may never send, or never end."""
 
 import errno
 import stat
 from pathlib import Path
+
+# The largest file of settings, prompts, a key or a card.
+MOST_BYTES = 4 * 1024**2
 
 
 class NotRegular(OSError):
@@ -15,3 +18,13 @@ def require_regular(path: Path) -> None:
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
         raise NotRegular(errno.EINVAL, f"it is {kind}: save its content as a file", str(path))
+
+
+def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """Raises NotRegular, also for a file of more than `most_bytes`, and OSError if nothing is there."""
+    require_regular(path)
+    with path.open("rb") as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise NotRegular(errno.EFBIG, f"it has more than {most_bytes:,} bytes", str(path))
+    return content

@@ -11,7 +11,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import digest_of
-from training.adapters.version import Version
+from training.adapters.version import Version, stored_version
 
 _ACTIVE = "active.json"
 _VERSIONS, _FILES = "versions", "files"
@@ -51,8 +51,9 @@ class Registry:
         self._write(_index(version), asdict(replace(version, note=note)))
 
     def versions(self) -> list[Version]:
-        found = (self._storage.read(name) for name in self._storage.names(_VERSIONS) if name.endswith(".json"))
-        return [Version(**json.loads(content)) for content in found if content is not None]
+        names = [name for name in self._storage.names(_VERSIONS) if name.endswith(".json")]
+        found = ((self._storage.read(name), f"{self}/{name}") for name in names)
+        return [stored_version(content, place) for content, place in found if content is not None]
 
     def find(self, asked: str) -> Version:
         """Finds a version by NAME@DIGEST, where a prefix of the digest is enough, or by NAME if it has one version."""
@@ -80,8 +81,14 @@ class Registry:
 
     def active(self) -> dict[str, Active]:
         """Returns the active version of each name."""
-        kept: dict[str, Any] = json.loads(self._storage.read(_ACTIVE) or b"{}")
-        return {name: Active(**{**entry, "before": tuple(entry["before"])}) for name, entry in kept.items()}
+        try:
+            kept: dict[str, Any] = json.loads(self._storage.read(_ACTIVE) or b"{}")
+            active = {name: Active(**{**entry, "before": tuple(entry["before"])}) for name, entry in kept.items()}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise Failure(f"{self}/{_ACTIVE} does not say what is active ({error}): restore it from a copy") from error
+        if wrong := [name for name, entry in active.items() if not _is_sound(name, entry)]:
+            raise Failure(f"{self}/{_ACTIVE} names no version for {wrong[0][:80]!r}: restore it from a copy")
+        return active
 
     def activate(self, name: str, active: Active, *, instead_of: Active | None) -> None:
         """Writes the record at once; raises NotActivated unless `instead_of` is still active."""
@@ -92,6 +99,11 @@ class Registry:
 
     def _write(self, name: str, content: Any) -> None:
         self._storage.write(name, json.dumps(content, indent=2).encode())
+
+
+def _is_sound(name: str, entry: Active) -> bool:
+    ids = (entry.version, *entry.before)
+    return isinstance(entry.since, str) and all(isinstance(one, str) and one.startswith(f"{name}@") for one in ids)
 
 
 def activation_of(version: Version, before: tuple[str, ...] = ()) -> Active:

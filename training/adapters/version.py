@@ -8,12 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import read_regular
 from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CARD, card_entry, digest_of, named_base
 
 PICTURE = "loss.png"
 # The digits of the digest in a version's id.
 _DIGITS = 12
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+_DIGEST = re.compile("[0-9a-f]{64}")
+_FILES = {ADAPTER_WEIGHTS, ADAPTER_CONFIG, CARD, PICTURE}
+# Training makes some dozens.
+_MOST_RANK = 4_096
+_PIECE_BYTES = 2**24
+# The type of numpy that holds numbers of each type, and the bits of an exponent that no finite one has.
+_NUMBERS = {"F16": ("<u2", 0x7C00), "BF16": ("<u2", 0x7F80), "F32": ("<u4", 0x7F800000), "F64": ("<u8", 0x7FF << 52)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +41,27 @@ class Version:
     @property
     def id(self) -> str:
         return f"{self.name}@{self.digest[:_DIGITS]}"
+
+
+def stored_version(content: bytes, place: str) -> Version:
+    """Parses a stored version; raises Failure for one that names files or digests as no adapter has them."""
+    try:
+        version = Version(**json.loads(content))
+        sound = (
+            _NAME.fullmatch(version.name) is not None
+            and place.endswith(f"/{version.id}.json")
+            and version.files.keys() <= _FILES
+            and all(_DIGEST.fullmatch(one) for one in (version.digest, version.base_digest, *version.files.values()))
+            and isinstance(version.config, dict)
+            and isinstance(version.metrics, dict)
+            and isinstance(version.note, str)
+            and isinstance(version.data_digest, str)
+        )
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise Failure(f"{place} describes no version of an adapter ({error}): remove it, and push again") from error
+    if not sound:
+        raise Failure(f"{place} describes no version that was pushed: remove it, and push again")
+    return version
 
 
 def read_version(folder: Path, name: str) -> tuple[Version, Path]:
@@ -63,7 +92,7 @@ def _check(version: Version, adapter: Path) -> None:
     for entry, value in (("base_model_digest", version.base_digest), ("data_digest", version.data_digest)):
         if not value:
             raise Failure(f"{card} has no {entry} in its front matter: it must say what the adapter was trained on")
-    trained = version.metrics.get("adapter_digest", version.digest)
+    trained = str(version.metrics.get("adapter_digest", version.digest))
     if trained != version.digest:
         raise Failure(
             f"the weights in {adapter} are {version.digest[:_DIGITS]}, but its training made {trained[:_DIGITS]}: "
@@ -81,13 +110,40 @@ def _check_weights(weights: Path, config: Mapping[str, Any]) -> None:
             shapes = {name: opened.get_slice(name).get_shape() for name in opened.keys()}  # noqa: SIM118 - no mapping
     except (SafetensorError, OSError) as error:
         raise Failure(f"{weights} cannot be read ({error}): was it copied whole?") from error
-    ranks = {shape[0] for name, shape in shapes.items() if "lora_A" in name}
-    if ranks != {config.get("r")}:
+    rank, modules = config.get("r"), config.get("target_modules") or []
+    if not isinstance(rank, int) or not 1 <= rank <= _MOST_RANK:
+        raise Failure(f"{ADAPTER_CONFIG} says the rank {str(rank)[:80]}: it must be a number up to {_MOST_RANK:,}")
+    if not isinstance(modules, list) or not all(isinstance(each, str) for each in modules):
+        raise Failure(f"{ADAPTER_CONFIG} has no list of target_modules: name each layer that the adapter changes")
+    ranks = {shape[0] if shape else 0 for name, shape in shapes.items() if "lora_A" in name}
+    if ranks != {rank}:
         found = ", ".join(map(str, sorted(ranks))) or "none at all"
-        raise Failure(f"{weights} holds matrices of rank {found}, and {ADAPTER_CONFIG} says {config.get('r')}")
-    lacking = [each for each in config.get("target_modules") or () if not any(f".{each}." in name for name in shapes)]
+        raise Failure(f"{weights} holds matrices of rank {found}, and {ADAPTER_CONFIG} says {rank}")
+    if name := _not_finite(weights):
+        raise Failure(f"{weights} holds numbers that are not finite, in {name[:200]}: its training failed")
+    lacking = [each for each in modules if not any(f".{each}." in name for name in shapes)]
     if lacking:
         raise Failure(f"{weights} has no weights for {', '.join(sorted(lacking))}, which {ADAPTER_CONFIG} names")
+
+
+def _not_finite(weights: Path) -> str:
+    """Returns the name of a tensor with an infinite number, or with none; the file must have been opened before."""
+    import numpy as np
+
+    with weights.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        tensors: dict[str, Any] = json.loads(file.read(length))
+        for name, tensor in tensors.items():
+            if name == "__metadata__" or tensor["dtype"] not in _NUMBERS:
+                continue
+            dtype, exponent = _NUMBERS[tensor["dtype"]]
+            begin, end = tensor["data_offsets"]
+            file.seek(8 + length + begin)
+            for start in range(begin, end, _PIECE_BYTES):
+                numbers = np.frombuffer(file.read(min(_PIECE_BYTES, end - start)), dtype)
+                if bool(((numbers & exponent) == exponent).any()):
+                    return name
+    return ""
 
 
 def _metrics(adapter: Path) -> Mapping[str, Any]:
@@ -98,6 +154,6 @@ def _metrics(adapter: Path) -> Mapping[str, Any]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_bytes()))
-    except (ValueError, TypeError) as error:
+        return dict(json.loads(read_regular(path)))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise Failure(f"{path} is not readable ({error})") from error
