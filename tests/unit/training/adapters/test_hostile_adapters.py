@@ -34,11 +34,11 @@ def pickled_under_its_name(folder: Path) -> None:
     (folder / WEIGHTS).write_bytes(pickle.dumps(Explosive()))
 
 
-def header(length: int, text: bytes = b"") -> Callable[[Path], None]:
-    return lambda folder: (folder / WEIGHTS).write_bytes(length.to_bytes(8, "little") + text) and None
+def header(length: int, text: bytes = b"") -> Callable[[Path], object]:
+    return lambda folder: (folder / WEIGHTS).write_bytes(length.to_bytes(8, "little") + text)
 
 
-def tensor(**entry: object) -> Callable[[Path], None]:
+def tensor(**entry: object) -> Callable[[Path], object]:
     text = json.dumps({"a.lora_A.weight": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16], **entry}}).encode()
     return header(len(text), text + bytes(16))
 
@@ -81,7 +81,7 @@ def pipe(folder: Path) -> None:
     os.mkfifo(folder / CARD)
 
 
-ADAPTERS: dict[str, tuple[Callable[[Path], None], str]] = {
+ADAPTERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "pickles": (pickled, "it lacks adapter_model.safetensors"),
     "a pickle in safetensors' place": (pickled_under_its_name, "cannot be read"),
     "a header of 2^63 bytes": (header(2**63), "cannot be read"),
@@ -99,12 +99,12 @@ ADAPTERS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a rank of text": (config(r=["4"]), "says the rank ['4']"),
     "modules of numbers": (config(target_modules=7), "no list of target_modules"),
     "another module": (config(target_modules=["../x"]), "no weights for ../x"),
-    "deep settings": (lambda folder: (folder / CONFIG).write_text("[" * 9_999) and None, "is not readable"),
+    "deep settings": (lambda folder: (folder / CONFIG).write_text("[" * 9_999), "is not readable"),
     "huge settings": (lambda folder: os.truncate(folder / CONFIG, 2**33), "is not readable"),
     "a link to a device": (replaced(WEIGHTS, "/dev/zero"), "it lacks adapter_model.safetensors"),
     "a link to itself": (replaced(CONFIG, CONFIG), "it lacks adapter_config.json"),
     "a pipe": (pipe, "it lacks README.md"),
-    "no base": (lambda folder: (folder / CARD).write_bytes(b"\xff\xfe") and None, "no base_model_digest"),
+    "no base": (lambda folder: (folder / CARD).write_bytes(b"\xff\xfe"), "no base_model_digest"),
 }
 
 
