@@ -49,6 +49,8 @@ def hostile_events(conversations: Sequence[Conversation], number: int, seed: int
         conversation.CopyFrom(chance.choice(conversations))
         del conversation.turns[chance.randint(0, len(conversation.turns)) :]
         conversation.id = f"hostile-{each % 997}"
+        # Otherwise most of the time would go to the forty events that follow each one which is handled.
+        conversation.run.max_turns = 1
         message: Any = chance.choice(topics).message(conversation=conversation)
         if kind == "fields":
             for _ in range(chance.randint(1, 3)):

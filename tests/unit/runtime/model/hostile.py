@@ -1,7 +1,8 @@
-"""Model endpoints whose answers are to harm whoever asks them."""
+"""Model endpoints whose answers are to harm whoever asks them: `python -m tests.unit.runtime.model.hostile KIND`."""
 
 import asyncio
 import json
+import sys
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -114,3 +115,17 @@ async def _answer(
             sent.append(len(piece))
             await asyncio.sleep(seconds)
     writer.close()
+
+
+KINDS: Mapping[str, Pieces] = {**ENDLESS, **BROKEN, **REDIRECTS, **DRIPS}
+
+
+async def _main(kind: str) -> None:
+    async with served(KINDS[kind], DRIP_SECONDS if kind in DRIPS else 0.0) as (url, _):
+        print(url, flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    # Serves one kind until its input ends.
+    asyncio.run(_main(sys.argv[1]))

@@ -1,0 +1,74 @@
+"""A run whose model's endpoint is hostile ends with one line, in bounded time and memory."""
+
+import asyncio
+import resource
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from soliloquy.cli.tables import table
+from soliloquy.runs import progress
+from tests.e2e.runs import SOLILOQUY, command, said
+from tests.kafka.certificates import Authority, Certificate
+from tests.unit.cli.test_terminal import shown_controls
+from tests.unit.runtime.model.hostile import HEAD, KINDS
+
+MOST_KILOBYTES = 1024**2
+MOST_SECONDS = 90.0
+# In place of the minute that a run waits for an endpoint.
+PATIENCE_SECONDS = 2.0
+LOCAL = ("IP:127.0.0.1",)
+
+
+@pytest.fixture(scope="module")
+def figures() -> Iterator[list[tuple[str, ...]]]:
+    rows: list[tuple[str, ...]] = []
+    yield rows
+    shown = table("endpoint", "seconds", "most MiB so far", "line")
+    for row in rows:
+        shown.add_row(*row)
+    Console(width=220).print(shown)
+
+
+@contextmanager
+def endpoint(kind: str) -> Iterator[str]:
+    serving = [sys.executable, "-m", "tests.unit.runtime.model.hostile", kind]
+    with subprocess.Popen(serving, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.stdin.close()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hostile_endpoint_ends_a_run_with_one_line(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figures: list[tuple[str, ...]]
+) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", PATIENCE_SECONDS)
+    settings = tmp_path / "models.toml"
+    with endpoint(kind) as url:
+        settings.write_text(
+            f'[models.hostile]\nengine = "openai"\nbase_url = "{url}"\nmodel = "m"\ntimeout = 2\n'
+            f'[roles]\ndefault = "hostile"\n',
+            "utf-8",
+        )
+        began = time.monotonic()
+        ended = said(command(tmp_path / "out", conversations=2, model="openai", base_url=url, model_name="large"))
+        seconds = time.monotonic() - began
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    figures.append((kind, f"{seconds:.1f}", f"{most // 1024}", ended.stderr.strip()[:120]))
+    assert ended.returncode == 1
+    assert len(ended.stderr.splitlines()) == 1, ended.stderr
+    assert not shown_controls(ended.stderr)
+    assert seconds < MOST_SECONDS
+    assert most < MOST_KILOBYTES
