@@ -60,7 +60,7 @@ def read_text(path: Path, named: str) -> str:
     """Raises BrokenPrompt, which begins with the name."""
     try:
         # Some editors begin a file with a mark of its encoding.
-        return read_regular(path, _MOST_BYTES).decode("utf-8-sig")
+        return read_regular(path).decode("utf-8-sig")
     except OSError as error:
         raise BrokenPrompt(f"{named}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
