@@ -34,12 +34,12 @@ class Authority:
         _openssl("req", "-x509", *_request("authority"), "-extensions", "authority", *made)
         return cls(folder=folder, own=own)
 
-    def sign(self, kind: Literal["broker", "client"], hosts: Iterable[str] = ()) -> Certificate:
-        """`hosts` are subject alternative names: DNS:localhost, IP:127.0.0.1."""
-        signed = _paths(self.folder, kind)
+    def sign(self, kind: Literal["broker", "client"], hosts: Iterable[str] = (), *, days: str = _DAYS) -> Certificate:
+        """`hosts` are subject alternative names: DNS:localhost, IP:127.0.0.1; negative `days` are over."""
+        signed = _paths(self.folder, kind if days == _DAYS else f"{kind}{days}")
         request = self.folder / f"{kind}.csr"
         _openssl("req", "-new", *_request(kind), "-keyout", str(signed.key), "-out", str(request))
-        by = ["-CA", str(self.own.certificate), "-CAkey", str(self.own.key), "-CAcreateserial", "-days", _DAYS]
+        by = ["-CA", str(self.own.certificate), "-CAkey", str(self.own.key), "-CAcreateserial", "-days", days]
         extensions = ["-extfile", str(_EXTENSIONS), "-extensions", kind]
         files = ["-in", str(request), "-out", str(signed.certificate)]
         _openssl("x509", "-req", *by, *extensions, *files, hosts=hosts)

@@ -43,7 +43,10 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[HttpRoute, HttpRoute]
         place = Storage(f"{datasets}/{run}") if datasets else None
         try:
             return place, await asyncio.to_thread(_files, place) if place else []
-        except (OSError, UnreadableManifest) as error:
+        except UnreadableManifest as error:
+            # No retry helps.
+            raise Refusal(Code.UNKNOWN, f"run {run} has no readable dataset ({error})") from error
+        except OSError as error:
             raise Refusal(Code.UNAVAILABLE, f"the files of run {run} cannot be read ({error})") from error
 
     async def list_files(context: RequestContext) -> Files:

@@ -10,6 +10,7 @@ from typing import Any
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.refusals import Code, Refusal
 from soliloquy.dataset.storage import Storage
+from soliloquy.runtime.failure import Failure
 
 _ACTIVE, _VERSIONS, _REPORT = "active.json", "versions", "report.json"
 
@@ -62,7 +63,7 @@ def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
         """Trained adapters, and evaluations."""
         try:
             return await asyncio.to_thread(_training, adapters, evaluations)
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (Failure, OSError, ValueError, TypeError, KeyError) as error:
             raise Refusal(
                 Code.UNAVAILABLE,
                 f"adapters or evaluations cannot be read ({error}): check --adapters and --evaluations",

@@ -45,7 +45,7 @@ async def test_whatever_a_manifest_names_nothing_outside_its_folder_is_given_out
         manifest.write_text(manifest.read_text("utf-8").replace(shard.name, "accepted/../../../secret"), "utf-8")
         listing = await at.ask("GET", f"/v1/runs/{run}/files")
         answer = await at.ask("GET", f"/v1/runs/{run}/files/accepted%2F..%2F..%2F..%2Fsecret")
-    assert (listing.status, answer.status) == (503, 503)
+    assert (listing.status, answer.status) == (404, 404)
     assert "is not the name of a shard" in listing.body["error"]["message"]
 
 
