@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular
+from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.runtime.seeds import digest
 
 _MAX_CHARACTERS = 300
@@ -102,7 +102,7 @@ def read_settings(path: Path) -> TrainingSettings:
 def read_model(path: Path, parse: Callable[[str], Any], model: type[Model], *, context: Any = None) -> Model:
     """Reads and validates a file; raises Failure with its first problem."""
     try:
-        return model.model_validate(parse(read_regular(path).decode()) or {}, context=context)
+        return model.model_validate(parse(read_regular_text(path)) or {}, context=context)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in problem["loc"]) or "the file"

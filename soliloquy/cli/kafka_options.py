@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from soliloquy.cli.parameters import BROKERS
 from soliloquy.cli.service_options import Command, gathered, option
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular
+from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 _PREFIX = "SOLILOQUY_KAFKA_"
@@ -83,7 +83,7 @@ def _settings(bootstrap: str, prefix: str) -> KafkaSettings:
 
 def _password(file: Path) -> str:
     try:
-        return read_regular(file).decode().rstrip("\r\n")
+        return read_regular_text(file).rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         raise Failure(f"cannot read a password from {file} ({error})") from error
 

@@ -10,7 +10,7 @@ from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import from_environment, gathered, option
 from soliloquy.client import Runs, Tls
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular
+from soliloquy.runtime.regular_file import read_regular_text
 
 TOKEN = "SOLILOQUY_TOKEN"
 # The time for reaching a gateway and for its answer.
@@ -50,7 +50,7 @@ def _token(file: Path | None) -> str:
     if file is None:
         return os.environ.get(TOKEN, "")
     try:
-        token = read_regular(file).decode().strip()
+        token = read_regular_text(file).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise Failure(f"{file} holds no token ({error})") from error
     if not token.isprintable() or not token:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from soliloquy.recipes.packages import folder
 from soliloquy.runtime.failure import Failure, did_you_mean
-from soliloquy.runtime.regular_file import read_regular
+from soliloquy.runtime.regular_file import read_regular_text
 
 # Every event of a run carries them.
 MOST_BYTES = 32 * 1024
@@ -60,7 +60,7 @@ def read_text(path: Path, named: str) -> str:
     """Raises BrokenPrompt, which begins with the name."""
     try:
         # Some editors begin a file with a mark of its encoding.
-        return read_regular(path).decode("utf-8-sig")
+        return read_regular_text(path, "utf-8-sig")
     except OSError as error:
         raise BrokenPrompt(f"{named}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:

@@ -1,6 +1,7 @@
 """Reads files, and refuses pipes, devices, sockets and folders in their place: they may never send, or never end."""
 
 import errno
+import io
 import stat
 from pathlib import Path
 
@@ -28,3 +29,8 @@ def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     if len(content) > most_bytes:
         raise NotRegular(errno.EFBIG, f"it has more than {most_bytes:,} bytes", str(path))
     return content
+
+
+def read_regular_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
+    """Reads lines of any system, as Path.read_text does; raises UnicodeDecodeError besides."""
+    return io.TextIOWrapper(io.BytesIO(read_regular(path)), encoding, errors).read()

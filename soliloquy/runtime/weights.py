@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from soliloquy.runtime.regular_file import read_regular
+from soliloquy.runtime.regular_file import read_regular_text
 
 CARD = "README.md"
 ADAPTER_WEIGHTS, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
@@ -32,7 +32,7 @@ def card_entry(adapter: Path, name: str, value: str) -> str:
     """Returns an entry of the front matter of an adapter's card; empty if there is none of this pattern."""
     card = adapter / CARD
     entry = rf"\A---\n(?:(?!---).*\n)*?{name}:\s*[\"']?({value})\b"
-    found = re.match(entry, read_regular(card).decode(errors="replace")) if card.is_file() else None
+    found = re.match(entry, read_regular_text(card, errors="replace")) if card.is_file() else None
     return found[1] if found else ""
 
 

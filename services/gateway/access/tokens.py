@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AwareDatetime, ConfigDict, StringConstraints, TypeAdapter, ValidationError, with_config
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular
+from soliloquy.runtime.regular_file import read_regular_text
 
 Role = Literal["reader", "operator"]
 # Each role may do everything that the roles before it may.
@@ -96,7 +96,7 @@ class TokenFile:
 
 def read_tokens(file: Path) -> list[Token]:
     try:
-        table = tomllib.loads(read_regular(file).decode())
+        table = tomllib.loads(read_regular_text(file))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Failure(f"{file} cannot be read ({error}): {_HINT}") from error
     if unknown := sorted(table.keys() - {"token"}):

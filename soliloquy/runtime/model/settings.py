@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import known_dialect
-from soliloquy.runtime.regular_file import read_regular
+from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.runtime.seeds import draw
 
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
@@ -213,7 +213,7 @@ def key_of(endpoint: Endpoint, where: str, environment: Mapping[str, str] = os.e
     if endpoint.key_file:
         place = str(endpoint.key_file)
         try:
-            secret = read_regular(endpoint.key_file).decode().strip()
+            secret = read_regular_text(endpoint.key_file).strip()
         except (OSError, UnicodeDecodeError) as error:
             raise Failure(f"{where}: cannot read a key from {place} ({error})") from error
         if not secret:

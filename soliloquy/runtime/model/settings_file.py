@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.model.settings import Endpoint, Models, PromptSettings, Role
-from soliloquy.runtime.regular_file import read_regular
+from soliloquy.runtime.regular_file import read_regular_text
 
 SHIPPED = Path(__file__).with_name("models.toml")
 
@@ -34,7 +34,7 @@ def shipped_models() -> Models:
 def read_models(file: Path) -> Models:
     """Reads a settings file; roles that it leaves out keep the shipped settings."""
     try:
-        table = tomllib.loads(read_regular(file).decode())
+        table = tomllib.loads(read_regular_text(file))
     except RecursionError as error:
         raise Failure(f"{file} holds no model settings (its brackets are too deep)") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
