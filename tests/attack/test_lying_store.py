@@ -50,12 +50,10 @@ def test_a_store_that_lies_loses_doubles_and_changes_nothing(
     with lying(object_store, lie, seed) as environment:
         first = run(growing, environment=environment)
         read = run([SOLILOQUY, "verify", out], environment=environment)
-    for ended in (first, read):
-        assert "Traceback" not in ended.stderr, ended.stderr
-        assert ended.returncode == 0 or len(ended.stderr.splitlines()) == 1, ended.stderr
-    print(
-        f"\n{lie} {seed}: {first.returncode} {first.stderr[-160:]!r}, verify {read.returncode} {read.stderr[-160:]!r}"
-    )
+    assert "Traceback" not in first.stderr + read.stderr
+    # What verify finds in such a store is on its output.
+    assert first.returncode == 0 or len(first.stderr.splitlines()) == 1, first.stderr
+    print(f"\n{lie} {seed}: run {first.returncode} {first.stderr[-160:]!r}, verify {read.returncode}")
     again = run(growing)
     assert again.returncode == 0, again.stderr
     assert run([SOLILOQUY, "verify", out]).returncode == 0
