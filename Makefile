@@ -61,10 +61,10 @@ observe: .venv/installed .venv/prometheus ## Run a Prometheus with our rules aga
 faults: .venv/dev .venv/runsc .venv/kafka .venv/prometheus ## Kill runs, collectors and workers, soak the sandbox, check thousands of conversations (an hour)
 	$(BIN)/python -m pytest -s tests/chaos
 
-faults-long: .venv/dev .venv/runsc ## Let writes fail and processes stop in FAULTS runs of CONVERSATIONS each (200 of 100: two hours)
+faults-long: .venv/dev .venv/runsc ## Let writes fail, processes stop and clocks jump in FAULTS runs of CONVERSATIONS each (200 of 100: two hours)
 	FAULTS=$(or $(FAULTS),200) CONVERSATIONS=$(or $(CONVERSATIONS),100) $(BIN)/python -m pytest -s tests/faults
 
-attack: .venv/dev .venv/runsc .venv/kafka ## Attack the gateway, the events, the model clients and the files on loopback (15 minutes)
+attack: .venv/dev .venv/runsc .venv/kafka ## Attack the gateway, the events, the model clients, the stores and the files on loopback (45 minutes)
 	$(BIN)/python -m pytest -s tests/attack
 
 bench: .venv/dev .venv/runsc ## Run all benchmarks, as JSON (takes minutes)

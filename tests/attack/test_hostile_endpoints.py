@@ -60,7 +60,8 @@ def test_a_hostile_endpoint_ends_a_run_with_one_line(
         seconds = time.monotonic() - began
     most = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     figures.append((kind, f"{seconds:.1f}", f"{most // 1024}", ended.stderr.strip()[:120]))
-    assert ended.returncode == 1
+    # 2 where the run does not begin.
+    assert ended.returncode in (1, 2)
     # Besides the log, which says when a busy machine had no time for a worker to end.
     assert sum(line.startswith("soliloquy: ") for line in ended.stderr.splitlines()) == 1, ended.stderr
     assert "Traceback" not in ended.stderr
