@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from soliloquy.runtime.answers import Answer, Unreadable
-from soliloquy.runtime.model import Model
+from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.metrics import ANSWERS
 from soliloquy.runtime.model_answer import OUTCOMES, CutOff, Empty, Filtered, read_words, words_of
 from soliloquy.runtime.refusals import Refusal
@@ -76,7 +76,13 @@ class Ask:
             )
             began = time.perf_counter()
             with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):
-                completion = await self.model.generate(request)
+                try:
+                    completion = await self.model.generate(request)
+                except ModelRefused:
+                    if not extra_room:
+                        raise
+                    # The model's context has no more room: the answer stays cut off.
+                    break
                 spans.note(
                     model=completion.model,
                     prompt_tokens=completion.prompt_tokens,
@@ -121,7 +127,7 @@ class Ask:
                 self._close(call, ParseOutcome.PARSE_OUTCOME_STRICT if strict else ParseOutcome.PARSE_OUTCOME_REPAIRED)
             return value
         self._close(call, OUTCOMES.get(type(problem), ParseOutcome.PARSE_OUTCOME_FAILED))
-        raise Unusable(f"{prompt.name}: unusable after {MAX_ASKS} asks: {problem}")
+        raise Unusable(f"{prompt.name}: unusable after {len(call.raw)} asks: {problem}")
 
     def _close(self, call: ModelCall, outcome: ParseOutcome) -> None:
         call.outcome = outcome

@@ -6,6 +6,7 @@ import pytest
 
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.ask import MAX_ASKS, Ask, Prompt, Unusable
+from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import ParseOutcome
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
@@ -109,6 +110,22 @@ async def test_an_answer_that_was_cut_off_is_asked_for_again_with_more_room_and_
     assert (await asking(model)(PROMPT, Verdict)).right
     assert [request.extra_room for request in model.requests] == [0, 1, 2]
     assert [len(request.messages) for request in model.requests] == [1, 1, 1]
+
+
+class Cramped(Saying):
+    """A model whose context has room for no more than a first answer."""
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        if request.extra_room:
+            raise ModelRefused("maximum context length is 4096 tokens")
+        return await super().generate(request)
+
+
+async def test_an_answer_for_which_the_context_has_no_more_room_ends_as_cut_off() -> None:
+    ask = asking(Cramped(Completion(text=GOOD[:5], finish=Finish.FINISH_LENGTH)))
+    with pytest.raises(Unusable, match="unusable after 1 asks: it reached the limit of tokens"):
+        await ask(PROMPT, Verdict)
+    assert ask.calls[0].outcome == ParseOutcome.PARSE_OUTCOME_CUT_OFF
 
 
 @pytest.mark.parametrize(
