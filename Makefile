@@ -36,7 +36,7 @@ check: lint ## Check what breaks most often in a minute: style, types, contract,
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(SHARED) $(FAST)
 	@sh tests/javascript.sh test
 
-test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run all tests, set-up included (15 minutes)
+test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run all tests, set-up included (20 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 $(SHARED) $(ALONE:%=--ignore %)
 	$(BIN)/python -m pytest -n 2 $(SHARED) $(ALONE)
 	@sh tests/javascript.sh test

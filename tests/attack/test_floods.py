@@ -24,10 +24,10 @@ CALLS = 300
 CALL_SECONDS = 20.0
 # What the flood has to build up.
 WARM_SECONDS = 3.0
-# The limit of open files, the longest that an operator may wait, and the share of its calls that may be refused: a
-# newcomer cannot be told from an attacker until its token comes, and 1,024 files have fewer places than there are
-# attackers.
-DESCRIPTORS = {"usual": (0, 0.5, 0.0), "1024 files": (1_024, 2.0, 0.02)}
+# The longest that an operator may wait; none of its calls may be refused.
+MOST_SECONDS = 0.5
+# The limits of open files; with 1,024 there are fewer places than attackers.
+DESCRIPTORS = {"usual": 0, "1024 files": 1_024}
 # Where the user may; the flood leaves the cores to the gateway besides.
 PRIORITY = -15
 _PORTS = {"HTTP": list_over_http, "gRPC": list_over_grpc}
@@ -64,10 +64,9 @@ def _first_on_the_machine() -> Iterator[None]:
 async def test_an_operator_is_served_beside_a_flood(
     tmp_path: Path, kind: str, files: str, figures: list[tuple[str, ...]]
 ) -> None:
-    most_files, most_seconds, most_refused = DESCRIPTORS[files]
     seconds: dict[str, list[float]] = {port: [] for port in _PORTS}
     refused: Counter[str] = Counter()
-    async with _process("tests.attack.serve", str(tmp_path), files=most_files) as gateway:
+    async with _process("tests.attack.serve", str(tmp_path), files=DESCRIPTORS[files]) as gateway:
         assert gateway.stdout
         addresses = dict(zip(_PORTS, (await gateway.stdout.readline()).decode().split(), strict=True))
         attacked = addresses["HTTP"].removeprefix("http://") if kind.startswith("http") else addresses["gRPC"]
@@ -86,8 +85,8 @@ async def test_an_operator_is_served_beside_a_flood(
     ending = (str(refused.total()), str(opened), str(held), f"{os.getloadavg()[0]:.1f}")
     figures.append((kind, files, *shown, *ending))
     assert opened >= CONNECTIONS, "the flood did not come up"
-    assert refused.total() <= most_refused * CALLS * len(_PORTS), refused
-    assert max(_share(each, 0.99) for each in seconds.values()) <= most_seconds
+    assert not refused
+    assert max(_share(each, 0.99) for each in seconds.values()) <= MOST_SECONDS
 
 
 async def _call(call: Callable[[str], Awaitable[None]], address: str) -> tuple[float, str]:

@@ -24,7 +24,7 @@ def serving(
     assignment = Assignment(
         services=("curriculum", *LOOP, "collector"),
         transport=kafka,
-        model=ModelSettings(problems=["physics", "arithmetic"]),
+        model=ModelSettings(problems=["arithmetic", "physics"]),
         datasets=LiveSettings(data=data),
         classifiers=classifiers,
         sandbox=SandboxSettings(sandboxes=1),

@@ -162,7 +162,10 @@ def test_whoever_waits_gets_the_answers_of_an_endpoint_that_comes_back(
 
 
 @pytest.mark.timeout(180)
-def test_a_server_that_accepts_calls_and_answers_nothing_stops_a_run(tmp_path: Path) -> None:
+def test_a_server_that_accepts_calls_and_answers_nothing_stops_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 1.0)
     with silent() as url:
         assert "it accepts connections and answers nothing" in stopped(tmp_path, url)
 

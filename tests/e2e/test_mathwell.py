@@ -55,7 +55,8 @@ class Improving(Says):
 
     async def generate(self, request: GenerateRequest) -> Completion:
         if request.prompt == "mathwell/writing":
-            self.text = Says(INSTEAD[len(self.asked)] if len(self.asked) < len(INSTEAD) else FUNCTION).text
+            written = sum(asked.prompt == request.prompt for asked in self.asked)
+            self.text = Says(INSTEAD[written] if written < len(INSTEAD) else FUNCTION).text
         return await super().generate(request)
 
 

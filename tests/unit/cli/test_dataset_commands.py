@@ -63,25 +63,6 @@ def test_what_is_imported_is_a_dataset_that_is_shown(folder: Path, tmp_path: Pat
         assert soliloquy("tail", back).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"not json\n", "garbage.jsonl:1: text: not JSON"),
-        (b'{"messages": [{"role": "user", "content": "hi"}]}\n[]\n', "garbage.jsonl:2: text: expected a JSON object"),
-        (b'\n{"messages": [{"role": "robot", "content": "hi"}]}\n', "garbage.jsonl:2: message 1: unexpected role"),
-        (b"\xff\xfe\x00", "garbage.jsonl"),
-        (b"", "holds no conversation"),
-    ],
-)
-def test_garbage_is_named_by_its_line_and_nothing_is_written(tmp_path: Path, content: bytes, said: str) -> None:
-    source, out = tmp_path / "garbage.jsonl", tmp_path / "out"
-    source.write_bytes(content)
-    line = refused("import", source, "--format", "openai", "--out", out)
-    assert said in line
-    assert line.endswith("nothing was written")
-    assert not out.exists()
-
-
 def test_what_cannot_be_done_is_one_line(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "chat.jsonl"
     openai = ("--format", "openai", "--out", out)

@@ -8,7 +8,7 @@ from soliloquy.truth.answers import answer_in
 from soliloquy.truth.number_format import format_quantity, format_rounded
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.phrases import without
-from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.quantities import calculations_in, quantities_in
 from soliloquy.truth.spelled import has_any
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
 
@@ -100,6 +100,7 @@ def gives_away(text: str, problem: Problem, step: Step) -> bool:
     if problem.HasField("answer"):
         hidden.append(problem.answer.value)
     told = [number.value for number in numbers_in_digits(text)]
+    told += [calculated.value for calculated in calculations_in(text)]
     if has_any(text):
         told += [written.value for written in quantities_in(text)]
     return any(same(value, secret) for value in told for secret in hidden)
