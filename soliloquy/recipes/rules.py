@@ -8,8 +8,8 @@ from soliloquy.recipes.agreement import AgreeingLetters, contradictions, letter_
 from soliloquy.v1.conversation_pb2 import Conversation
 
 Rule = Callable[[Conversation], manners.Findings]
-# What a rule reads besides the messages, by its name in `[needs]` of a recipe's rules.toml. Conversations that others
-# recorded may lack it; a rule is not applied to them.
+# Tells whether a conversation has what a rule reads besides the messages, by its name in `[needs]` of a recipe's
+# rules.toml. Conversations that others recorded may lack it; the rule is not applied to them.
 Needs = Mapping[str, Callable[[Conversation], bool]]
 
 

@@ -38,9 +38,7 @@ def answer_in(message: str, unit: str) -> float | None:
     """Returns the number that a message comes to, preferably in the given unit, which is compared as text."""
     text = _QUESTION.sub(_blank, _BESIDE.sub(_blank, message))
     text = _without_corrected(text)
-    numbers = [
-        one for one in numbers_in_digits(text) if not _DENIED.search(text[max(0, one.start - BEFORE) : one.start])
-    ]
+    numbers = [one for one in numbers_in_digits(text) if not _DENIED.search(_before(text, one))]
     if numbers and _stands_alone(text, numbers[0]):
         return numbers[0].value
     reasons = [found.span() for found in _REASON.finditer(text)]

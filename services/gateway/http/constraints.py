@@ -1,4 +1,4 @@
-"""What callers must send beyond a field's type, as JSON schemas: the same bounds that requests are checked against."""
+"""Describes the bounds that requests are checked against, beyond the types of their fields, as JSON schemas."""
 
 from collections.abc import Mapping
 from typing import Any

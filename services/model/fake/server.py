@@ -63,7 +63,7 @@ class FakeSettings:
     retry_after: str = "1"
     # The required API key; empty for none.
     key: str = field(default="", repr=False)
-    # What the stand-in accepts, and how it answers; empty accepts everything.
+    # The dialect decides what the stand-in accepts and how it answers; without one it accepts everything.
     dialect: str = ""
 
     def fate_of(self, request: int, elapsed: float) -> Fate:

@@ -75,7 +75,7 @@ class Format(_AnyFormat):
     dialogue: Callable[[Row], Dialogue]
     # Fields that an export rebuilds; an import keeps all other fields verbatim.
     made: Collection[str]
-    # Fields that are lists of messages, of which an import keeps only those that an export would write otherwise.
+    # Fields that are lists of messages, of which an import keeps only those that an export would write differently.
     listed: Collection[str] = ()
     once_a_problem: bool = False
 

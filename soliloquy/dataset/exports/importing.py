@@ -30,7 +30,7 @@ from soliloquy.v1.dataset_pb2 import Collected
 class ImportCounts:
     written: int = 0
     refused: int = 0
-    # Messages that an export would write otherwise; they are kept as they came.
+    # Messages that an export would write differently; they are kept as they came.
     rewritten: int = 0
     # Conversations about a question of the problem file; None without one.
     joined: int | None = None
@@ -105,7 +105,7 @@ class _Reading:
         conversation = conversation_of(dialogue, self._run, self._ordinal)
         if self._problem_of and (problem := self._problem_of(dialogue.question)):
             conversation.problem.MergeFrom(problem)
-            # What others say on the way to an answer seldom is the result of a step: no rule is to compare them.
+            # Rules must not compare steps with what others say on the way to an answer, which is seldom their result.
             conversation.problem.ClearField("steps")
         self._ids.add(conversation.id)
         self._ordinal += 1

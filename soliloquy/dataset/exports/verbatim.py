@@ -1,4 +1,4 @@
-"""What an export would write otherwise than an imported row, kept so that it writes the same again."""
+"""Keeps the parts of an imported row that an export would write differently, so that it writes them as they were."""
 
 from typing import Any
 
@@ -21,11 +21,15 @@ def kept(row: Row, written: Row, name: str, form: Format) -> dict[str, Any]:
             items[field] = _differing(value, written.get(field))
         else:
             fields[field] = value
-    orders = ([field for field in one if field not in form.made] for one in (row, written))
     extra = {name: fields, _ITEMS: {name: items} if items else {}}
-    if next(orders) != next(orders) or form.listed:
+    # Conversations of a format with messages may get fields of a problem file, which a row of theirs did not have.
+    if form.listed or _own_fields(row, form) != _own_fields(written, form):
         extra[_ORDER] = {name: list(row)}
     return {key: value for key, value in extra.items() if value}
+
+
+def _own_fields(row: Row, form: Format) -> list[str]:
+    return [field for field in row if field not in form.made]
 
 
 def rewritten(extra: dict[str, Any], name: str) -> int:
@@ -40,17 +44,17 @@ def restored(row: Row | None, extra: dict[str, Any], name: str, choice: ExportOp
         return None
     # An item may hold what the choice leaves out.
     for field, items in extra.get(_ITEMS, {}).get(name, {}).items() if choice.all else ():
-        row[field] = (
-            items
-            if isinstance(items, list)
-            else [items.get(str(number), item) for number, item in enumerate(row[field])]
-        )
+        row[field] = items if isinstance(items, list) else _with(items, row[field])
     order = extra.get(_ORDER, {}).get(name)
     return {field: row[field] for field in order} if order else row
 
 
+def _with(kept_items: dict[str, Any], written: list[Any]) -> list[Any]:
+    return [kept_items.get(str(number), item) for number, item in enumerate(written)]
+
+
 def _differing(items: list[Any], written: Any) -> Any:
-    """Returns the items that were written otherwise, by number; all of them if there are more or fewer."""
+    """Returns the items that were written differently, by number; all of them if there are more or fewer."""
     if not isinstance(written, list) or len(items) != len(written):
         return items
     pairs = zip(items, written, strict=True)

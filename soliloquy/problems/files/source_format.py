@@ -24,7 +24,7 @@ READERS = {
     ".parquet": "parquet",
 }
 
-# What else a folder, or a source whose format is named, may hold.
+# A folder, or a source whose format is named, may hold logs besides.
 _ALL_READERS = {**READERS, ".txt": "jsonl"}
 
 

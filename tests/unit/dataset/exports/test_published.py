@@ -1,5 +1,7 @@
 """Rows as others published or write them: what they say is kept, and exported again it is the same."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +9,9 @@ import pytest
 from soliloquy.dataset.exports.dialogue import conversation_of
 from soliloquy.dataset.exports.exporting import rows_of
 from soliloquy.dataset.exports.format import ExportOptions
-from soliloquy.dataset.exports.importing import dialogue_of
+from soliloquy.dataset.exports.importing import dialogue_of, import_rows
+from soliloquy.dataset.reading import Dataset
+from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.dataset.small import told
 
 MATHDIAL = {
@@ -121,6 +125,22 @@ def test_published_soliloquies_come_back_whole(said: list[dict[str, Any]]) -> No
     row = soliloquies(*said)
     assert again(row, "soliloquies") == row
     assert dialogue_of(row, "soliloquies").question == "A cart rolls 6 m in 2 s. How fast is it?"
+
+
+def test_a_conversation_gets_the_solution_of_its_problem_and_comes_back_whole(tmp_path: Path) -> None:
+    row, source = soliloquies(state("no_python", **REPLY)), tmp_path / "one.json"
+    source.write_text(json.dumps(row), "utf-8")
+    problem = Problem(id="p1", question="A cart rolls 6 m in 2 s. How fast is it?", solution="6 / 2 = 3")
+    problem.steps.add(explanation="Divide.")
+    known = {problem.question: problem}
+    imported = tmp_path / "imported"
+    counts = import_rows(source, "soliloquies", imported, [("one.json", row)], report=pytest.fail, problem_of=known.get)
+    assert (counts.written, counts.joined) == (1, 1)
+    [conversation] = Dataset(imported)
+    # No rule is to compare what others say on the way with the results of steps.
+    assert (conversation.problem.solution, len(conversation.problem.steps)) == ("6 / 2 = 3", 0)
+    [(_, made)] = rows_of("soliloquies", ExportOptions(), iter([told(conversation)]))
+    assert made == row
 
 
 def test_what_is_left_out_of_an_export_does_not_come_back_with_the_original() -> None:
