@@ -18,6 +18,7 @@ from soliloquy.runtime.events import first_event
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.events_pb2 import ConversationFinished
+from tests.integration.transport.support import idle
 from tests.unit.collector.collecting import conversations_in, numbered
 
 FINISHED = TOPIC_OF[ConversationFinished].name
@@ -97,6 +98,6 @@ async def _publish(log: Path, first: int) -> list[str]:
 async def _collected(log: Path) -> None:
     deadline = time.monotonic() + END_SECONDS
     async with EmbeddedTransport(log) as transport:
-        while any(backlog.events for backlog in await transport.backlog() if backlog.group == "collector"):
+        while not await idle(transport, "collector"):
             assert time.monotonic() < deadline, f"not all is collected within {END_SECONDS} s"
             await asyncio.sleep(0.05)
