@@ -1,10 +1,9 @@
 """Rules for the goal: the code finds the requested rest, total or average, in the requested unit."""
 
-import math
 import re
 
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
-from soliloquy.recipes.mathwell.criteria.words import CONVERSIONS, asks_for, convertible, happens
+from soliloquy.recipes.mathwell.criteria.words import asks_for, happens
 
 _REST = re.compile(r"\b(?:the rest|the others|the remaining)\b", re.IGNORECASE)
 _SHARED = re.compile(r"\b(?:equally|evenly|shares?|shared|splits?|divides?|divided|equal)\b", re.IGNORECASE)
@@ -37,27 +36,6 @@ def operation_missing(problem: ParsedProblem) -> Objections:
         yield "an area is asked for, and the code adds its sides"
 
 
-def around(problem: ParsedProblem) -> Objections:
-    asked = problem.question.asked
-    if not asks_for(asked, "around") or asks_for(asked, "area"):
-        return
-    square = "square" in problem.question.words
-    if square and problem.result is not None and len(problem.used) == 1:
-        side = problem.used[0].value
-        if side and not math.isclose(problem.result.value, 4 * side):
-            yield f"a square has four sides of {side:g}, and the code comes to {problem.result.value:g}"
-
-
-def average(problem: ParsedProblem) -> Objections:
-    """An average divides a sum by the number of its addends."""
-    if not asks_for(problem.question.asked, "average"):
-        return
-    for term in problem.steps("/", "//"):
-        divided, by = term.parts
-        if not by.operation and problem.links.mention(by) is None and divided.addends not in (1, by.value):
-            yield f"the average of {divided.addends} numbers is divided by {by.value:g}"
-
-
 def total(problem: ParsedProblem) -> Objections:
     """A question for the total adds all parts."""
     question, operations = problem.question, problem.operations
@@ -76,16 +54,6 @@ def _twice(problem: ParsedProblem) -> bool:
     """Whether the code uses a number twice: for one side of a comparison and for the other."""
     numbers = [id(term) for term in problem.terms if not term.operation and problem.links.mention(term)]
     return len(numbers) > len(set(numbers)) or len({"+", "-"} & problem.operations) == 2
-
-
-def unit_asked(problem: ParsedProblem) -> Objections:
-    """The answer is in the requested unit."""
-    asked = problem.question.thing
-    if problem.result is None or not is_measure(asked) or problem.links.known:
-        return
-    found = problem.thing_of(problem.result)
-    if found and found != asked and convertible(found, asked):
-        yield f"{asked} are asked for, and the code comes to {found}"
 
 
 def wrong_way_divided(problem: ParsedProblem) -> Objections:
@@ -117,22 +85,6 @@ def wrong_way_divided(problem: ParsedProblem) -> Objections:
     alike = one.thing == other.thing != thing and is_measure(one.thing)
     if alike and not (one.factor or other.factor or asks_for(problem.question.asked, "area")):
         yield f"{one.value:g} and {other.value:g} {one.thing} are multiplied, and {thing} are asked for"
-
-
-def converted_wrong_way(problem: ParsedProblem) -> Objections:
-    """Hours become minutes by multiplication, and minutes become hours by division."""
-    told = {one.thing for one in problem.used}
-    for term in problem.steps("*", "/", "//"):
-        for place, part in enumerate(term.parts):
-            if part.operation or problem.links.mention(part) is not None:
-                continue
-            for (larger, smaller), factor in CONVERSIONS.items():
-                if part.value != factor or (larger in told and smaller in told):
-                    continue
-                if problem.question.thing == larger and smaller in told and term.operation == "*":
-                    yield f"{larger} are found from {smaller} by dividing, and the code multiplies by {factor:g}"
-                elif problem.question.thing == smaller and larger in told and term.operation != "*" and place == 1:
-                    yield f"{smaller} are found from {larger} by multiplying, and the code divides by {factor:g}"
 
 
 def shared_out(problem: ParsedProblem) -> Objections:

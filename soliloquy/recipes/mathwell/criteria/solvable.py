@@ -6,7 +6,7 @@ from itertools import combinations
 from soliloquy.recipes.mathwell.criteria.links import misreading
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem
-from soliloquy.recipes.mathwell.criteria.words import SAYS_LITTLE, UNITS, VAGUE, WORD, asks_for, singular, stems
+from soliloquy.recipes.mathwell.criteria.words import SAYS_LITTLE, WORD, asks_for, stems
 
 _EVENT = re.compile(
     r"\b(?:whenever|each time|every time)\b|\bwhen (?:\w+ ){1,4}?(?:hits?|touch\w*|catch\w*|bites?)\b", re.I
@@ -61,14 +61,6 @@ def event(problem: ParsedProblem) -> Objections:
             yield f"{mention.value:g} {mention.thing} come up again and again, and the text does not say how often"
 
 
-def lasts(problem: ParsedProblem) -> Objections:
-    """A question how long something lasts requires a rate of use."""
-    question = problem.question
-    told = any(one.rate or one.thing in ("hour", "minute", "day", "week") for one in question.mentions)
-    if not told and re.search(r"how (?:long|many \w+) (?:will|does|do|can) .*\blast\b", question.asked):
-        yield "the text does not say how much of it goes in what time"
-
-
 def contradiction(problem: ParsedProblem) -> Objections:
     """The text gives two different numbers for the same thing."""
     told = [one for one in problem.question.mentions if not (one.compared or one.share or one.factor or one.incidental)]
@@ -111,21 +103,3 @@ def _is_part(one: Mention, whole: Mention, text: str) -> bool:
     behind = text[one.end :].lstrip()
     same = one.thing in ("", whole.thing) or f"of the {whole.thing}" in behind
     return same and one.sentence != whole.sentence and (one.part or _PART_IS.match(behind) is not None)
-
-
-def parts_of_nothing(problem: ParsedProblem) -> Objections:
-    """The question asks for a kind that the text does not mention: "How many of the animals are lions?"."""
-    question = problem.question
-    kind = re.search(r"how many .*\b(?:are|were) ([a-z]+s)\?*$", question.asked)
-    told = " ".join(question.sentences[: question.asking] + question.sentences[question.asking + 1 :])
-    if kind and singular(kind[1]) not in stems(told) | UNITS | {"their", "other"}:
-        yield f"the text tells nothing of {kind[1]}"
-
-
-def vague(problem: ParsedProblem) -> Objections:
-    """An amount is only "some" or "several", and the text has at most one number."""
-    numbers = [one for one in problem.question.mentions if not one.incidental]
-    found = VAGUE.search(problem.question.text)
-    # If the code can be traced, it shows whether the amount is needed.
-    if found and problem.result is None and len(numbers) < 2:
-        yield f'the text says only "{found[0].lower()}"'

@@ -10,9 +10,6 @@ from soliloquy.recipes.mathwell.criteria.words import asks_for, convertible, hap
 _MORE = re.compile(r"# more\b(?!.*\bthan\b)", re.IGNORECASE)
 _PAYS = re.compile(r"\b(?:buys?|bought|buying|pays?|paid|costs?|for \$?#|purchas\w+|spends?|spent)", re.IGNORECASE)
 _WANTED = re.compile(r"\b(?:needs?|wants?|goal|must|plans?|has to|have to|hopes?)\b", re.IGNORECASE)
-_OF_ALL = re.compile(r"# of (?:them|the|these|all|his|her|their|its)\b")
-_AGO = re.compile(r"\byears ago\b")
-_LATER = re.compile(r"\bin \S+ years\b|\byears from now\b|\byears later\b")
 
 
 def direction(problem: ParsedProblem) -> Objections:
@@ -109,16 +106,6 @@ def ratio_added(problem: ParsedProblem) -> Objections:
             yield f"the code adds {part.value:g}, of which the text has nothing"
 
 
-def share_turned(problem: ParsedProblem) -> Objections:
-    """A third of something is a division by three, not a multiplication."""
-    for _, part, _ in problem.operands("*"):
-        mention = problem.links.mention(part)
-        if mention is None or not mention.share or part.value <= 1 or part.operation:
-            continue
-        if _OF_ALL.search(mention.clause) and math.isclose(part.value * mention.value, 1):
-            yield f"one part of {part.value:g} is asked for, and the code multiplies by {part.value:g}"
-
-
 def unlike_added(problem: ParsedProblem) -> Objections:
     """Amounts in different units cannot be added."""
     for term in problem.steps("+", "-"):
@@ -158,21 +145,3 @@ def rate_time(problem: ParsedProblem) -> Objections:
         same_time = mention.per == times.thing or not convertible(mention.per, times.thing)
         if not same_time and math.isclose(other.value, times.value):
             yield f"{mention.value:g} {mention.thing} a {mention.per} are multiplied by {times.value:g} {times.thing}"
-
-
-def years(problem: ParsedProblem) -> Objections:
-    asked = problem.question.asked
-    for one in problem.used:
-        if one.sentence == problem.question.asking and one.thing == "year":
-            signs = problem.signs.get(id(one), set())
-            if (_AGO.search(asked) and signs == {1}) or (_LATER.search(asked) and signs == {-1}):
-                yield f"the {one.value:g} years go into the code the other way round"
-
-
-def negative(problem: ParsedProblem) -> Objections:
-    """The result is negative because the code swaps the operands of a subtraction."""
-    if problem.result is None or problem.result.value >= 0 or problem.result.operation != "-":
-        return
-    left, right = (problem.links.mention(part) for part in problem.result.parts)
-    if left and right and left.start > right.start and happens(right.clause) >= 0:
-        yield "the code takes the larger number from the smaller one, the other way round than the text tells it"

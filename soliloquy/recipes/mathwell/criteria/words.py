@@ -16,7 +16,6 @@ _PLURALS = frozenset(_TABLE["lists"]["plurals"])
 ENDS = frozenset(_TABLE["lists"]["ends"])
 BETWEEN = frozenset(_TABLE["lists"]["between"])
 SAYS_LITTLE = frozenset(_TABLE["lists"]["says_little"])
-VAGUE = re.compile(rf"\b(?:{'|'.join(_TABLE['lists']['vague'])})\b", re.IGNORECASE)
 FACTORS: Mapping[str, float] = _TABLE["factors"]
 IMPLIED: Mapping[str, list[float]] = _TABLE["implied"]
 WORD = re.compile(r"[a-zé]+(?:['’][a-z]+)?", re.IGNORECASE)
