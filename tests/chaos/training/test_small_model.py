@@ -24,7 +24,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _make(folder: Path) -> None:
-    subprocess.run([sys.executable, "-m", "training.small", "--out", str(folder), *_TOY], check=True)
+    subprocess.run([sys.executable, "-m", "benchmarks.small_model", "--out", str(folder), *_TOY], check=True)
 
 
 def _report(folder: Path, name: str) -> Any:
@@ -64,7 +64,9 @@ def test_a_stage_that_is_done_is_passed_over_and_one_that_is_lost_comes_out_the_
 def test_a_small_writer_that_knows_nothing_yet_is_told_that_it_has_nothing_to_learn_from(tmp_path: Path) -> None:
     toy = ("--problems=12", "--steps=3", "--rounds=1", "--per-round=2")
     for _ in range(2):
-        subprocess.run([sys.executable, "-m", "training.small.problems", "--out", str(tmp_path), *toy], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks.small_model.problems", "--out", str(tmp_path), *toy], check=True
+        )
     told = json.loads((tmp_path / "rounds" / "rounds.json").read_text("utf-8"))
     assert [one["figures"]["kept"] for one in told["rounds"]] == [0]
     assert told["ended"].startswith("no problems were kept to learn from")

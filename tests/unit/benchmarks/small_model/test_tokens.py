@@ -14,7 +14,7 @@ pytestmark = needs_torch
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    from training.small.base import train_tokenizer
+    from benchmarks.small_model.base import train_tokenizer
 
     bank = load_bank("physics")
     texts = [problem.question + problem.solution for problem in map(bank.draw, range(60))]
@@ -28,7 +28,7 @@ def test_every_text_comes_back_as_it_was(tokenizer: Any) -> None:
 
 
 def test_a_passage_that_every_prompt_has_is_one_token(tokenizer: Any) -> None:
-    from training.small.base import fixed_passages
+    from benchmarks.small_model.base import fixed_passages
 
     passages = fixed_passages(TEMPLATES.folder)
     assert len(passages) > 20

@@ -1,4 +1,4 @@
-"""Trains a small model from random weights to write word problems: `python -m training.small.problems --out DIR`.
+"""Trains a small writer of word problems from random weights: `python -m benchmarks.small_model.problems --out DIR`.
 
 It learns the form from the scripted writer, and then in rounds from its own problems that met all criteria. Every stage
 resumes where it was stopped, and a finished stage is skipped.
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from training.small.stages import begin, options, soliloquy, train, write_config
+from benchmarks.small_model.stages import begin, options, soliloquy, train, write_config
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("problems.yaml").read_text("utf-8"))
 # Differs from the seeds of the rounds.
@@ -38,7 +38,7 @@ def make(out: Path, *, problems: int, steps: int, rounds: int, per_round: int, s
 if __name__ == "__main__":
     make(
         **options(
-            "python -m training.small.problems",
+            "python -m benchmarks.small_model.problems",
             __doc__,
             problems=(800, "problems of the scripted writer for the first training"),
             steps=(1200, "steps of the first training"),

@@ -1,4 +1,4 @@
-"""Trains a small tutor from random weights and evaluates it: `python -m training.small --out DIR`.
+"""Trains a small tutor from random weights and evaluates it: `python -m benchmarks.small_model --out DIR`.
 
 Every stage is a command that resumes where it was stopped, and a finished stage is skipped. No question of the
 evaluation was in the training data.
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
+from benchmarks.small_model.stages import begin, options, soliloquy, train, write_config
 from soliloquy.recipes.packages import DEFAULT
-from training.small.stages import begin, options, soliloquy, train, write_config
 
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))
 # An answer of the scripted tutor takes fewer.
@@ -69,7 +69,7 @@ def _evaluate(out: Path, name: str, weights: Path, *further: str) -> None:
 if __name__ == "__main__":
     make(
         **options(
-            "python -m training.small",
+            "python -m benchmarks.small_model",
             __doc__,
             conversations=(750, "conversations for the first training"),
             stream=(150, "conversations for tuning the adapter"),

@@ -38,10 +38,10 @@ def begin(folder: Path, data: Path, shape: dict[str, Any], *, seed: int) -> None
     if (folder / "config.json").is_file():
         return
     # These imports take seconds.
+    from benchmarks.small_model.base import make_base
     from soliloquy.dataset.reading import Dataset
     from soliloquy.recipes.packages import DEFAULT
     from soliloquy.recipes.packages import folder as recipe_folder
-    from training.small.base import make_base
     from training.source import conversations
 
     recipe = Dataset(data).manifest["run"].get("recipe", DEFAULT)
