@@ -4,7 +4,7 @@ from services.curriculum.admission import Admission
 from soliloquy.runtime.events import AnyOutcome, emit
 from soliloquy.runtime.instruments import counter
 from soliloquy.runtime.seeds import digest
-from soliloquy.truth.support import has_supported_answer
+from soliloquy.truth.support import is_weighed
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
@@ -43,7 +43,7 @@ async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOu
 
 def _first(conversation: Conversation) -> ProgramsNeeded | EnrichmentNeeded | ConversationStarted:
     problem = conversation.problem
-    if conversation.run.programs and problem.HasField("answer") and not has_supported_answer(problem):
+    if conversation.run.programs and problem.HasField("answer") and not is_weighed(problem):
         return ProgramsNeeded(conversation=conversation)
     return (EnrichmentNeeded if conversation.run.enrich else ConversationStarted)(conversation=conversation)
 

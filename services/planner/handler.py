@@ -10,6 +10,7 @@ from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.once import Once
 from soliloquy.runtime.seeds import digest
+from soliloquy.truth.support import has_supported_answer
 from soliloquy.v1.conversation_pb2 import Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 
@@ -21,9 +22,9 @@ async def enrich(event: EnrichmentNeeded, model: Model, enrichments: Enrichments
     problem, run = conversation.problem, conversation.run
     if problem.enrichment.programs:
         check = weigh(problem, problem.enrichment.programs)
-        if why := check.contradiction(problem):
-            return finish(conversation, Ending.ENDING_UNFIT, f"programs contradict the answer: {why}")
-        problem.agreeing_programs = check.agreeing if check.holds else 0
+        if check.contradicting and not has_supported_answer(problem):
+            return finish(conversation, Ending.ENDING_UNFIT, f"programs contradict the answer: {check.why}")
+        problem.agreeing_programs, problem.contradicting_programs = check.agreeing, check.contradicting
     if run.enrich:
         recipe = find(run.recipe)
         key = _key(problem, recipe.enrichment_prompt(problem, run.prompts))

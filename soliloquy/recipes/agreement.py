@@ -16,6 +16,7 @@ from soliloquy.v1.conversation_pb2 import (
     VERIFICATION_UNSPECIFIED,
     Calculation,
     Conversation,
+    Problem,
     Turn,
     Verification,
 )
@@ -75,10 +76,13 @@ def verdict_is_true(turn: Turn, right: bool | None) -> bool | None:
     return None if right is None or judged_right is None else judged_right == right
 
 
-def verification(turn: Turn, *, settled: bool) -> Verification:
+def verification(turn: Turn, problem: Problem, *, settled: bool) -> Verification:
     """Returns what the verdict of a reply rests on; `settled` by a result that was worked through."""
     if letter_of(turn) not in _VERDICTS:
         return VERIFICATION_UNSPECIFIED
+    if problem.contradicting_programs:
+        # Whatever the tutor calculates may follow the solution into its error.
+        return VERIFICATION_NONE
     if has_run(turn.calculation) and _TELLING.search(output(turn.calculation)):
         return VERIFICATION_PROGRAM
     return VERIFICATION_STEP if settled else VERIFICATION_NONE

@@ -42,7 +42,7 @@ class Plan:
     max_turns: int
     max_attempts: int
     enrich: bool
-    # Whether independent programs check the answers that nothing in their solutions supports.
+    # Whether independent programs check the answers of the problems.
     programs: bool = False
     # Whether a verdict that rests on nothing rejects its conversation.
     verified: bool = False

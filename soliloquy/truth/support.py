@@ -5,9 +5,14 @@ from soliloquy.v1.conversation_pb2 import Problem, Step
 
 
 def is_supported(step: Step, problem: Problem) -> bool:
-    """Whether a step's result follows from a solution that was read completely, or programs agree on it."""
+    """Whether a step's result follows from a solution that was read completely, or programs agree on it.
+
+    Which step is wrong is open where programs come to another answer.
+    """
+    if problem.contradicting_programs:
+        return False
     is_answer = problem.HasField("answer") and step.HasField("result") and step.result.value == problem.answer.value
-    if is_answer and problem.agreeing_programs > 0:
+    if is_answer and problem.agreeing_programs:
         return True
     reading = reading_of(problem)
     return not reading.unread and (bool(step.expression) or reading.gives(step.result.value))
@@ -18,9 +23,16 @@ def has_supported_answer(problem: Problem) -> bool:
     return any(is_supported(step, problem) for step in answers)
 
 
+def is_weighed(problem: Problem) -> bool:
+    """Whether most of its independent programs came to one number."""
+    return problem.agreeing_programs > 0 or problem.contradicting_programs > 0
+
+
 def doubt_about(problem: Problem) -> str:
     """Returns why the answer of a problem is unverified; empty if it is supported."""
     if has_supported_answer(problem):
         return ""
+    if problem.contradicting_programs:
+        return f"{problem.contradicting_programs} independent programs come to another answer"
     bit = reading_of(problem).unread
     return f"cannot read {bit!r}" if bit else "no calculation of the solution gives the answer"

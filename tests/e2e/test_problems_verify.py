@@ -1,4 +1,4 @@
-"""Answers that reading does not reach are checked by programs that a model writes, run in the sandbox."""
+"""The answers of a user's problems are checked by programs that a model writes, run in the sandbox."""
 
 import json
 import subprocess
@@ -21,12 +21,16 @@ ROWS = [
     {"question": "Six rows of four. How many?", "solution": "Count them: there are 24."},
     {"question": "Some rows of nine. How many?", "solution": "Count them: there are 18."},
     {"question": "Two rows of three. How many?", "solution": "There are 2 * 3 = 6."},
+    # Every line of it holds, and only thinking finds what is wrong.
+    {"question": "A fence of 15 m, a post every 3 m and at both ends. How many?", "solution": "15 / 3 = 5 posts."},
 ]
 # By the first word of the question; the programs of one problem in turn.
 PROGRAMS = {
     "Seven": ["n = 7 * 5", "n = 5 * 7", "n = 7 + 5"],
     "Six": ["n = 6 * 4", "n = 6 / 0", "n = 24.0"],
     "Some": ["n = 9", "n = 18", "n = 27"],
+    "Two": ["n = 2 * 3", "n = 3 + 3", "n = 6"],
+    "fence": ["n = 15 // 3 + 1", "n = 6", "n = len(range(0, 16, 3))"],
 }
 
 
@@ -57,20 +61,20 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_majority_of_programs_refuses_or_verifies_an_answer_and_any_other_stays_unverified(
+def test_a_majority_of_programs_verifies_refuses_or_disputes_an_answer_and_any_other_stays_unverified(
     source: Path, tmp_path: Path
 ) -> None:
     solver, out = Solver(), tmp_path / "verified.jsonl"
     with model_service(solver) as address:
         done = verified(source, out, "--model", "ray", "--model-address", address, "--json")
     assert done.returncode == 0, done.stderr
-    counts = {"checked": 3, "verified": 1, "unfit": 1, "unverified": 1, "programs": 3}
-    assert json.loads(done.stdout) == counts
+    counts = {"checked": 5, "verified": 2, "worked_through": 0, "disputed": 1, "unverified": 1, "unfit": 1}
+    assert json.loads(done.stdout) == {**counts, "programs": 3}
     assert f"{source}:1: unfit: the answer is 36, and 2 of 3 independent programs give 35" in done.stderr
-    six, some, two = read_problems(out)
-    assert [one.question.split()[0] for one in (six, some, two)] == ["Six", "Some", "Two"]
-    assert [one.agreeing_programs for one in (six, some, two)] == [2, 0, 0]
-    assert [has_supported_answer(one) for one in (six, some, two)] == [True, False, True]
+    assert f"{source}:5: disputed: the answer is 5 posts, and 3 of 3 independent programs give 6 posts" in done.stderr
+    kept = {one.question.split()[0]: one for one in read_problems(out)}
+    assert {word: one.agreeing_programs for word, one in kept.items()} == {"Six": 2, "Some": 0, "Two": 3, "A": 0}
+    assert [word for word, one in kept.items() if has_supported_answer(one)] == ["Six", "Two"]
     # The model sees neither the solution nor the answer.
     said = " ".join(message.text for request in solver.requests for message in request.messages)
     assert "Count them" not in said
@@ -97,15 +101,14 @@ class Tutoring(Solver):
         return await self._scripted.generate(request)
 
 
-def test_a_run_checks_the_answers_that_nothing_supports_before_their_conversations(
-    source: Path, tmp_path: Path
-) -> None:
+def test_a_run_checks_the_answers_of_its_problems_before_their_conversations(source: Path, tmp_path: Path) -> None:
     tutoring, out = Tutoring(source), tmp_path / "out"
     with model_service(tutoring) as address:
-        grown(out, problems=source, conversations=3, model="ray", model_address=address)
+        grown(out, problems=source, conversations=4, model="ray", model_address=address)
     dataset = Dataset(str(out))
     by_question = {one.problem.question.split()[0]: one for one in dataset}
-    assert {word: one.problem.agreeing_programs for word, one in by_question.items()} == {"Six": 2, "Some": 0, "Two": 0}
+    agreeing = {word: one.problem.agreeing_programs for word, one in by_question.items()}
+    assert agreeing == {"Six": 2, "Some": 0, "Two": 3, "A": 0}
     [refused] = dataset.conversations(rejected=True)
     assert refused.ending_reason == (
         "programs contradict the answer: the answer is 36, and 2 of 3 independent programs give 35"
@@ -114,8 +117,9 @@ def test_a_run_checks_the_answers_that_nothing_supports_before_their_conversatio
     checked = by_question["Six"]
     assert all(turn.verification != Verification.VERIFICATION_NONE for turn in checked.turns)
     assert any(turn.verification == Verification.VERIFICATION_NONE for turn in by_question["Some"].turns)
-    # Problems that are worked through cost nothing.
-    assert not by_question["Two"].problem.HasField("enrichment")
+    # A calculation of the tutor may follow the solution into its error.
+    judged = {turn.verification for turn in by_question["A"].turns}
+    assert judged - {Verification.VERIFICATION_UNSPECIFIED} == {Verification.VERIFICATION_NONE}
     shown = subprocess.run([SOLILOQUY, "show", str(out), checked.id], capture_output=True, text=True, check=True)
     # The programs are asked for at the same time: which comes first is open.
     orders = permutations(("24", "24.0", "ZeroDivisionError: division by zero"))

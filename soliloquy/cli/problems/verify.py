@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,43 +39,48 @@ _IN_FLIGHT = 8
 def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cache: Path | None, wait: bool) -> None:
     """Check the answers of a file by programs that a model writes from the questions alone.
 
-    Only problems whose answer is not the result of a calculation, or whose solution cannot all be read, are checked.
-    Each has three programs, which run in the sandbox. A problem whose answer most of them contradict is reported and
-    left out; the others are written, and those that most programs agree with are marked as verified. Any other is
-    reported with the part of its solution that cannot be read.
+    Each problem has three programs, which run in the sandbox. An answer that most of them come to is verified. An
+    answer that most of them contradict is reported, and its problem is left out, unless the solution works the answer
+    out: then it is written as disputed, and no verdict in its conversations counts as verified. An answer that nothing
+    supports is reported with the part of its solution that cannot be read.
     """
     if any(endpoint.engine == "scripted" for endpoint in models.asked("codegen", PROGRAM)):
         raise Failure("problems verify requires --model openai or ray: the scripted model solves no problem")
     with writing_to(out):
-        problems = [one for one in read_problems(source) if one.HasField("answer") and not has_supported_answer(one)]
-        checks = asyncio.run(_checks(problems, models, model_cache, source, wait=wait, quiet=as_json))
-        doubts = {one.question: doubt_about(one) for one in problems if not checks[one.question].holds}
-        unfit = {one.question: f"unfit: {why}" for one in problems if (why := checks[one.question].contradiction(one))}
+        problems = {one.question: one for one in read_problems(source) if one.HasField("answer")}
+        checks = asyncio.run(_checks([*problems.values()], models, model_cache, source, wait=wait, quiet=as_json))
+        counts = Counter(checked=len(checks))
         with atomic_file(out) as file:
             for line in problem_lines(source):
-                if line.question in unfit:
-                    echo(f"{source}:{line.number}: {unfit[line.question]}", err=True)
-                else:
-                    if doubt := doubts.get(line.question):
-                        echo(f"{source}:{line.number}: unverified: {doubt}", err=True)
-                    file.write(_marked(line, checks.get(line.question)))
-    counts = {
-        "checked": len(checks),
-        "verified": sum(check.holds for check in checks.values()),
-        "unfit": len(unfit),
-        "unverified": sum(check.value is None for check in checks.values()),
-    }
+                check = checks.get(line.question, Check())
+                kind, why = _judged(problems.get(line.question), check)
+                counts[kind] += 1
+                if why:
+                    echo(f"{source}:{line.number}: {kind}: {why}", err=True)
+                if kind != "unfit":
+                    file.write(_marked(line, check))
+    told = {name: counts[name] for name in ("checked", "verified", "worked through", "disputed", "unverified", "unfit")}
     if as_json:
-        echo(json.dumps({**counts, "programs": PROGRAMS}))
+        echo(json.dumps({**{name.replace(" ", "_"): count for name, count in told.items()}, "programs": PROGRAMS}))
     else:
-        told = ", ".join(f"{count} {name}" for name, count in counts.items())
-        echo(f"{out}: {told}; the answers of all others are worked through in their solutions")
+        echo(f"{out}: {', '.join(f'{count} {name}' for name, count in told.items())}")
 
 
-def _marked(line: ProblemLine, check: Check | None) -> bytes:
-    if check is None or not check.holds:
-        return line.text.encode()
-    return json.dumps({**line.row, "agreeing_programs": check.agreeing}, ensure_ascii=False).encode() + b"\n"
+def _judged(problem: Problem | None, check: Check) -> tuple[str, str]:
+    """Returns what the programs make of an answer, and why if it is doubtful."""
+    if problem is None:
+        return "without an answer", ""
+    if check.agreeing:
+        return "verified", ""
+    if has_supported_answer(problem):
+        return ("disputed", check.why) if check.contradicting else ("worked through", "")
+    return ("unfit", check.why) if check.contradicting else ("unverified", doubt_about(problem))
+
+
+def _marked(line: ProblemLine, check: Check) -> bytes:
+    counts = {"agreeing_programs": check.agreeing, "contradicting_programs": check.contradicting}
+    found = {name: count for name, count in counts.items() if count}
+    return json.dumps({**line.row, **found}, ensure_ascii=False).encode() + b"\n" if found else line.text.encode()
 
 
 async def _checks(

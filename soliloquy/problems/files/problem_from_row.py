@@ -48,6 +48,7 @@ def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
         tolerance=row.tolerance if any(step.HasField("result") for step in steps) else None,
         source=source,
         agreeing_programs=row.agreeing_programs,
+        contradicting_programs=row.contradicting_programs,
         enrichment=explained if row.detailed_solution else None,
     )
 

@@ -92,8 +92,9 @@ class ProblemRow(_Row):
     # Smaller than the distance of every slip from the right value.
     tolerance: float = Field(default=0.01, gt=0, le=0.03)
     steps: Annotated[list[StepRow], Field(min_length=1)] | None = None
-    # Programs of a model that came to the answer from the question alone; `problems verify` writes it.
+    # Programs of a model that came to the answer from the question alone, or to another; `problems verify` counts them.
     agreeing_programs: int = Field(default=0, ge=0)
+    contradicting_programs: int = Field(default=0, ge=0)
     # Further columns of an imported problem; no conversation depends on them.
     extra: dict[str, JsonValue] = {}
 
@@ -122,8 +123,9 @@ def problem_line(problem: Problem, extra: Mapping[str, object]) -> str:
         row["tolerance"] = problem.tolerance
     if problem.enrichment.detailed_solution:
         row |= {"detailed_solution": problem.enrichment.detailed_solution, "outline": problem.enrichment.outline}
-    if problem.agreeing_programs:
-        row["agreeing_programs"] = problem.agreeing_programs
+    for verdict in ("agreeing_programs", "contradicting_programs"):
+        if count := getattr(problem, verdict):
+            row[verdict] = count
     return json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 

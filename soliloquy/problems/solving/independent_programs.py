@@ -31,22 +31,12 @@ Run = Callable[[Job], Awaitable[Execution]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
-    """Says whether independent programs support an answer."""
+    """Says how many independent programs support an answer or contradict it; without a majority none does."""
 
-    # The number that most programs come to; None without a majority.
-    value: float | None
-    # The programs that come to it.
-    agreeing: int
-    # Whether it is the stated answer; False without a majority.
-    holds: bool
-
-    def contradiction(self, problem: Problem) -> str:
-        """Returns why the problem is unfit; empty if no majority of programs contradicts its answer."""
-        if self.value is None or self.holds:
-            return ""
-        stated = format_value(problem.answer.value, problem.answer.unit)
-        found = format_value(tidy(self.value), problem.answer.unit)
-        return f"the answer is {stated}, and {self.agreeing} of {PROGRAMS} independent programs give {found}"
+    agreeing: int = 0
+    contradicting: int = 0
+    # Why the answer is contradicted, with both numbers.
+    why: str = ""
 
 
 async def check_answer(problem: Problem, model: Model, run: Run) -> Check:
@@ -125,10 +115,13 @@ def _compare(values: Sequence[float], problem: Problem) -> Check:
     alike = [[other for other in values if _is_same(value, other)] for value in values]
     most = max(alike, key=len, default=[])
     if 2 * len(most) <= PROGRAMS:
-        return Check(value=None, agreeing=0, holds=False)
-    stated = problem.answer.value
-    close = abs(most[0] - stated) <= problem.tolerance * abs(stated)
-    return Check(value=most[0], agreeing=len(most), holds=close or _is_same(most[0], stated))
+        return Check()
+    found, stated = most[0], problem.answer.value
+    if abs(found - stated) <= problem.tolerance * abs(stated) or _is_same(found, stated):
+        return Check(agreeing=len(most))
+    numbers = [format_value(number, problem.answer.unit) for number in (stated, tidy(found))]
+    why = f"the answer is {numbers[0]}, and {len(most)} of {PROGRAMS} independent programs give {numbers[1]}"
+    return Check(contradicting=len(most), why=why)
 
 
 def _is_same(one: float, other: float) -> bool:

@@ -59,7 +59,7 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
         right=right,
         verdict_true=verdict_is_true(turn, right),
         codes={"evaluation": letter_of(turn), "move": move_name(turn.tutor), "intent": intent_name(turn.tutor)},
-        verification=verification(turn, settled=right is not None and has_supported_answer(problem)),
+        verification=verification(turn, problem, settled=right is not None and has_supported_answer(problem)),
         message=student.text,
         reply=turn.tutor.text,
     )

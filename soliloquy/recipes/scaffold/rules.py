@@ -60,12 +60,13 @@ def _faults(conversation: Conversation, lacking: Collection[str]) -> list[str]:
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     state = drawn_state(turn)
     is_right = gives_expected(turn.student.text, current_question(conversation, turn)) if state in ANSWERING else None
+    settled = is_right is not None and _is_worked_through(conversation, turn)
     return CheckedTurn(
         meant_wrong=state == INCORRECT if state in (CORRECT, INCORRECT) else None,
         right=is_right,
         verdict_true=verdict_is_true(turn, is_right),
         codes={"state": NAMES.get(found_state(turn), ""), "evaluation": letter_of(turn)},
-        verification=verification(turn, settled=is_right is not None and _is_worked_through(conversation, turn)),
+        verification=verification(turn, conversation.problem, settled=settled),
         message=turn.student.text,
         reply=turn.tutor.text,
     )

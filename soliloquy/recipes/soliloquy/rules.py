@@ -13,7 +13,7 @@ from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess, unassessed
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Problem, Turn
 
 POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
 
@@ -30,10 +30,12 @@ def check(conversation: Conversation) -> CheckedConversation:
     own = {name: partial(rule, truths=truths) for name, rule in _RULES.items()}
     names = [name for name in POLICY["rules"] if name not in lacking]
     faults = faults_of(conversation, common_rules(POLICY, POLICY["agreeing"]) | own, names)
-    return CheckedConversation(turns=[_checked_turn(truth) for truth in truths], faults=faults, lacking=lacking)
+    return CheckedConversation(
+        turns=[_checked_turn(truth, conversation.problem) for truth in truths], faults=faults, lacking=lacking
+    )
 
 
-def _checked_turn(truth: TurnTruth) -> CheckedTurn:
+def _checked_turn(truth: TurnTruth, problem: Problem) -> CheckedTurn:
     student, tutor = truth.turn.student, truth.turn.tutor
     labels = _labels(truth.turn)
     # Openings and a person's messages have no drawn intent.
@@ -47,7 +49,7 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
             "action": str(labels.action),
             "state": STATE_LETTERS.get(labels.state, ""),
         },
-        verification=verification(truth.turn, settled=truth.claim.settled),
+        verification=verification(truth.turn, problem, settled=truth.claim.settled),
         message=student.text,
         reply=tutor.text,
     )

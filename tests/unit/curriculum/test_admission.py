@@ -5,7 +5,7 @@ import pytest
 from services.curriculum.admission import Admission
 from services.curriculum.handler import cancel, follow_up, start
 from soliloquy.runtime.handling import NotYet
-from soliloquy.v1.conversation_pb2 import Ending, Problem, Quantity
+from soliloquy.v1.conversation_pb2 import Ending, Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
@@ -81,16 +81,16 @@ async def test_problems_are_enriched_first_where_the_run_asks_for_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("programs", "expression", "first"),
-    [(True, "", ProgramsNeeded), (True, "7 * 5", ConversationStarted), (False, "", ConversationStarted)],
+    ("programs", "agreeing", "first"),
+    [(True, 0, ProgramsNeeded), (True, 2, ConversationStarted), (False, 0, ConversationStarted)],
 )
-async def test_an_answer_that_nothing_supports_needs_programs_where_the_run_has_a_model_for_them(
-    programs: bool, expression: str, first: type
+async def test_an_answer_needs_programs_once_where_the_run_has_a_model_for_them(
+    programs: bool, agreeing: int, first: type
 ) -> None:
     asked = submitted(0)
     asked.run.programs = programs
     asked.problem.answer.value = 35.0
-    asked.problem.steps.add(number=1, expression=expression, result=Quantity(value=35.0))
+    asked.problem.agreeing_programs = agreeing
     event, _ = await start(asked, Admission())
     assert isinstance(event, first)
 

@@ -6,6 +6,7 @@ from services.codegen.handler import ProgramCache, write_programs
 from services.planner.handler import Enrichments, enrich
 from soliloquy.problems.solving import independent_programs
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.truth.support import has_supported_answer
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Ending, Enrichment
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded, ProgramsNeeded
 from soliloquy.v1.runs_pb2 import Run
@@ -41,12 +42,23 @@ async def test_an_answer_that_most_programs_come_to_is_supported() -> None:
     assert event.conversation.problem.agreeing_programs == 2
 
 
-async def test_an_answer_that_most_programs_contradict_is_unfit_with_both_numbers() -> None:
-    [event] = await enrich(weighed(*ran(7.0, 7.0, None)), Answering(GOOD), Enrichments(8))
+async def test_an_answer_that_most_programs_contradict_and_nothing_supports_is_unfit_with_both_numbers() -> None:
+    asked = weighed(*ran(7.0, 7.0, None))
+    [event] = await enrich(asked, Answering(GOOD), Enrichments(8))
     assert isinstance(event, ConversationFinished)
     assert event.conversation.ending == Ending.ENDING_UNFIT
     assert "180000 J" in event.conversation.ending_reason.replace(",", "")
     assert "2 of 3 independent programs give 7 J" in event.conversation.ending_reason
+
+
+async def test_an_answer_that_is_worked_out_and_that_most_programs_contradict_is_in_dispute() -> None:
+    asked = weighed(*ran(7.0, 7.0, None))
+    asked.conversation.problem.solution = "1500 kg * 2.4 m/s^2 * 50 m = 180000 J"
+    assert has_supported_answer(asked.conversation.problem)
+    [event] = await enrich(asked, Answering(GOOD), Enrichments(8))
+    assert isinstance(event, ConversationStarted)
+    assert event.conversation.problem.contradicting_programs == 2
+    assert not has_supported_answer(event.conversation.problem)
 
 
 async def test_programs_without_a_majority_leave_the_answer_unsupported() -> None:
