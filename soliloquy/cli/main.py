@@ -28,6 +28,7 @@ _MODULES = {
     "train": "soliloquy.cli.train",
     "retrain": "soliloquy.cli.retrain",
     "evaluate": "soliloquy.cli.evaluate",
+    "replicate": "soliloquy.cli.replicate",
     "adapters": "soliloquy.cli.adapters",
     "runs": "soliloquy.cli.runs",
     "dlq": "soliloquy.cli.dead_letters",

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -78,7 +78,7 @@ def run(
         limits=Limits(wall_seconds=wall, memory_bytes=memory),
     )
     try:
-        done = uvloop.run(_submit(job, address) if address else _run_here(job))
+        done = uvloop.run(_submit(job, address)) if address else run_here([job])[0]
     except Failure as error:
         raise Failure(_in_options(str(error))) from error
     echo(json.dumps(outcome_json(done)) if as_json else "\n".join(outcome_lines(done)))
@@ -145,16 +145,20 @@ async def _submit(job: Job, address: str) -> Execution:
         return await client.submit(job)
 
 
-async def _run_here(job: Job) -> Execution:
+def run_here(jobs: Sequence[Job]) -> list[Execution]:
+    """Runs jobs in sandboxes of this machine; raises Failure if it has none."""
     from services.executor.pool import SandboxPool
     from services.executor.settings import SandboxSettings
 
-    pool = SandboxPool(SandboxSettings(sandboxes=1, spares=0))
-    await pool.start()
-    try:
-        return await pool.execute(job)
-    finally:
-        await pool.stop()
+    async def run_all() -> list[Execution]:
+        pool = SandboxPool(SandboxSettings(sandboxes=min(len(jobs), 2), spares=0, max_waiting=len(jobs)))
+        await pool.start()
+        try:
+            return await asyncio.gather(*map(pool.execute, jobs))
+        finally:
+            await pool.stop()
+
+    return uvloop.run(run_all())
 
 
 async def _boot_each_kind() -> None:

@@ -26,7 +26,7 @@ BELOW = {
 }
 COMPOSITION_ROOT = {"runs", "cli"}
 # The parts of a recipe that serve a part above, which finds them by name; the recipe itself imports none of them.
-SERVING = {"formats": {"dataset"}, "figures": {"dataset"}, "evaluate": None, "commands": None}
+SERVING = {"formats": {"dataset"}, "figures": {"dataset"}, "evaluate": None, "commands": None, "replicate": None}
 
 
 @cache

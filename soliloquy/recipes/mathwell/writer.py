@@ -21,9 +21,9 @@ from soliloquy.v1.events_pb2 import (
 
 # Left in the problem by a rejected attempt.
 _WRITTEN = ("question", "solution", "answer")
-_ANSWER = "answer"
+ANSWER = "answer"
 # Appended to the function, so that its result can be read.
-_CALL = f"\n\n{_ANSWER} = solution()"
+CALL = f"\n\n{ANSWER} = solution()"
 
 
 async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enrichment:
@@ -61,5 +61,5 @@ async def write(event: CalculationNeeded | CodeFailed, ask: Ask) -> Outcome:
     problem = conversation.problem
     written = await ask(prompting.writing(problem, conversation.run.prompts), WrittenProblem)
     problem.question, problem.solution = written.question, written.code
-    conversation.turns[-1].calculation.attempts.add(code=written.code + _CALL, result_variables=[_ANSWER])
+    conversation.turns[-1].calculation.attempts.add(code=written.code + CALL, result_variables=[ANSWER])
     return emit(CodeWritten(conversation=conversation))

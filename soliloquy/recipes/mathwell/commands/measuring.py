@@ -87,7 +87,7 @@ def _models(perplexity: Path | None, bertscore: Path | None, references: Path | 
         raise click.UsageError("--references requires --bertscore")
     others = ProblemMeasures()
     for problem, _ in word_problems(references) if references else ():
-        others.add(problem.question, problem.code, ())
+        others.add(problem.question, problem.code)
     return MeasuringModels(
         perplexity=Perplexity(perplexity) if perplexity else None,
         bertscore=BertScore(bertscore) if bertscore else None,

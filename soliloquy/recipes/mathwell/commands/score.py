@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.recipes.mathwell.commands.measuring import MEASURES, MeasuringModels, beside_published, measuring_options
-from soliloquy.recipes.mathwell.criteria.operations import operations_in
+from soliloquy.recipes.mathwell.criteria.operations import operations_by_people
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
 from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures
 from soliloquy.runtime.atomic_file import atomic_file
@@ -64,11 +63,10 @@ def score(
                 scores = scored(problem, list(classifiers.opinions(problem)) if classifiers else ())
                 kept += scores.meets_all
                 questions.append(problem.question)
-                operations = operations_in(problem.code, problem.question)
-                measured.add(problem.question, problem.code, operations)
+                measured.add(problem.question, problem.code)
                 counts.update((criterion, scores.meets(criterion)) for criterion in Criterion)
                 if file:
-                    file.write(_line(problem, scores, operations))
+                    file.write(_line(problem, scores))
     measures = {
         **measured.as_json(),
         **measuring.measures(measured.sample),
@@ -87,7 +85,7 @@ def score(
     console.print(beside_published({"here": measures}, MEASURES))
 
 
-def _line(problem: WordProblem, scores: Scores, operations: Sequence[str]) -> bytes:
+def _line(problem: WordProblem, scores: Scores) -> bytes:
     row = {
         "question": problem.question,
         **{one.value: scores.meets(one) for one in Criterion},
@@ -96,6 +94,6 @@ def _line(problem: WordProblem, scores: Scores, operations: Sequence[str]) -> by
         "reading_grade": flesch_kincaid(problem.question),
         "dale_chall": dale_chall(problem.question),
         "tokens": tokens(problem.question),
-        "operations": operations,
+        "operations": operations_by_people(problem.code, problem.question),
     }
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"

@@ -50,7 +50,7 @@ class AuthoredProblems:
             if authorship["commission"]["topic"]:
                 self.topics += 1
                 self.named += measures["names_topic"]
-            self.measured.add(problem["question"], problem["solution"], measures["operations"])
+            self.measured.add(problem["question"], problem["solution"])
 
     def __add__(self, other: "AuthoredProblems") -> "AuthoredProblems":
         return AuthoredProblems(

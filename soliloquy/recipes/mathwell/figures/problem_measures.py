@@ -8,6 +8,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from soliloquy.recipes.mathwell.criteria.operations import operations_by_people
 from soliloquy.runtime.seeds import seed
 from soliloquy.truth.phrases import shared_words
 from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
@@ -40,13 +41,13 @@ class ProblemMeasures:
     operations: Counter[str] = field(default_factory=Counter)
     _sampled: list[SampledProblem] = field(default_factory=list)
 
-    def add(self, question: str, code: str, operations: Iterable[str]) -> None:
+    def add(self, question: str, code: str) -> None:
         self.problems += 1
         self.reading_grades += flesch_kincaid(question)
         # None without the list of familiar words.
         self.dale_chall += dale_chall(question) or 0.0
         self.tokens += tokens(question)
-        self.operations.update(operations)
+        self.operations.update(operations_by_people(code, question))
         self._sampled.append(SampledProblem(seed("sample", question), question, code))
         if len(self._sampled) > 10 * SAMPLE_SIZE:
             self._sampled = self.sample

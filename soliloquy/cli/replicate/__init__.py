@@ -1,0 +1,47 @@
+"""`soliloquy replicate`."""
+
+import json
+from pathlib import Path
+
+import click
+
+from soliloquy.cli.command import Command
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER
+from soliloquy.cli.parameters import Choice
+from soliloquy.cli.terminal import echo, open_console
+from soliloquy.recipes.packages import known_recipes, load, part
+from soliloquy.runtime.failure import Failure
+
+# The recipe of each paper whose tables can be computed.
+_RECIPES = {paper: name for name in known_recipes() if (paper := getattr(part(name, "replicate"), "PAPER", None))}
+_SOME_REFUSED = 1
+
+
+@click.command(cls=Command)
+@click.argument("paper", metavar="PAPER", type=Choice(list(_RECIPES)))
+@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
+@AS_JSON
+@click.pass_context
+def replicate(context: click.Context, /, *, paper: str, folder: Path, as_json: bool) -> None:
+    """Compute a paper's tables from the data that its authors published.
+
+    Each figure comes by the authors' definition, by ours from the same rows, and as the paper states it. Shares have
+    95 % intervals. Missing files and unreadable rows are listed, and the exit status is then 1.
+    """
+    from soliloquy.cli.replicate.published import Published
+
+    published = Published(folder)
+    tables = list(load(_RECIPES[paper], "replicate.tables:tables", object)(published))
+    for line in published.refused:
+        echo(line, err=True)
+    if not published.read:
+        raise Failure(f"{folder} holds nothing that can be read as what the authors of {paper} published")
+    if as_json:
+        found = [table.as_json() for table in tables]
+        echo(json.dumps({"paper": paper, "rows": published.read, "tables": found, "refused": published.refused}))
+    else:
+        console = open_console()
+        for table in tables:
+            for shown in (*table.shown(), ""):
+                console.print(shown)
+    context.exit(_SOME_REFUSED if published.refused else 0)

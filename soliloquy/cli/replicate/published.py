@@ -1,0 +1,55 @@
+"""Reads the folder that a paper's authors published, and lists what it lacks and what cannot be read."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from soliloquy.dataset.exports.dialogue import conversation_of
+from soliloquy.dataset.exports.format import Row
+from soliloquy.dataset.exports.importing import dialogue_of
+from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
+from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.v1.conversation_pb2 import Conversation
+
+_READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
+
+
+class Published:
+    """Rows that cannot be read are left out."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        # A line for each file that is missing and each row that was left out.
+        self.refused: list[str] = []
+        self.read = 0
+
+    def rows(self, name: str, needs: Sequence[str] = ()) -> Iterator[tuple[str, Row]]:
+        """Yields the rows of a file, or of the files of a folder, with their places."""
+        source = self._folder / name
+        if not source.exists():
+            self.refused.append(f"{source}: no such file or folder; what is computed from it is left out")
+            return
+        lacking = Counter[str]()
+        try:
+            for row in _READING.rows(source):
+                if isinstance(row, RefusedRow):
+                    self.refused.append(str(row))
+                elif column := next((column for column in needs if column not in row.cells), None):
+                    lacking[column] += 1
+                else:
+                    self.read += 1
+                    yield row.place, dict(row.cells)
+        except UnreadableSource as unreadable:
+            self.refused.append(str(unreadable))
+        self.refused += [f"{source}: no column {column!r} in {count} rows" for column, count in lacking.items()]
+
+    def conversations(
+        self, name: str, form: str, needs: Sequence[str] = (), change: Callable[[Row], Row] = dict
+    ) -> Iterator[tuple[str, Row, Conversation]]:
+        """Yields each row with the conversation that `soliloquy import --format` reads it as."""
+        for number, (place, row) in enumerate(self.rows(name, needs)):
+            try:
+                yield place, row, conversation_of(dialogue_of(change(row), form), name, number)
+            except ValueError as unfit:
+                self.read -= 1
+                self.refused.append(f"{place}: {unfit}")
