@@ -5,15 +5,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import click
 from pydantic import Field
-from rich.console import Console
 
 from benchmarks.command import AS_JSON
-from soliloquy.cli.tables import table
+from benchmarks.labelled import Readings, as_counts, print_table, total
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.speech import cleaned, has_alternatives, second_speaker
@@ -41,46 +39,9 @@ class _Problem(Answer):
     parts: list[dict[str, object]] = Field(alias="SubProblems")
 
 
-@dataclass(kw_only=True)
-class Read:
-    """How the raw answers of one kind were read."""
-
-    answers: int = 0
-    strict: int = 0
-    # Counts the answers that are asked for again, by reason.
-    refused: Counter[str] = field(default_factory=Counter)
-
-    def add(self, text: str, answer: type[Answer]) -> None:
-        self.answers += 1
-        try:
-            _, strict = answer.read(text)
-        except Unreadable as unreadable:
-            self.refused[str(unreadable)] += 1
-        else:
-            self.strict += strict
-
-
-@dataclass(kw_only=True)
-class Spoken:
-    """Counts what is cut from words that people and models spoke."""
-
-    texts: int = 0
-    # Lost their speaker's name at the start; lost anything else.
-    without_name: int = 0
-    cut: int = 0
-    # Taken for a refusal, for words of both sides, or for several messages.
-    refused: int = 0
-
-    def add(self, text: str, speaker: str) -> None:
-        self.texts += 1
-        spoken = cleaned(parts_of(text).words, speaker)
-        self.without_name += any(piece.endswith(":") for piece in spoken.cut)
-        self.cut += any(not piece.endswith(":") for piece in spoken.cut) or (
-            not spoken.cut and spoken.text != text.strip()
-        )
-        self.refused += bool(
-            is_refusal(spoken.text) or second_speaker(spoken.text, speaker) or has_alternatives(spoken.text)
-        )
+_READ = ("answers", "read", "exactly as asked", "asked for again")
+# A refused text is taken for a refusal, for words of both sides, or for several messages.
+_SPOKEN = ("texts", "speaker's name cut", "anything else cut", "refused")
 
 
 @click.command()
@@ -92,28 +53,40 @@ def answers(*, folder: Path, as_json: bool) -> None:
     FOLDER holds published data: conversations and transcripts of Code Soliloquies, problems of CLASS, and dialogues of
     MathDial, whose spoken words nothing should be cut from.
     """
-    kinds: dict[str, Read] = {}
+    kinds: dict[str, Readings] = {}
     for kind, answer, text in _raw(folder):
-        kinds.setdefault(kind, Read()).add(text, answer)
-    voices: dict[str, Spoken] = {}
+        outcomes, refused = _read(text, answer)
+        kinds.setdefault(kind, Readings()).add(outcomes, refused and f"{kind}: {refused}")
+    voices: dict[str, Readings] = {}
     for source, speaker, text in _spoken(folder):
-        voices.setdefault(source, Spoken()).add(text, speaker)
+        voices.setdefault(source, Readings()).add(_cut(text, speaker))
     if as_json:
-        told = {kind: asdict(read) for kind, read in kinds.items()}
-        click.echo(json.dumps(told | {source: asdict(spoken) for source, spoken in voices.items()}))
+        click.echo(json.dumps(as_counts(kinds | voices)))
         return
-    made = table("", "answers", "read", "exactly as asked", "asked for again")
-    for kind, read in kinds.items():
-        refused = read.refused.total()
-        made.add_row(kind, *map(str, (read.answers, read.answers - refused, read.strict, refused)))
-    Console().print(made)
-    spoken_table = table("spoken by", "texts", "speaker's name cut", "anything else cut", "refused")
-    for source, one in voices.items():
-        spoken_table.add_row(source, *map(str, (one.texts, one.without_name, one.cut, one.refused)))
-    Console().print(spoken_table)
-    for kind, read in kinds.items():
-        for reason, times in read.refused.most_common():
-            click.echo(f"{kind}: {times} x {reason}")
+    print_table(kinds, _READ)
+    print_table(voices, _SPOKEN, title="spoken by")
+    for refused, times in Counter(total(kinds.values()).faults).most_common():
+        click.echo(f"{times} x {refused}")
+
+
+def _read(text: str, answer: type[Answer]) -> tuple[list[str], str]:
+    """Returns the columns that an answer counts in, and why it is asked for again."""
+    try:
+        _, strict = answer.read(text)
+    except Unreadable as unreadable:
+        return ["answers", "asked for again"], str(unreadable)
+    return ["answers", "read", *(["exactly as asked"] if strict else [])], ""
+
+
+def _cut(text: str, speaker: str) -> Iterator[str]:
+    spoken = cleaned(parts_of(text).words, speaker)
+    yield "texts"
+    if any(piece.endswith(":") for piece in spoken.cut):
+        yield "speaker's name cut"
+    if any(not piece.endswith(":") for piece in spoken.cut) or (not spoken.cut and spoken.text != text.strip()):
+        yield "anything else cut"
+    if is_refusal(spoken.text) or second_speaker(spoken.text, speaker) or has_alternatives(spoken.text):
+        yield "refused"
 
 
 def _raw(folder: Path) -> Iterator[tuple[str, type[Answer], str]]:

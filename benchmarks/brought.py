@@ -1,17 +1,15 @@
 """`python -m benchmarks brought`."""
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from itertools import groupby
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import click
 from pydantic import ValidationError
-from rich.console import Console
 
 from benchmarks.command import AS_JSON
-from soliloquy.cli.tables import table
+from benchmarks.labelled import LISTED, Readings, cases, report, total
 from soliloquy.problems.files.imported_row import import_row
 from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
 from soliloquy.problems.files.source_format import SourceFormat
@@ -21,24 +19,13 @@ from soliloquy.v1.conversation_pb2 import Problem
 BROUGHT = Path(__file__).parents[1] / "tests" / "unit" / "problems" / "brought"
 _COLUMNS = ("question", "solution", "answer", "steps")
 
-
-@dataclass(kw_only=True)
-class Judged:
-    """How the problems of a file were received."""
-
-    good: int = 0
-    good_refused: int = 0
-    planted: int = 0
-    planted_refused: int = 0
-    # Taken although something in it is false, and with an answer that its solution seems to calculate.
-    planted_supported: int = 0
-    # The problems that were received wrongly, with the reason.
-    wrong: list[str] = field(default_factory=list)
+# "Taken as right" is an answer with an error that its solution seems to calculate.
+_OUTCOMES = ("good", "good refused", "with an error", "refused", "unverified", "taken as right")
 
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=BROUGHT)
-@click.option("--list", "listed", is_flag=True, help="List what is received wrongly.")
+@LISTED
 @AS_JSON
 def brought(*, folder: Path, listed: bool, as_json: bool) -> None:
     """Count which of the labelled problems in FOLDER are refused, and which false ones are taken as right.
@@ -47,58 +34,33 @@ def brought(*, folder: Path, listed: bool, as_json: bool) -> None:
     The five sets of this repository were written and labelled before the reader was run on them.
     """
     files = judge(folder)
-    if as_json:
-        click.echo(json.dumps({name: asdict(judged) for name, judged in files.items()}))
-        return
-    made = table("", "good", "refused", "with an error", "refused", "unverified", "taken as right")
-    for name, judged in (files | totals(files)).items():
-        unverified = judged.planted - judged.planted_refused - judged.planted_supported
-        errors = (judged.planted, judged.planted_refused, unverified, judged.planted_supported)
-        made.add_row(name, *map(str, (judged.good, judged.good_refused, *errors)))
-    Console().print(made)
-    for judged in files.values() if listed else ():
-        click.echo("\n".join(judged.wrong))
+    report(files | totals(files), _OUTCOMES, listed=listed, as_json=as_json)
 
 
-def judge(folder: Path) -> dict[str, Judged]:
+def judge(folder: Path) -> dict[str, Readings]:
     """Returns what became of each file, by its path without the suffix."""
     paths = sorted(folder.rglob("*.jsonl"))
     return {path.relative_to(folder).with_suffix("").as_posix(): _judge_file(path) for path in paths}
 
 
-def totals(files: Mapping[str, Judged]) -> dict[str, Judged]:
+def totals(files: Mapping[str, Readings]) -> dict[str, Readings]:
     """Returns the sum over the files of each set."""
-    sums: dict[str, Judged] = {}
-    for name, judged in files.items():
-        total = sums.setdefault(f"{PurePath(name).parent}/", Judged())
-        total.good += judged.good
-        total.good_refused += judged.good_refused
-        total.planted += judged.planted
-        total.planted_refused += judged.planted_refused
-        total.planted_supported += judged.planted_supported
-        total.wrong += judged.wrong
-    return sums
+    sets = groupby(files, lambda name: f"{PurePath(name).parent}/")
+    return {name: total(files[one] for one in members) for name, members in sets}
 
 
-def _judge_file(path: Path) -> Judged:
-    judged = Judged()
-    for labelled in _lines(path):
+def _judge_file(path: Path) -> Readings:
+    readings = Readings()
+    for labelled in cases(path):
         problem, refused = received(labelled["row"], path.stem)
         if labelled["planted"]:
-            judged.planted += 1
-            judged.planted_refused += bool(refused)
-            judged.planted_supported += problem is not None and has_supported_answer(problem)
+            supported = problem is not None and has_supported_answer(problem)
+            outcomes = ["with an error", "refused" if refused else "taken as right" if supported else "unverified"]
         else:
-            judged.good += 1
-            judged.good_refused += bool(refused)
-        if bool(labelled["planted"]) != bool(refused):
-            judged.wrong.append(f"{labelled['id']}: {labelled['planted'] or refused}")
-    return judged
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    for line in path.read_text("utf-8").splitlines():
-        yield json.loads(line)
+            outcomes = ["good", *(["good refused"] if refused else [])]
+        is_wrong = bool(labelled["planted"]) != bool(refused)
+        readings.add(outcomes, f"{labelled['id']}: {labelled['planted'] or refused}" if is_wrong else "")
+    return readings
 
 
 def received(row: dict[str, Any], kind: str) -> tuple[Problem | None, str]:

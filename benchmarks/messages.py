@@ -1,16 +1,13 @@
 """`python -m benchmarks messages`."""
 
-import json
-from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from benchmarks.command import AS_JSON
-from soliloquy.cli.tables import table
-from soliloquy.truth.answers import answer_in
+from benchmarks.labelled import LISTED, Readings, cases, report, total
+from soliloquy.truth.stated_answer import answer_in
 
 MESSAGES = Path(__file__).parents[1] / "tests" / "unit" / "truth" / "messages"
 # A message with two answers has no single one to read.
@@ -20,7 +17,7 @@ _ROUNDING = 1e-9
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=MESSAGES)
-@click.option("--list", "listed", is_flag=True, help="List what is read in another way than its label.")
+@LISTED
 @AS_JSON
 def messages(*, folder: Path, listed: bool, as_json: bool) -> None:
     """Read which number of a labelled message of a student is its answer, and count what is read otherwise.
@@ -28,26 +25,18 @@ def messages(*, folder: Path, listed: bool, as_json: bool) -> None:
     FOLDER has a JSONL file for each manner. The 400 messages of this repository were written and labelled before a
     reader was run on them. `read in error` states no answer.
     """
-    manners: dict[str, Counter[str]] = {}
-    otherwise: list[str] = []
-    for path in sorted(folder.glob("*.jsonl")):
-        counts = manners[path.stem] = Counter()
-        for line in path.read_text("utf-8").splitlines():
-            row = json.loads(line)
-            read = answer_in(row["message"], "")
-            outcome = _outcome(row["answers"], read)
-            counts[outcome] += 1
-            if outcome not in ("right", "two answers"):
-                otherwise.append(f"{path.stem}: {outcome}: {read} for {row['answers']}: {row['message']}")
-    if as_json:
-        click.echo(json.dumps(manners))
-        return
-    made = table("", *_OUTCOMES)
-    for name, counts in {**manners, "all": sum(manners.values(), Counter[str]())}.items():
-        made.add_row(name, *(str(counts[outcome]) for outcome in _OUTCOMES))
-    Console().print(made)
-    if listed:
-        click.echo("\n".join(otherwise))
+    manners = {path.stem: _read(path) for path in sorted(folder.glob("*.jsonl"))}
+    report({**manners, "all": total(manners.values())}, _OUTCOMES, listed=listed, as_json=as_json)
+
+
+def _read(path: Path) -> Readings:
+    readings = Readings()
+    for row in cases(path):
+        read = answer_in(row["message"], "")
+        outcome = _outcome(row["answers"], read)
+        told = f"{path.stem}: {outcome}: {read} for {row['answers']}: {row['message']}"
+        readings.add([outcome], "" if outcome in ("right", "two answers") else told)
+    return readings
 
 
 def _outcome(labels: list[str], read: float | None) -> str:

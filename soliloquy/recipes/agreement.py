@@ -1,14 +1,13 @@
 """Compares the tutor's evaluations with its programs' verdicts, by the recipe's table of which go together."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from soliloquy.recipes.codegen import has_run, output
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.manners import Findings
+from soliloquy.recipes.reached_values import confirms, denied_value, found_right, refutes
 from soliloquy.recipes.verdicts import verdict
-from soliloquy.runtime.values import plain
-from soliloquy.truth.numbers import Number, numbers_in_digits
 from soliloquy.v1.conversation_pb2 import (
     VERIFICATION_NONE,
     VERIFICATION_PROGRAM,
@@ -23,8 +22,6 @@ from soliloquy.v1.conversation_pb2 import (
 
 # The letters of answers that are wrong, right or partly right.
 _VERDICTS = tuple("abc")
-# How far a rounded number may be from its value, relative to it, and how far binary fractions are off.
-_ROUGH, _NOISE = 0.05, 1e-9
 # A program may have run and found nothing.
 _TELLING = re.compile(r"= .*(?:\d|True|False)")
 # Maps the code's verdict, "right" or "wrong", to the evaluation letters that agree with it.
@@ -43,31 +40,15 @@ def code_verdict(calculation: Calculation) -> bool | None:
 
 def agrees(turn: Turn, agreeing: AgreeingLetters) -> bool | None:
     """Whether the tutor's evaluation agrees with its code; None if either reached no verdict."""
-    found = code_verdict(turn.calculation)
-    if found is None and _states_what_was_calculated(turn):
-        found = True
-    if found is None or letter_of(turn) not in _VERDICTS:
+    letter = letter_of(turn)
+    if letter not in _VERDICTS:
         return None
-    return letter_of(turn) in agreeing["right" if found else "wrong"]
-
-
-def _states_what_was_calculated(turn: Turn) -> bool:
-    """Whether a program that compares nothing came to numbers only, all of which the student states."""
-    if not has_run(turn.calculation):
-        return False
-    found = [named.value for named in turn.calculation.attempts[-1].execution.values]
-    values = [float(plain(value)) for value in found if value.WhichOneof("kind") in ("real", "integer")]
-    stated = numbers_in_digits(turn.student.text)
-    return len(values) == len(found) > 0 and not {*values} - _rounded([*stated], values)
-
-
-def _rounded(stated: Sequence[Number], values: Sequence[float]) -> set[float]:
-    return {value for value in values if any(_is_rounded(value, one) for one in stated)}
-
-
-def _is_rounded(value: float, stated: Number) -> bool:
-    """Whether the number is the value with fewer digits, of which a single one would say too little."""
-    return abs(value - stated.value) <= min(stated.half, _ROUGH * abs(value)) + _NOISE * abs(value)
+    found = code_verdict(turn.calculation)
+    found = found_right(turn) if found is None else found
+    if found is not None:
+        return letter in agreeing["right" if found else "wrong"]
+    fits = (letter in agreeing["right"] and confirms(turn)) or (letter in agreeing["wrong"] and refutes(turn))
+    return True if fits else None
 
 
 def verdict_is_true(turn: Turn, right: bool | None) -> bool | None:
@@ -92,3 +73,5 @@ def contradictions(conversation: Conversation, agreeing: AgreeingLetters) -> Fin
     for turn in conversation.turns:
         if agrees(turn, agreeing) is False:
             yield turn.number, f"evaluated {letter_of(turn)!r} against the code's verdict"
+        elif denied := denied_value(turn):
+            yield turn.number, f"denies {denied!r}, which the code came to"

@@ -8,7 +8,9 @@ from pathlib import Path
 from soliloquy.v1.sandbox_pb2 import Execution, Status, Value
 
 _WORDS = tomllib.loads(Path(__file__).with_name("verdicts.toml").read_text("utf-8"))
-_DENYING, _BESIDE = (re.compile("|".join(_WORDS[kind]), re.IGNORECASE) for kind in ("denying", "beside"))
+_DENYING, _BESIDE, _STUDENT = (
+    re.compile("|".join(_WORDS[kind]), re.IGNORECASE) for kind in ("denying", "beside", "student")
+)
 _SAID = {**dict.fromkeys(_WORDS["right"], True), **dict.fromkeys(_WORDS["wrong"], False)}
 
 
@@ -25,6 +27,11 @@ def verdict(execution: Execution) -> bool | None:
     # A program without a value for it may print its verdict.
     found = found or [*_said(execution.stdout.rpartition("\n")[2])]
     return all(found) if found else None
+
+
+def is_of_student(name: str) -> bool:
+    """Whether a value of this name is what the student came to."""
+    return _STUDENT.search(name) is not None
 
 
 def _verdicts(value: Value) -> Iterator[bool]:

@@ -5,6 +5,7 @@ Only what is certainly false is called false. A chain such as "F = 50 kg × 10 m
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -47,6 +48,21 @@ def calculations_of(text: str) -> Sequence[Calculation]:
     return tuple(link for tokens in _lines(text) for link in _links(tokens, text))
 
 
+def results_in(text: str) -> Iterator[float]:
+    """Yields what each written calculation may come to, also where the text does not say it."""
+    for tokens in _lines(text):
+        for part in _parted(tokens)[0]:
+            for start, _ in _starts(part[: LIMITS.tokens], goes_on=True):
+                parser = Parser(part[start : LIMITS.tokens])
+                try:
+                    term = parser.sum()
+                except NoArithmetic:
+                    continue
+                for reading in READINGS if parser.operations else ():
+                    with suppress(Unworkable):
+                        yield term.value(reading).number
+
+
 def _lines(text: str) -> Iterator[Sequence[Written]]:
     """Yields the tokens between two breaks."""
     tokens: list[Written] = []
@@ -59,7 +75,8 @@ def _lines(text: str) -> Iterator[Sequence[Written]]:
     yield tokens
 
 
-def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
+def _parted(tokens: Sequence[Written]) -> tuple[list[list[Written]], list[Written]]:
+    """Returns the sides of a chain, and the signs between them."""
     parts: list[list[Written]] = [[]]
     signs: list[Written] = []
     for token in tokens:
@@ -68,6 +85,11 @@ def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
             parts.append([])
         else:
             parts[-1].append(token)
+    return parts, signs
+
+
+def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
+    parts, signs = _parted(tokens)
     for number, (left, right) in enumerate(pairwise(parts)):
         sign = signs[number].text
         if len(left) > LIMITS.tokens:

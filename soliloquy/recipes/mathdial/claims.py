@@ -4,11 +4,11 @@ import math
 import re
 from collections.abc import Iterator
 
-from soliloquy.truth.answers import answer_in
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS
 from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.stated_answer import answer_in
 from soliloquy.truth.support import has_supported_answer
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
 

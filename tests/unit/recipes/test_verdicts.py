@@ -21,6 +21,8 @@ BOTH = Value(items=Items(items=[YES, NO]))
         ({"is_incorrect": NO}, True),
         ({"is_right": YES, "units_mismatch": NO}, True),
         ({"has_mistake": YES}, False),
+        ({"is_invalid": NO}, True),
+        ({"is_valid": NO}, False),
         ({"student_is_close": NO, "expected_is_close": YES}, False),
         ({"student_is_close": YES, "expected_is_close": NO}, True),
         ({"result": Value(text="Correct!")}, True),

@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Sequence
 
-from soliloquy.truth.answers import answer_in
 from soliloquy.truth.number_format import format_quantity, format_rounded
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.phrases import without
 from soliloquy.truth.quantities import calculations_in, quantities_in
 from soliloquy.truth.spelled import has_any
+from soliloquy.truth.stated_answer import answer_in
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.truth.answers import answer_in
 from soliloquy.truth.number_format import format_rounded, with_unit
+from soliloquy.truth.stated_answer import answer_in
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from soliloquy.truth.numbers import Number, numbers_in_digits
 from soliloquy.truth.quantities import BEFORE, STATES
 from soliloquy.truth.units import unit_after
 
-_CUES = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
+_CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("utf-8"))
 
 
 def _any(kind: str, form: str) -> re.Pattern[str]:
@@ -47,6 +47,11 @@ def answer_in(message: str, unit: str) -> float | None:
     in_unit = [one for one in stated if unit and _is_in_unit(text[one.end :].lstrip(), unit)]
     chosen = in_unit or stated
     return chosen[-1].value if chosen else None
+
+
+def denied_numbers(text: str) -> list[Number]:
+    """Returns the numbers that a text denies: "not 5 seconds"."""
+    return [one for one in numbers_in_digits(text) if _DENIED.search(_before(text, one))]
 
 
 def _before(text: str, number: Number) -> str:

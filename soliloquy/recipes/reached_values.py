@@ -1,0 +1,90 @@
+"""Compares the numbers that a program came to with those that the student and the tutor state.
+
+Programs often compare nothing, so that their verdict lies in their numbers.
+"""
+
+from collections.abc import Iterable
+
+from soliloquy.recipes.codegen import has_run
+from soliloquy.recipes.verdicts import is_of_student
+from soliloquy.runtime.values import plain
+from soliloquy.truth.calculations import results_in
+from soliloquy.truth.numbers import Number, numbers_in_digits
+from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.stated_answer import answer_in, denied_numbers
+from soliloquy.v1.conversation_pb2 import Turn
+
+# How far a rounded number may be from its value, relative to it, and how far binary fractions are off.
+_ROUGH, _NOISE = 0.05, 1e-9
+# How far the results of a program and of a student may differ who rounds on the way.
+_ROUNDED_ON_THE_WAY = 0.005
+
+
+def found_right(turn: Turn) -> bool | None:
+    """Whether the student's numbers are those of a program that compares nothing; None if that is open."""
+    own, others = _values(turn, of_student=True), _values(turn, of_student=False)
+    if own and others:
+        return all(any(_is_near(value, one) for one in others) for value in own)
+    values = own or others
+    return True if values and _states_all(turn.student.text, values) else None
+
+
+def confirms(turn: Turn) -> bool:
+    """Whether the program came to what the tutor tells, or to what the student wrote out without working it out."""
+    values = _values(turn, of_student=False) or _values(turn, of_student=True)
+    return bool(values) and (_states(turn.tutor.text, values[-1]) or _calculates(turn.student.text, values[-1]))
+
+
+def refutes(turn: Turn) -> bool:
+    """Whether the program came to what the tutor tells, or to another number than the student's answer."""
+    values = _values(turn, of_student=False)
+    if not values:
+        return False
+    answer = answer_in(turn.student.text, "")
+    # A number that is still to be divided is no answer.
+    stated = [one.value for one in quantities_in(turn.student.text) if not one.term and one.value == answer]
+    results = stated or [*results_in(turn.student.text)]
+    differs = bool(results) and not any(_is_near(value, one) for value in values for one in results)
+    return differs or _states(turn.tutor.text, values[-1])
+
+
+def denied_value(turn: Turn) -> str:
+    """Returns the only number that a program came to, as the tutor denies it: "not 5 seconds"; empty if it does not."""
+    values = _values(turn, of_student=False)
+    if len({*values}) != 1 or _values(turn, of_student=True):
+        return ""
+    text = turn.tutor.text
+    return next((text[one.start : one.end] for one in denied_numbers(text) if _is_rounded(values[0], one)), "")
+
+
+def _values(turn: Turn, *, of_student: bool) -> list[float]:
+    """Returns the numbers that a program calls the student's, or all others; none if it came to anything else."""
+    if not has_run(turn.calculation):
+        return []
+    found = turn.calculation.attempts[-1].execution.values
+    if any(named.value.WhichOneof("kind") not in ("real", "integer") for named in found):
+        return []
+    return [float(plain(named.value)) for named in found if is_of_student(named.name) == of_student]
+
+
+def _states_all(text: str, values: Iterable[float]) -> bool:
+    stated = [*numbers_in_digits(text)]
+    return all(any(_is_rounded(value, one) for one in stated) for value in values)
+
+
+def _states(text: str, value: float) -> bool:
+    denied = {one.start for one in denied_numbers(text)}
+    return any(_is_rounded(value, one) for one in numbers_in_digits(text) if one.start not in denied)
+
+
+def _calculates(text: str, value: float) -> bool:
+    return any(_is_near(value, one) for one in results_in(text))
+
+
+def _is_rounded(value: float, stated: Number) -> bool:
+    """Whether the number is the value with fewer digits, of which a single one would say too little."""
+    return abs(value - stated.value) <= min(stated.half, _ROUGH * abs(value)) + _NOISE * abs(value)
+
+
+def _is_near(value: float, other: float) -> bool:
+    return abs(value - other) <= _ROUNDED_ON_THE_WAY * abs(value)

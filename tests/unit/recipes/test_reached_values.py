@@ -1,0 +1,55 @@
+"""A program that compares nothing is compared by its numbers, and a tutor must not deny them."""
+
+import pytest
+
+from soliloquy.recipes.agreement import agrees, contradictions
+from soliloquy.recipes.soliloquy.rules import POLICY
+from soliloquy.v1.conversation_pb2 import (
+    EVALUATION_CORRECT,
+    EVALUATION_INCORRECT,
+    EVALUATION_PARTIAL,
+    Conversation,
+    Turn,
+)
+from soliloquy.v1.sandbox_pb2 import STATUS_OK, NamedValue, Value
+
+AGREEING = POLICY["agreeing"]
+LETTERS = {"a": EVALUATION_INCORRECT, "b": EVALUATION_CORRECT, "c": EVALUATION_PARTIAL}
+
+
+def turn_of(student: str, values: dict[str, float], letter: str, reply: str) -> Turn:
+    turn = Turn(number=1)
+    turn.student.text, turn.tutor.text, turn.tutor.evaluation = student, reply, LETTERS[letter]
+    execution = turn.calculation.attempts.add(code="v = 1").execution
+    execution.status = STATUS_OK
+    execution.values.extend(NamedValue(name=name, value=Value(real=value)) for name, value in values.items())
+    return turn
+
+
+@pytest.mark.parametrize(
+    ("student", "values", "letter", "reply", "agreed"),
+    [
+        ("I get 12.5 m/s.", {"v": 12.4983}, "b", "Yes!", True),
+        ("I get 12.5 m/s.", {"v": 12.4983}, "a", "No, try again.", False),
+        ("So v = 50 m / 4 s, right?", {"v": 12.5}, "b", "Right, work it out.", True),
+        ("So v = 50 m / 4 s, right?", {"v": 12.5}, "a", "Work it out, please.", None),
+        ("I divide them.", {"v": 12.5}, "b", "Exactly, that makes 12.5 m/s.", True),
+        ("I get 15 m/s.", {"v": 12.5}, "a", "Not quite, divide by 4.", True),
+        ("I divide them.", {"v": 12.5}, "a", "Hm, think again.", None),
+        ("I divide them.", {"v": 12.5}, "b", "Good plan.", None),
+        ("I get 15 m/s.", {"student_v": 15.0, "v": 12.5}, "b", "Great.", False),
+        ("I get 15 m/s.", {"v_incorrect": 15.0, "v_correct": 12.5}, "a", "No.", True),
+        ("I get some of it.", {"v": 12.5}, "c", "It is 12.5 m/s in the end.", True),
+    ],
+)
+def test_numbers_are_a_verdict_too(
+    student: str, values: dict[str, float], letter: str, reply: str, agreed: bool | None
+) -> None:
+    assert agrees(turn_of(student, values, letter, reply), AGREEING) is agreed
+
+
+def test_a_tutor_who_denies_what_the_program_came_to_contradicts_it() -> None:
+    denied = turn_of("How long is it?", {"t": 5.0}, "c", "It is 10 seconds, not 5 seconds.")
+    told = turn_of("Is it 10 s?", {"t": 5.0}, "a", "It is 5 seconds, not 10 seconds.")
+    found = list(contradictions(Conversation(turns=[denied, told]), AGREEING))
+    assert found == [(1, "denies '5', which the code came to")]
