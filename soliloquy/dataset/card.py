@@ -119,7 +119,6 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
             *kept.dialogue_measures(),
             *kept.resolution_measures(),
             ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
-            ("words an utterance, tutor", f"{kept.words_per_utterance('tutor'):.1f}"),
         ]
     return [
         *rows,

@@ -150,9 +150,9 @@ class Statistics:
     def utterances(self, speaker: str) -> int:
         return sum(count for (who, _), count in self.words.items() if who == speaker)
 
-    def words_per_utterance(self, *speakers: str) -> float:
-        words = sum(number * count for (who, number), count in self.words.items() if who in speakers)
-        return words / max(sum(map(self.utterances, speakers)), 1)
+    def words_per_utterance(self, speaker: str) -> float:
+        words = sum(number * count for (who, number), count in self.words.items() if who == speaker)
+        return words / max(self.utterances(speaker), 1)
 
     def dialogue_measures(self) -> list[tuple[str, str]]:
         """Returns measures of what is said; none for a dataset in which nobody speaks."""
@@ -160,7 +160,7 @@ class Statistics:
             return []
         return [
             ("message-reply pairs", f"{self.pairs:,}"),
-            ("words an utterance", f"{self.words_per_utterance('student', 'tutor'):.1f}"),
+            ("words an utterance, tutor", f"{self.words_per_utterance('tutor'):.1f}"),
             ("bigram entropy", f"{self.bigram_entropy:.2f}"),
             ("uptake", f"{self.uptake:.2f}"),
         ]

@@ -126,3 +126,82 @@ def test_a_folder_of_something_else_is_refused_with_a_line_for_each_file(tmp_pat
     ]
     assert files[-1].endswith("no column 'question' in 2 rows")
     assert "holds nothing that can be read" in last
+
+
+QUESTION = "Nia has 3 bags of 4 shells and finds 2 more. How many shells does she have?"
+DIALOGUES = [
+    # The student's second message denies 14, and its third ends with it.
+    (
+        "Yes",
+        "Teacher: (generic)Hello Nia, what did you do?|EOM|Nia: I added 3 and 4 and 2.|EOM|"
+        "Teacher: (focus)How many are in the bags?|EOM|Nia: 3 * 4 = 12, so not 14 but 12.|EOM|"
+        "Teacher: (telling)And two more make 14, right?|EOM|Nia: Oh, she has 14 shells.",
+    ),
+    # Nobody says 14.
+    ("No", "Teacher: (probing)Why 9?|EOM|Student: Because 3 + 4 + 2 = 9."),
+]
+
+
+def mathdial(folder: Path) -> Path:
+    rows = [
+        {
+            "qid": str(number),
+            "question": QUESTION,
+            "ground_truth": "3 * 4 = 12\n12 + 2 = 14\n 14",
+            "student_incorrect_solution": "3 + 4 + 2 = 9\n 9",
+            "self-correctness": word,
+            "conversation": said,
+        }
+        for number, (word, said) in enumerate(DIALOGUES, start=1)
+    ]
+    written(folder / "test.csv", rows)
+    (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    (folder / "example_model_output.jsonl").write_text(
+        json.dumps(rows[1] | {"chatgpt_baseline": "Teacher: It is 14.<EOM>Student: I see, 14."}) + "\n", "utf-8"
+    )
+    return folder
+
+
+def test_mathdials_success_is_any_number_for_its_authors_and_a_result_for_us(tmp_path: Path) -> None:
+    result = replicated("mathdial", mathdial(tmp_path), "--json")
+    assert result.exit_code == 0, result.output
+    found = figures(result)
+    people = found["People's dialogues (figure 5)"]
+    shares = {
+        name: (row["authors"]["part"], row["ours"]["part"])
+        for name, row in people.items()
+        if "k=2" in name or "k=3" in name
+    }
+    assert shares == {"Success, k=2": (1, 0), "Success, k=3": (1, 1), "Telling, k=2": (0, 0), "Telling, k=3": (0, 0)}
+    seen = found["Success seen, by the teacher's word"]
+    assert [(seen[word]["authors"]["part"], seen[word]["ours"]["of"]) for word in ("teacher says yes", "no")] == [
+        (1, 1),
+        (0, 1),
+    ]
+    assert found["Example dialogues"]["Telling@5, ChatGPT"]["authors"]["part"] == 1
+
+
+def test_mathdials_utterances_are_its_teachers_with_and_without_marks(tmp_path: Path) -> None:
+    found = figures(replicated("mathdial", mathdial(tmp_path), "--json"))
+    data = found["Dialogues (table 1)"]
+    # Of four teachers' utterances: 6, 6, 6 and 2 words; with their marks 8, 7, 8 and 3.
+    assert (data["words an utterance"]["authors"], data["words an utterance"]["ours"]) == (6.5, 5)
+    # Two messages of the first dialogue are replied to.
+    assert (data["pairs a dialogue"]["authors"], data["pairs a dialogue"]["ours"]) == (1, 1)
+    moves = found["Teacher moves (figure 4)"]
+    assert {
+        name: moves[name]["authors"]["part"] for name in ("focus", "generic", "probing", "telling")
+    } == dict.fromkeys(("focus", "generic", "probing", "telling"), 1)
+    assert (moves["telling, first half"]["authors"], moves["telling, second half"]["authors"]["of"])[1] == 3
+
+
+def test_a_dialogue_without_a_speaker_is_a_line_and_no_end(tmp_path: Path) -> None:
+    mathdial(tmp_path)
+    (tmp_path / "test.jsonl").unlink()
+    with (tmp_path / "test.csv").open("a", encoding="utf-8") as file:
+        file.write('3,Why?,14,9,Yes,"and so on"\n')
+    result = replicated("mathdial", tmp_path)
+    assert result.exit_code == 1
+    broken, missing = sorted(result.stderr.splitlines())[::-1]
+    assert "no speaker is named" in broken
+    assert "test.jsonl: no such file" in missing

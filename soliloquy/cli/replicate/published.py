@@ -47,9 +47,10 @@ class Published:
         self, name: str, form: str, needs: Sequence[str] = (), change: Callable[[Row], Row] = dict
     ) -> Iterator[tuple[str, Row, Conversation]]:
         """Yields each row with the conversation that `soliloquy import --format` reads it as."""
-        for number, (place, row) in enumerate(self.rows(name, needs)):
+        for number, (place, published) in enumerate(self.rows(name, needs)):
+            row = change(published)
             try:
-                yield place, row, conversation_of(dialogue_of(change(row), form), name, number)
+                yield place, row, conversation_of(dialogue_of(row, form), name, number)
             except ValueError as unfit:
                 self.read -= 1
                 self.refused.append(f"{place}: {unfit}")

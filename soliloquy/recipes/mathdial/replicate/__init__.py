@@ -1,0 +1,3 @@
+"""Computes the tables of the MathDial paper from its published dialogues."""
+
+PAPER = "mathdial"
