@@ -144,7 +144,7 @@ def power_of(base: Term, exponent: Term) -> Term:
 
 def function_of(name: str, argument: Term) -> Term:
     if name == "sqrt":
-        return Term(f"math.sqrt({argument.python})", lambda reading: raised(argument.value(reading), 0.5))
+        return Term(f"math.sqrt({argument.python})", lambda reading: _root(argument.value(reading)))
 
     def value(reading: Reading) -> Measured:
         given = argument.value(reading)
@@ -168,6 +168,14 @@ def function_of(name: str, argument: Term) -> Term:
     if name.startswith("log"):
         return Term(f"(math.log({argument.python}) / math.log({_base(name)}))", value)
     return Term(_FUNCTIONS[name].format(argument.python), value)
+
+
+def _root(given: Measured) -> Measured:
+    """Returns the root; in "√169 N" the unit is that of the root."""
+    root = raised(given, 0.5)
+    if given.si is None or not given.number or all(power % 1 == 0 for power in root.powers.values()):
+        return root
+    return replace(root, si=root.number * given.si / given.number, powers=given.powers)
 
 
 def _base(logarithm: str) -> int:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from soliloquy.truth.arithmetic_parser import NoArithmetic, Parser
-from soliloquy.truth.arithmetic_policy import LIMITS
+from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS
 from soliloquy.truth.arithmetic_terms import READINGS, Term
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import Unworkable, agree, are_alike, converts, in_unit_of, restates_share
@@ -201,11 +201,18 @@ def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bo
         if token.kind == "word":
             continue
         before = left[at - 1] if at else None
-        if before is None or before.kind == "word":
+        if _is_part_of(left[max(0, at - 2) : at]):
+            yield at, False
+        elif before is None or before.kind == "word":
             attached = at + 1 < len(left) and left[at + 1].start == token.end
             yield at, token.kind != "operator" or (before is None and token.text == "-" and (attached or goes_on))
         elif before.kind == "operator" and before.text in "-*" and _stands_apart(left[max(0, at - 2) : at + 1]):
             yield at, False
+
+
+def _is_part_of(words: Sequence[Written]) -> bool:
+    """Whether only a part of what follows is meant: "half of 2/3 is 1/3"."""
+    return [word.text.lower() for word in words[1:]] == ["of"] and words[0].text.lower() in KNOWN.changes
 
 
 def _stands_apart(tokens: Sequence[Written]) -> bool:

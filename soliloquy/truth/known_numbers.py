@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from soliloquy.truth.arithmetic_policy import KNOWN
 from soliloquy.truth.arithmetic_terms import measured_number
@@ -43,6 +44,8 @@ class KnownNumbers:
         self.values[value.number, value.measure] = value
 
     def has(self, value: Measured) -> bool:
+        # 235.5 may be used as 236, and not as 230 or 240.
+        value = replace(value, coarse=value.place)
         known = self.values.values()
         return any(agree(one, value, about=False) or abs(one.number) == abs(value.number) for one in known)
 

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from soliloquy.truth.calculations import calculations_of
 
 RIGHT = [
+    "The force is √(144 + 25) N = √169 N = 13 N",
+    "√16 m² = 4 m",
     "so F = 50 kg × 10 m/s² = 500 N.",
     "She has 5 apples + 3 pears = 8 fruits",
     "A quarter is 1/4 of 20 = 5, and 20% of 50 = 10",
@@ -72,6 +74,7 @@ RIGHT = [
     "(1/2) m u^2 = (1/2) m (200)^2",
 ]
 FALSE = [
+    ("The force is √169 N = 14 N", 13, 14),
     ("The area is 7 * 5 = 36 m^2", 35, 36),
     ("4 * 3.5 = 15", 14, 15),
     ("240/3 = 90", 80, 90),
@@ -118,6 +121,7 @@ FALSE = [
 ]
 # Symbols, words and lists, which say nothing that could be worked through.
 SILENT = [
+    "Half of 12 + 4 is 8.",
     "2x + 20 = 36",
     "profit - 5 * 3 = 85",
     "4x - 5 = 10",

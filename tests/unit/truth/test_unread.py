@@ -31,6 +31,7 @@ UNREAD = [
     ("How many ways to choose 2 of 6?", "C(6, 2) = 14, 14 * 2 = 28", "14"),
     ("What is ⌊7.8⌋ plus 5?", "⌊7.8⌋ is 9. 9 + 5 = 14", "9"),
     ("Half of 18 apples, three times?", "Half of them are 8. 8 * 3 = 24", "8"),
+    ("A coat of $240 is 25 % off, and a hat is $12.", "0.25 * 240 = 60. 240 - 60 = 180. 190 + 12 = 202", "190 + 12"),
     ("A car drives 60 km in an hour.", "In 3 hours it is 190 km. 190 / 2 = 95", "190 km"),
     ("What are 6 rows of 7?", "def solution():\n    rows = 8\n    return rows * 7", "8"),
 ]
