@@ -19,8 +19,9 @@ from benchmarks import machine
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.dialects import dialect_of
-from soliloquy.runtime.model.negotiation import Attempt, agreement_with
+from soliloquy.runtime.model.negotiation import Attempt
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.openai_format import body_of
 from soliloquy.runtime.model.remote import RemoteModel

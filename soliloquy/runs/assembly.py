@@ -17,6 +17,7 @@ from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import Handler, Service
 from soliloquy.runtime.model import BestOf, Model, only_one
+from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.opening import ModelByRole, open_models
 
 if TYPE_CHECKING:
@@ -45,9 +46,12 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
     from services.executor.settings import SandboxSettings
 
     model = assignment.model
+    # Services on a Kafka may run anywhere: each of their processes learns for itself.
+    log = assignment.transport
+    findings = log.with_name(FILE) if isinstance(log, Path) else None
     async with AsyncExitStack() as stack:
         models = await stack.enter_async_context(
-            open_models(model.models, lambda: scripted_model(model), model.cache, holds=True)
+            open_models(model.models, lambda: scripted_model(model), model.cache, holds=True, findings=findings)
         )
         sandbox = assignment.sandbox or SandboxSettings()
         live = assignment.datasets or LiveSettings()

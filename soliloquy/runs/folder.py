@@ -17,6 +17,7 @@ from soliloquy.runs.plan import Plan, difference
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.model.agreements import FILE
 
 # A file of unfinished runs in the first format.
 _FIRST_FORMAT = "journal.jsonl"
@@ -51,6 +52,11 @@ class RunFolder:
     @property
     def journal(self) -> Path:
         return self.working / "journal"
+
+    @property
+    def findings(self) -> Path:
+        """What the run has learned about its endpoints."""
+        return self.working / FILE
 
     def __enter__(self) -> Self:
         try:
@@ -110,7 +116,7 @@ class RunFolder:
         """Whether the run stopped before it did anything that it could resume."""
         if not self.working.exists() or self._has_conversations():
             return False
-        written = {"lock", "owner", self.journal.name, _IDENTITY, UNFINISHED_PROMPTS}
+        written = {"lock", "owner", self.journal.name, FILE, _IDENTITY, UNFINISHED_PROMPTS}
         return {path.name for path in self.working.iterdir()} <= written
 
     def _has_conversations(self) -> bool:

@@ -73,7 +73,7 @@ def generate_dataset(
         if folder.manifest is not None:
             return _finished(plan, folder.place, folder.manifest["counts"])
         if not kafka:
-            uvloop.run(require_endpoints(plan.models, plan.model_cache))
+            uvloop.run(require_endpoints(plan.models, plan.model_cache, folder.findings))
         try:
             if folder.is_extended and not folder.journal.exists():
                 # They load Arrow, which the run itself does without.

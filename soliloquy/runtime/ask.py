@@ -102,6 +102,7 @@ class Ask:
             call.completion_tokens += completion.completion_tokens
             call.reasoning_tokens += completion.reasoning_tokens
             call.cached_tokens += completion.cached_tokens
+            call.cost += completion.cost
             try:
                 value, strict = read_words(completion, words, answer)
                 if check:

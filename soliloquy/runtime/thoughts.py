@@ -1,6 +1,7 @@
 """Separates what a model thought from what it said, where both come in one text."""
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 _TAGS = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
@@ -11,6 +12,9 @@ _CLOSING = rf"(?:[<\[]/(?:{_TAGS})[>\]]|◁/think▷)"
 # What comes before the last closing mark, whose opening is missing.
 _THROUGH_CLOSING = re.compile(rf"(?P<thought>.*){_CLOSING}", re.DOTALL | re.IGNORECASE)
 _LAST_CLOSING = re.compile(rf"{_CLOSING}\s*\Z", re.IGNORECASE)
+_CLOSING_MARK = re.compile(_CLOSING, re.IGNORECASE)
+_LONGEST_MARK = len("</scratchpad>")
+_OPENING_MARK = re.compile(rf"[<\[](?:{_TAGS})[>\]]|◁think▷", re.IGNORECASE)
 _OPENING = re.compile(rf"^\s*(?:[<\[](?:{_TAGS})[>\]]|◁think▷)", re.IGNORECASE | re.MULTILINE)
 _CHANNEL = re.compile(
     r"<\|channel\|>\s*(?P<name>\w+)[^<]*<\|message\|>(?P<text>.*?)(?:<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)|\Z)",
@@ -61,6 +65,32 @@ def parts_of(text: str) -> Parts:
     words = "\n\n".join(dict.fromkeys(filter(None, map(str.strip, _MARK.split(words)))))
     thought = "\n\n".join(stripped for each in thoughts if (stripped := each.strip()))
     return Parts(words, thought, opening is not None and not words)
+
+
+def begins_with_thoughts(text: str) -> bool:
+    """Whether a mark closes a thought that none opens."""
+    closing = _CLOSING_MARK.search(text) if "/" in text else None
+    return closing is not None and _OPENING_MARK.search(text, 0, closing.start()) is None
+
+
+def after_thoughts(receive: Callable[[str], None]) -> Callable[[str], None]:
+    """Receives the pieces of an answer, and passes them on once a mark has closed its thoughts."""
+    waiting: list[str] = []
+    end, is_over = "", False
+
+    def receive_later(piece: str) -> None:
+        nonlocal end, is_over
+        if not is_over:
+            waiting.append(piece)
+            # A mark may come in several pieces.
+            end = (end + piece)[-_LONGEST_MARK - len(piece) :]
+            is_over = _CLOSING_MARK.search(end) is not None
+            if is_over:
+                receive("".join(waiting))
+        else:
+            receive(piece)
+
+    return receive_later
 
 
 def _kept(thoughts: list[str], thought: str) -> str:

@@ -14,6 +14,8 @@ from soliloquy.v1.model_pb2 import Completion, Finish
 _TABLES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 # The dollars that OpenRouter tells for a token.
 _PRICE = 1e-6
+# The code of an error with which a filter stops a prompt.
+FILTERED = "content_filter"
 
 Params = Mapping[str, Any]
 
@@ -29,6 +31,8 @@ class RefusedRequest(Exception):
 class SpokenDialect:
     def __init__(self, name: str) -> None:
         self.dialect: Dialect = dialects()[name]
+        # The path of the API, with the version that it requires.
+        self.path, _, self.version = _TABLES["addresses"].get(name, _TABLES["addresses"]["usual"]).partition("?")
         self._refuses: Mapping[str, str] = _TABLES["refuses"][name]
 
     def check(self, params: Params) -> None:
@@ -98,14 +102,22 @@ class SpokenDialect:
         return message
 
     def usage(self, completion: Completion) -> dict[str, Any]:
-        """Returns the counts beyond those of every endpoint."""
+        """Returns the counts beyond those of every endpoint, and in place of them."""
+        samples = (completion, *completion.more)
+        thought = sum(sample.reasoning_tokens for sample in samples)
+        written = sum(sample.completion_tokens for sample in samples)
         told: dict[str, Any] = {
             "prompt_tokens_details": {"cached_tokens": completion.cached_tokens},
-            "completion_tokens_details": {"reasoning_tokens": completion.reasoning_tokens},
+            "completion_tokens_details": {"reasoning_tokens": thought},
         }
-        if self.dialect.error == "openrouter":
-            told["cost"] = _PRICE * (completion.prompt_tokens + completion.completion_tokens)
-        return told
+        match self.dialect.error:
+            case "openrouter":
+                return told | {"cost": _PRICE * (completion.prompt_tokens + written)}
+            case "gemini":
+                # Only the total has the tokens of thoughts.
+                return {"completion_tokens": written - thought}
+            case _:
+                return told
 
 
 def asked_schema(params: Params) -> Params | None:

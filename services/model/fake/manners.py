@@ -32,6 +32,8 @@ class Manners:
         if manner == "cut_off":
             completion.finish = Finish.FINISH_LENGTH
             completion.text = "" if thinks else completion.text[: len(completion.text) // 2]
+        elif manner == "refusal" and self._dialect.name == "azure":
+            manner, completion.finish = "filtered", Finish.FINISH_FILTER
         elif manner == "refusal":
             completion.text = rng.choice(words["refusals"])
             # Only OpenAI's answers have a field for it.

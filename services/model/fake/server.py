@@ -13,10 +13,10 @@ from typing import Any
 from aiohttp import web
 
 from services.model.engines.scripted import word_completion
-from services.model.fake.dialects import RefusedRequest, SpokenDialect, asked_schema, shaped
+from services.model.fake.dialects import FILTERED, RefusedRequest, SpokenDialect, asked_schema, shaped
 from services.model.fake.manners import Manners
 from services.model.fake.schema_values import sentence, value_of
-from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, sse
+from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, model_entry, sse
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.dialects import UNKNOWN
@@ -88,7 +88,7 @@ class FakeServer:
         self._dialect = SpokenDialect(settings.dialect or UNKNOWN)
         self.manners = Manners(self._dialect)
         self._began = time.monotonic()
-        # Counts the requests by fate, and those that the dialect refuses.
+        # Counts the requests by fate, and those of a form that the dialect refuses.
         self.fates: Counter[Fate] = Counter()
         self.refused = 0
 
@@ -96,18 +96,27 @@ class FakeServer:
     async def serving(self, address: str) -> AsyncIterator[str]:
         """Serves on the address and yields the URL; port 0 picks a free port."""
         app = web.Application(client_max_size=MAX_REQUEST_BYTES)
-        app.router.add_post("/v1/chat/completions", self._complete)
+        path, version = self._dialect.path, self._dialect.version
+        app.router.add_post(f"{path}/chat/completions", self._complete)
+        app.router.add_get(f"{path}/models", self._list)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=LAST_WORDS_SECONDS)
         await runner.setup()
         with listening(address) as listener:
             try:
                 await web.SockSite(runner, listener).start()
                 self._began = time.monotonic()
-                yield f"http://{address.rpartition(':')[0]}:{listener.getsockname()[1]}/v1"
+                host, port = address.rpartition(":")[0], listener.getsockname()[1]
+                yield f"http://{host}:{port}{path}{version and '?'}{version}"
             finally:
                 await runner.cleanup()
 
+    async def _list(self, _: web.Request) -> web.StreamResponse:
+        owner = self._dialect.dialect.owner or "stand-in"
+        return web.json_response({"object": "list", "data": [model_entry("large") | {"owned_by": owner}]})
+
     async def _complete(self, request: web.Request) -> web.StreamResponse:
+        if self._dialect.version.partition("=")[0] not in ("", *request.query):
+            return self._error(RefusedRequest(404, "Resource not found", code="404"))
         key = request.headers.get(self._dialect.dialect.key_header, "").removeprefix("Bearer ")
         if self._settings.key not in ("", key):
             # Some servers repeat the key.
@@ -131,7 +140,7 @@ class FakeServer:
                 self._dialect.check(params)
             completion = await self._completion(params, request.headers)
         except RefusedRequest as refused:
-            self.refused += 1
+            self.refused += refused.code != FILTERED
             return self._error(refused)
         except (ValueError, KeyError, TypeError, ModelRefused) as error:
             return self._error(RefusedRequest(400, f"{type(error).__name__}: {error}", code="invalid_request"))
@@ -165,6 +174,8 @@ class FakeServer:
             completion = await model.generate(request)
             if self._noisy:
                 completion = self.manners.dress(completion, draw("manners", request.seed, prompt))
+                if completion.finish == Finish.FINISH_FILTER:
+                    raise RefusedRequest(400, "The prompt triggered the content management policy", code=FILTERED)
             if schema and completion.finish == Finish.FINISH_STOP:
                 completion.text = shaped(completion.text, schema)
             return completion

@@ -33,5 +33,6 @@ class CountedModel:
         prompt, written = (sum(getattr(one, f"{kind}_tokens") for one in samples) for kind in ("prompt", "completion"))
         metrics.TOKENS.labels(*labels, "prompt").inc(prompt)
         metrics.TOKENS.labels(*labels, "completion").inc(written)
-        metrics.COST.labels(*labels).inc(cost(self._endpoint, prompt, written))
+        told = sum(one.cost for one in samples)
+        metrics.COST.labels(*labels).inc(told or cost(self._endpoint, prompt, written))
         return completion

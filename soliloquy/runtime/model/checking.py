@@ -26,24 +26,24 @@ async def check_endpoints(models: Models) -> list[str]:
     return [str(fault) for fault in faults]
 
 
-async def require_endpoints(models: Models, cache: Path | None) -> None:
+async def require_endpoints(models: Models, cache: Path | None, findings: Path | None = None) -> None:
     """Raises Failure if an endpoint refuses every call until a person fixes something; other faults may pass.
 
     With a cache nothing is asked: its answers may be all that is needed.
     """
-    for fault in () if cache else await _faults(models):
+    for fault in () if cache else await _faults(models, findings):
         if isinstance(fault, Failure):
             raise Failure(str(fault))
 
 
-async def _faults(models: Models) -> list[Exception]:
+async def _faults(models: Models, findings: Path | None = None) -> list[Exception]:
     remote = {name: endpoint for name, endpoint in models.used.items() if endpoint.engine != "scripted"}
-    faults = await asyncio.gather(*(_fault(name, endpoint) for name, endpoint in remote.items()))
+    faults = await asyncio.gather(*(_fault(name, endpoint, findings) for name, endpoint in remote.items()))
     return [fault for fault in faults if fault]
 
 
-async def _fault(name: str, endpoint: Endpoint) -> Exception | None:
-    client = client_for(name, endpoint)
+async def _fault(name: str, endpoint: Endpoint, findings: Path | None) -> Exception | None:
+    client = client_for(name, endpoint, findings)
     question = GenerateRequest.FromString(_QUESTION.SerializeToString())
     try:
         async with asyncio.timeout(CHECK_SECONDS):

@@ -3,7 +3,7 @@
 import functools
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -67,9 +67,9 @@ def dialect_of(name: str, base_url: str, model: str) -> Dialect:
     return dialects()[name] if name else next(fits, dialects()[UNKNOWN])
 
 
-def dialect_of_owner(owner: str) -> str:
-    """Returns the dialect of a server that lists its models as this owner's; empty if that says nothing."""
-    return next((name for name, dialect in dialects().items() if dialect.owner and dialect.owner == owner), "")
+def dialect_of_owner(owners: Collection[object]) -> str:
+    """Returns the dialect of a server that lists its models as theirs; empty if that says nothing."""
+    return next((name for name, dialect in dialects().items() if dialect.owner and set(owners) == {dialect.owner}), "")
 
 
 def known_dialect(name: str) -> str:

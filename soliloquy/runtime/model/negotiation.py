@@ -1,16 +1,19 @@
 """Finds out what an endpoint refuses of a request, and leaves it out from then on."""
 
 import functools
+import hashlib
 import json
 import logging
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from soliloquy.runtime.model.dialects import ERRORS, Dialect
+from soliloquy.runtime.model.agreements import Agreement
+from soliloquy.runtime.model.dialects import ERRORS
 from soliloquy.runtime.model.schemas import SchemaForm, forms_of
-from soliloquy.v1.model_pb2 import GenerateRequest
+from soliloquy.runtime.thoughts import begins_with_thoughts
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
 # The statuses with which endpoints refuse a part of a request. Some fail at a schema's grammar with a 500.
 REFUSALS = frozenset({400, 422})
@@ -63,25 +66,6 @@ def _places(detail: Mapping[str, Any]) -> Sequence[object]:
     return [place for place in places if place != "body"] if isinstance(places, list) else []
 
 
-@dataclass(slots=True)
-class Agreement:
-    """What an endpoint takes of a model's requests."""
-
-    dialect: Dialect
-    # How the settings want schemas enforced.
-    schema: str
-    # Parameters to leave out.
-    without: frozenset[str]
-    # The place of the strongest form of each schema that may be accepted.
-    forms: dict[str, int] = field(default_factory=dict)
-
-
-@functools.lru_cache(256)
-def agreement_with(url: str, model: str, dialect: Dialect, schema: str) -> Agreement:
-    """Returns the same agreement to all clients of this process."""
-    return Agreement(dialect, schema, dialect.without)
-
-
 class Attempt:
     """One call's request, in the form that the endpoint has not refused so far.
 
@@ -91,7 +75,7 @@ class Attempt:
 
     def __init__(self, agreement: Agreement, request: GenerateRequest) -> None:
         self._agreement = agreement
-        self._schema = request.schema
+        self._digest = _digest(request.schema)
         self._forms = forms_of(request.schema, request.prompt, agreement.schema, agreement.dialect)
         self._without: frozenset[str] = frozenset()
         self._form = 0
@@ -102,7 +86,13 @@ class Attempt:
 
     @property
     def form(self) -> SchemaForm:
-        return self._forms[max(self._form, self._agreement.forms.get(self._schema, 0))]
+        return self._forms[max(self._form, self._agreed_form)]
+
+    @property
+    def _agreed_form(self) -> int:
+        """Returns the place of the form that was agreed on; the first if this version has no such form."""
+        name = self._agreement.forms.get(self._digest)
+        return next((place for place, form in enumerate(self._forms) if form.name == name), 0) if name else 0
 
     @property
     def limit(self) -> str:
@@ -114,6 +104,9 @@ class Attempt:
         """Leaves out what an error refuses; returns False if it refuses nothing that could be left out."""
         if status not in REFUSALS | GRAMMAR_FAILURES:
             return False
+        if self._agreement.refresh():
+            # Another process has found out more.
+            return True
         error = error_in(content)
         # A message that passes on another one has its quotes escaped.
         words = error.words.replace("\\", "")
@@ -139,17 +132,37 @@ class Attempt:
         self._form = place + 1
         return True
 
-    def accepted(self, where: str) -> None:
-        """Remembers what had to be left out, and says so once."""
-        if not self._form and not self._without:
-            return
-        agreement = self._agreement
-        if found := self._without - agreement.without:
-            agreement.without |= found
-            _log.warning("%s refuses %s: left out from here on", where, ", ".join(sorted(found)))
-        if self._form > agreement.forms.get(self._schema, 0):
-            agreement.forms[self._schema] = self._form
+    @property
+    def may_think_first(self) -> bool:
+        """Whether the answer may begin with thoughts that no mark announces."""
+        if self._agreement.thinks_first is None:
+            return self.form.response_format is None and self._agreement.dialect.reasoning != ""
+        return self._agreement.thinks_first
+
+    def accepted(self, where: str, completion: Completion) -> None:
+        """Remembers what had to be left out and how the model answers, and says so once."""
+        found = sorted(name for name in self._without if self._agreement.learn("without", name))
+        if found:
+            _log.warning("%s refuses %s: left out from here on", where, ", ".join(found))
+        if self._form > self._agreed_form and self._agreement.learn("form", f"{self._digest} {self.form.name}"):
             _log.warning("%s refuses a schema: asked for as %s from here on", where, self.form.name)
+        if self._agreement.thinks_first:
+            return
+        if begins_with_thoughts(completion.text):
+            if self._agreement.learn("thinks_first", "yes"):
+                _log.info("%s thinks in its answers: chats show their words once they are complete", where)
+        elif self._agreement.thinks_first is None and self.form.response_format is None and _is_told(completion):
+            self._agreement.learn("thinks_first", "no")
+
+
+def _is_told(completion: Completion) -> bool:
+    """Whether the answer shows that thoughts do not come before its words."""
+    return bool(completion.reasoning) or (completion.finish == Finish.FINISH_STOP and completion.text.strip() != "")
+
+
+@functools.lru_cache(512)
+def _digest(schema: str) -> str:
+    return hashlib.blake2b(schema.encode(), digest_size=8).hexdigest()
 
 
 def _refuses_schema(words: str, params: Sequence[str]) -> bool:

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import logging
 import re
 import socket
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,7 +15,8 @@ import aiohttp
 from aiohttp.http_exceptions import LineTooLong
 
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
-from soliloquy.runtime.model.dialects import dialect_of
+from soliloquy.runtime.model.agreements import Agreement, agreement_with
+from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialect_of, dialect_of_owner
 from soliloquy.runtime.model.faults import (
     EndpointRefuses,
     InvalidAnswer,
@@ -23,7 +26,7 @@ from soliloquy.runtime.model.faults import (
     UnknownModel,
     Unreachable,
 )
-from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS, Attempt, agreement_with
+from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS, Attempt
 from soliloquy.runtime.model.openai_format import (
     MAX_WORDS,
     MOST_ANSWER_BYTES,
@@ -39,6 +42,7 @@ from soliloquy.runtime.model.openai_format import (
 )
 from soliloquy.runtime.model.samples import seeds_of
 from soliloquy.runtime.model.settings import Endpoint, Key, described
+from soliloquy.runtime.thoughts import after_thoughts
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
@@ -55,16 +59,24 @@ _UNKNOWN_MODEL = re.compile(
     r"\bmodel_not_found\b|\b(invalid|unknown|no such) model\b|\bmodel\b.{0,80}\b(not exist|not found|unknown)\b",
     re.IGNORECASE,
 )
+# What asking for the list of models may raise.
+_UNLISTED = (TimeoutError, aiohttp.ClientError, InvalidAnswer, ValueError, KeyError, TypeError, RecursionError)
 _UNKNOWN_HOST = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
+
+_log = logging.getLogger(__name__)
 
 
 class OpenAIClient:
     """Must be created inside the event loop that uses it."""
 
-    def __init__(self, name: str, endpoint: Endpoint, key: Key) -> None:
+    def __init__(self, name: str, endpoint: Endpoint, key: Key, findings: Path | None = None) -> None:
+        """`findings` is a file in which the processes of a run keep what they learn about endpoints."""
         self.where = described(name, endpoint)
         self._endpoint = endpoint
-        self.dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
+        self._dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
+        self._findings = findings
+        # Asks for the list of models; all calls wait for the same one.
+        self._listing: asyncio.Task[list[dict[str, Any]]] | None = None
         # Whether it has ever answered: its host then exists, even when a name server forgets it.
         self._was_reached = False
         self._key = key
@@ -73,8 +85,8 @@ class OpenAIClient:
         # Compressed answers could be far larger than what arrives.
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if key.secret:
-            bearer = "Bearer " if self.dialect.key_header == "Authorization" else ""
-            headers[self.dialect.key_header] = bearer + key.secret
+            bearer = "Bearer " if self._dialect.key_header == "Authorization" else ""
+            headers[self._dialect.key_header] = bearer + key.secret
         self._session = aiohttp.ClientSession(
             headers=headers,
             # The gate limits concurrency.
@@ -87,29 +99,60 @@ class OpenAIClient:
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
     ) -> Completion:
-        attempt = self.attempt(request)
+        agreement = self._agreement(request.adapter)
+        if not agreement.is_recognized:
+            await self._recognize(agreement)
+        attempt = Attempt(agreement, request)
         for _ in range(MOST_ADAPTATIONS):
             receive = None if "stream" in attempt.without or not stream_listener else stream_listener(request)
+            if receive and attempt.may_think_first:
+                receive = after_thoughts(receive)
             if completion := await self._post(request, attempt, receive):
-                attempt.accepted(self.where)
+                attempt.accepted(self.where, completion)
                 return completion
         raise InvalidAnswer(f"it refused {MOST_ADAPTATIONS} forms of the request")
 
     def attempt(self, request: GenerateRequest) -> Attempt:
         """Returns the form in which this request would be sent, by what the endpoint has refused so far."""
-        model = request.adapter or self._endpoint.model
-        return Attempt(agreement_with(self._url, model, self.dialect, self._endpoint.schema), request)
+        return Attempt(self._agreement(request.adapter), request)
+
+    @property
+    def dialect(self) -> Dialect:
+        return self._agreement().dialect
+
+    def _agreement(self, adapter: str = "") -> Agreement:
+        model = adapter or self._endpoint.model
+        return agreement_with(self._url, model, self._dialect, self._endpoint.schema, self._findings)
+
+    async def _recognize(self, agreement: Agreement) -> None:
+        """Learns the dialect from the list of models, where neither the settings nor the address tell it."""
+        if not self._endpoint.dialect and self._dialect.name == UNKNOWN:
+            self._listing = self._listing or asyncio.create_task(self._models())
+            try:
+                # A call that is cancelled must not cancel what the others wait for.
+                listed = await asyncio.shield(self._listing)
+            except aiohttp.ClientConnectorError:
+                # It is gone for the moment: this call will say so.
+                self._listing = None
+                return
+            except _UNLISTED:
+                listed = []
+            model = self._endpoint.model
+            owners = {entry.get("owned_by") for entry in listed if entry["id"] == model or len(listed) == 1}
+            if (name := dialect_of_owner(owners)) and agreement.learn("dialect", name):
+                _log.info("%s is asked in the dialect of %s", self.where, name)
+        agreement.is_recognized = True
 
     async def listed(self) -> list[dict[str, Any]]:
         """Returns the endpoint's entries of the models that it has; none if it lists them in no form that we know."""
         try:
-            async with (
-                asyncio.timeout(LIST_SECONDS),
-                self._session.get(self._list_url, allow_redirects=False) as response,
-            ):
-                return [{**entry, "id": str(entry["id"])} for entry in json.loads(await _content(response))["data"]]
-        except (TimeoutError, aiohttp.ClientError, InvalidAnswer, ValueError, KeyError, TypeError, RecursionError):
+            return await self._models()
+        except _UNLISTED:
             return []
+
+    async def _models(self) -> list[dict[str, Any]]:
+        async with asyncio.timeout(LIST_SECONDS), self._session.get(self._list_url, allow_redirects=False) as response:
+            return [{**entry, "id": str(entry["id"])} for entry in json.loads(await _content(response))["data"]]
 
     async def silence(self) -> str:
         try:
@@ -121,6 +164,8 @@ class OpenAIClient:
             return str(error) or type(error).__name__
 
     async def close(self) -> None:
+        if self._listing:
+            self._listing.cancel()
         await self._session.close()
 
     async def _post(

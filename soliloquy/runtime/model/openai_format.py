@@ -1,6 +1,7 @@
 """Writes requests for OpenAI's chat completions API, and reads its answers."""
 
 import json
+import math
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -57,7 +58,7 @@ async def joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
             chunk = json.loads(content)
             if "error" in chunk:
                 raise InvalidAnswer(f"the answer broke off: {chunk['error']}")
-            whole |= {name: chunk[name] for name in ("model", "usage") if chunk.get(name)}
+            whole |= {name: chunk[name] for name in ("model", "usage", "timings") if chunk.get(name)}
             for choice in chunk.get("choices", ())[:1]:
                 finish = choice.get("finish_reason") or finish
                 delta = choice["delta"]
@@ -125,14 +126,15 @@ def completion_of(content: bytes, *, asked: str, samples: int = 1, form: SchemaF
     """Parses an answer. An endpoint counts the tokens of all samples together: each gets an equal share of them."""
     try:
         answer = json.loads(content)
-        usage = answer.get("usage") or {}
         read = [_sample(choice, form) for choice in answer["choices"][:samples]]
+        written, thought = _output_tokens(answer)
         for place, sample in enumerate(read):
             sample.model, sample.engine = answer.get("model") or asked, "openai"
-            sample.completion_tokens = _share(_tokens(usage, "completion_tokens"), place, len(read))
-            sample.reasoning_tokens = _share(_counted(usage, "reasoning"), place, len(read))
-        read[0].prompt_tokens = _tokens(usage, "prompt_tokens")
-        read[0].cached_tokens = _counted(usage, "cached")
+            sample.completion_tokens = _share(written, place, len(read))
+            sample.reasoning_tokens = _share(thought, place, len(read))
+            sample.cost = _counted(answer, "cost") / len(read)
+        read[0].prompt_tokens = _tokens(answer.get("usage"), "prompt_tokens")
+        read[0].cached_tokens = int(_counted(answer, "cached"))
         return together(read)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidAnswer(f"the answer is not a chat completion: {error_words(content)!r}") from error
@@ -171,20 +173,31 @@ def _tool_call(message: Mapping[str, Any]) -> str:
     return str(calls[0]["function"]["arguments"]) if len(calls) == 1 else ""
 
 
-def _tokens(usage: Mapping[str, Any], name: str) -> int:
+def _output_tokens(answer: Mapping[str, Any]) -> tuple[int, int]:
+    """Returns the tokens of an answer with its thoughts, and those of the thoughts.
+
+    Where the total has tokens that are neither the prompt's nor the answer's, they are thoughts.
+    """
+    usage = answer.get("usage")
+    written, thought = _tokens(usage, "completion_tokens"), int(_counted(answer, "reasoning"))
+    hidden = max(0, _tokens(usage, "total_tokens") - _tokens(usage, "prompt_tokens") - written)
+    return written + hidden, max(thought, hidden)
+
+
+def _tokens(usage: Any, name: str) -> int:
     """Returns a count of tokens; endpoints that do not count say null, or a negative number."""
-    return max(0, int(usage.get(name) or 0))
+    return max(0, int((usage or {}).get(name) or 0))
 
 
-def _counted(usage: Mapping[str, Any], count: str) -> int:
-    """Returns a count that endpoints put in different places."""
-    for *outer, name in USAGE[count]:
-        place: Any = usage
-        for step in outer:
-            place = place.get(step) or {}
-        if name in place:
-            return _tokens(place, name)
-    return 0
+def _counted(answer: Mapping[str, Any], count: str) -> float:
+    """Returns a number that endpoints put in different places."""
+    for places in USAGE[count]:
+        found: Any = answer
+        for place in places:
+            found = found.get(place) if isinstance(found, dict) else None
+        if isinstance(found, int | float) and math.isfinite(found):
+            return max(0.0, found)
+    return 0.0
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float:

@@ -71,9 +71,17 @@ class ModelByRole:
 
 @asynccontextmanager
 async def open_models(
-    models: Models, scripted: Callable[[], StreamingModel], cache_folder: Path | None, *, holds: bool = False
+    models: Models,
+    scripted: Callable[[], StreamingModel],
+    cache_folder: Path | None,
+    *,
+    holds: bool = False,
+    findings: Path | None = None,
 ) -> AsyncIterator[ModelByRole]:
-    """Raises Failure for a missing key. `holds` lets calls wait while an endpoint refuses them all."""
+    """Raises Failure for a missing key. `holds` lets calls wait while an endpoint refuses them all.
+
+    `findings` is a file for what the processes of a run learn about endpoints.
+    """
     answering: dict[str, StreamingModel] = {}
     remotes: list[RemoteModel] = []
     async with AsyncExitStack() as at_hand:
@@ -84,7 +92,7 @@ async def open_models(
             if endpoint.engine == "scripted":
                 answering[name] = CountedModel(scripted(), name, endpoint)
                 continue
-            remote = RemoteModel(name, endpoint, client_for(name, endpoint), holds=holds)
+            remote = RemoteModel(name, endpoint, client_for(name, endpoint, findings), holds=holds)
             at_hand.push_async_callback(remote.close)
             remotes.append(remote)
             counted = CountedModel(remote, name, endpoint)
@@ -92,7 +100,7 @@ async def open_models(
         yield ModelByRole(models, answering, remotes)
 
 
-def client_for(name: str, endpoint: Endpoint) -> EndpointClient:
+def client_for(name: str, endpoint: Endpoint, findings: Path | None = None) -> EndpointClient:
     """Imports a client library only when an endpoint needs it."""
     if endpoint.engine == "ray":
         from soliloquy.runtime.model.model_service_client import ModelServiceClient
@@ -100,4 +108,4 @@ def client_for(name: str, endpoint: Endpoint) -> EndpointClient:
         return ModelServiceClient(name, endpoint)
     from soliloquy.runtime.model.openai_client import OpenAIClient
 
-    return OpenAIClient(name, endpoint, key_of(endpoint, name))
+    return OpenAIClient(name, endpoint, key_of(endpoint, name), findings)

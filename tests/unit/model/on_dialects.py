@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.server import FakeServer, FakeSettings
-from soliloquy.runtime.model.negotiation import agreement_with
+from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.refusals import is_refusal
@@ -42,7 +42,7 @@ class Figures:
     # Requests that the endpoint refused before it was asked in its dialect.
     adaptations: int
     asked_again: int
-    # Without refusals and answers that were cut off.
+    # Without refusals and answers that a filter stopped or that were cut off.
     for_form: int
     with_thoughts: int
 
@@ -67,7 +67,7 @@ async def figures(dialect: str, conversations: int, *, settings: str | None = No
     whole = [one for one in ended if isinstance(one, Conversation)]
     calls = [call for one in whole for turn in one.turns for call in turn.calls]
     again = [raw for call in calls for raw in call.raw[:-1]]
-    excused = fake.manners.seen["cut_off"] + sum(map(is_refusal, again))
+    excused = fake.manners.seen["cut_off"] + fake.manners.seen["filtered"] + sum(map(is_refusal, again))
     return Figures(
         conversations=conversations,
         lost=len(ended) - len(whole),

@@ -6,15 +6,21 @@ import pkgutil
 
 import pytest
 
+from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.server import FakeServer, FakeSettings
 from soliloquy import recipes
 from soliloquy.runtime.answers import Answer
-from soliloquy.runtime.model.dialects import dialects
+from soliloquy.runtime.model.dialects import dialect_of, dialects
+from soliloquy.runtime.model.faults import EndpointRefuses, UnknownModel
 from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS
+from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.schemas import FIELD, forms_of
-from soliloquy.v1.model_pb2 import GenerateRequest
+from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.v1.events_pb2 import ConversationStarted
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.model.hosted import ENGINE, asking
-from tests.unit.model.on_dialects import figures
+from tests.unit.model.on_dialects import SEED, Sandbox, figures
+from tests.unit.scripted.growing import BANK, begun, finished
 
 CONVERSATIONS = 20
 # Of the answers, those that may be asked for again because they cannot be read.
@@ -37,6 +43,50 @@ async def test_an_endpoint_of_an_unknown_dialect_is_found_out_in_its_first_calls
     found = await figures(dialect, 2, settings="unknown")
     assert (found.lost, found.given_up) == (0, 0), found.why_lost
     assert found.adaptations <= 2 * MOST_ADAPTATIONS
+
+
+@pytest.mark.parametrize("name", [name for name, known in dialects().items() if known.owner])
+async def test_a_server_is_recognized_by_the_owner_of_its_models_and_asked_in_its_dialect(name: str) -> None:
+    found = await figures(name, 1, settings="")
+    assert (found.lost, found.adaptations) == (0, 0), found.why_lost
+
+
+async def test_azure_takes_a_deployment_a_version_and_a_key_of_its_own() -> None:
+    fake = FakeServer(ENGINE, FakeSettings(dialect="azure", key="sk-right"))
+    schema = max(schemas(), key=len)
+    async with fake.serving("127.0.0.1:0") as url:
+        assert "/openai/deployments/large?api-version=" in url
+
+        async def answer(base_url: str, key: str, dialect: str = "azure") -> Completion:
+            endpoint = Endpoint(engine="openai", base_url=base_url, model="large", dialect=dialect)
+            client = OpenAIClient("azure", endpoint, Key(key, "AZURE_KEY"))
+            try:
+                return await client.ask(GenerateRequest(schema=schema, seed=3), 5)
+            finally:
+                await client.close()
+
+        assert json.loads((await answer(url, "sk-right")).text)
+        assert fake.refused == 0
+        with pytest.raises(EndpointRefuses, match="refuses the key in AZURE_KEY"):
+            await answer(url, "sk-wrong")
+        with pytest.raises(EndpointRefuses, match="refuses the key in AZURE_KEY"):
+            await answer(url, "sk-right", dialect="openai")
+        with pytest.raises(UnknownModel, match="404"):
+            await answer(url.partition("?")[0], "sk-right")
+
+
+def test_an_azure_address_is_recognized() -> None:
+    assert dialect_of("", "https://mine.openai.azure.com/openai/deployments/x?api-version=1", "x").name == "azure"
+
+
+async def test_what_an_endpoint_says_that_an_answer_costs_is_in_the_record_of_its_call() -> None:
+    fake = FakeServer(ScriptedEngine(BANK.book), FakeSettings(dialect="openrouter"))
+    async with asking(fake, model="large", dialect="openrouter") as model:
+        ended = await finished(ConversationStarted(conversation=begun(0, seed=SEED)), engine=model, sandbox=Sandbox())
+    calls = [call for turn in ended.turns for call in turn.calls]
+    assert calls
+    for call in calls:
+        assert call.cost == pytest.approx(1e-6 * (call.prompt_tokens + call.completion_tokens))
 
 
 def schemas() -> set[str]:

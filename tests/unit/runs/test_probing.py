@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from soliloquy.runs.probing import EndpointFacts, endpoint_facts
+from soliloquy.runs.endpoint_facts import EndpointFacts, endpoint_facts
 from soliloquy.runtime.failure import Failure
 from tests.unit.runtime.model.far import Far, error, line_to, said
 
@@ -26,14 +26,16 @@ class Answering(Far):
         return self._answer(await request.json())()
 
 
-def words(text: str, usage: Mapping[str, Any] | None = None, **message: str) -> Callable[[], web.Response]:
+def words(
+    text: str, usage: Mapping[str, Any] | None = None, choices: int = 1, **message: str
+) -> Callable[[], web.Response]:
     choice = {"message": {"role": "assistant", "content": text, **message}, "finish_reason": "stop"}
-    return said(200, {"choices": [choice], "usage": usage or {}})
+    return said(200, {"choices": [choice] * choices, "usage": usage or {}})
 
 
 async def facts(answer: Answer) -> EndpointFacts:
     async with line_to(Answering(answer)) as client:
-        return await endpoint_facts(client, {})
+        return await endpoint_facts(client, "large")
 
 
 async def test_what_an_endpoint_refuses_is_named_and_left_out_of_the_other_questions() -> None:
@@ -69,6 +71,18 @@ async def test_seeds_are_told_by_what_the_same_and_another_seed_answer(answer: A
 )
 async def test_thoughts_are_found_wherever_they_come(answer: Callable[[], web.Response], told: str) -> None:
     assert (await facts(lambda _: answer)).reasoning == told
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (lambda body: words("Gull", choices=body.get("n", 1)), "yes: samples"),
+        (lambda body: words("Gull"), "ignored: samples"),
+        (lambda body: error(400, "n must be 1", param="n") if "n" in body else words("Gull"), "refused: samples"),
+    ],
+)
+async def test_whether_one_request_may_have_several_answers_is_told(answer: Answer, told: str) -> None:
+    assert (await facts(answer)).n.startswith(told)
 
 
 async def test_counts_of_tokens_are_those_of_the_endpoint() -> None:

@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
 from soliloquy.runtime.listening import listening
-from soliloquy.runtime.model.negotiation import agreement_with
+from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.settings import Endpoint, Key
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
@@ -54,7 +55,9 @@ def error(status: int, message: str, **more: str) -> Callable[[], web.Response]:
 
 
 @asynccontextmanager
-async def line_to(far: Far, *, key: str = SECRET, **settings: Any) -> AsyncIterator[OpenAIClient]:
+async def line_to(
+    far: Far, *, key: str = SECRET, findings: Path | None = None, **settings: Any
+) -> AsyncIterator[OpenAIClient]:
     app = web.Application()
     app.router.add_post("/v1/chat/completions", far.answer)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
@@ -65,7 +68,7 @@ async def line_to(far: Far, *, key: str = SECRET, **settings: Any) -> AsyncItera
         endpoint = Endpoint(engine="openai", base_url=url, **{"model": "large", **settings})
         # A port may be that of an earlier test.
         agreement_with.cache_clear()
-        line = OpenAIClient("hosted", endpoint, Key(key, "OPENAI_API_KEY"))
+        line = OpenAIClient("hosted", endpoint, Key(key, "OPENAI_API_KEY"), findings)
         try:
             yield line
         finally:

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from aiohttp import web
 
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.faults import (
     EndpointRefuses,
     InvalidAnswer,
@@ -23,6 +25,7 @@ from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.openai_format import MAX_WORDS
 from soliloquy.runtime.model.samples import with_seeds
 from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.runtime.thoughts import parts_of
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest
 from tests.unit.runtime.model.far import ANSWER, REQUEST, SECRET, Far, error, line_to, said
 from tests.unit.runtime.model.streams import KeptStreams
@@ -207,6 +210,63 @@ async def test_an_answer_that_somebody_hears_comes_in_pieces_and_counts_as_any_o
     assert heard.answers == [["y", "es"]]
     assert in_pieces == whole
     assert far.bodies[0]["stream"] is True
+
+
+SPOKEN = GenerateRequest(messages=REQUEST.messages)
+THINKING = chunks(piece("2 + 2"), piece(" is 4.</thi"), piece("nk>It"), piece(" is 4."), piece("", "stop"))
+
+
+async def test_thoughts_without_an_opening_mark_are_never_heard(tmp_path: Path) -> None:
+    async with line_to(Far(THINKING), findings=tmp_path / FILE) as line:
+        heard = KeptStreams()
+        for request in (SPOKEN, REQUEST):
+            await line.ask(request, 5, heard)
+    assert heard.answers == [["2 + 2 is 4.</think>It", " is 4."]] * 2
+    assert [parts_of("".join(pieces)).words for pieces in heard.answers] == ["It is 4."] * 2
+    assert "thinks_first" in (tmp_path / FILE).read_text("utf-8")
+
+
+async def test_a_model_that_was_seen_to_speak_at_once_is_heard_at_once() -> None:
+    speaking = chunks(piece("It"), piece(" is 4."), piece("", "stop"))
+    async with line_to(Far(said(200), speaking)) as line:
+        heard = KeptStreams()
+        await line.ask(SPOKEN, 5)
+        await line.ask(SPOKEN, 5, heard)
+    assert heard.answers == [["It", " is 4."]]
+
+
+async def test_an_answer_that_was_cut_off_does_not_tell_that_a_model_speaks_at_once() -> None:
+    thinking = said(200, {"choices": [{"message": {"content": "2 + 2"}, "finish_reason": "length"}]})
+    cut_off = chunks(piece("2 + 2"), piece(" is"), piece("", "length"))
+    async with line_to(Far(thinking, cut_off)) as line:
+        heard = KeptStreams()
+        await line.ask(SPOKEN, 5)
+        await line.ask(SPOKEN, 5, heard)
+    assert heard.answers == [[]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "counts"),
+    [
+        ({"usage": {"prompt_tokens_details": {"cached_tokens": 7}}}, {"cached_tokens": 7}),
+        ({"usage": {"prompt_cache_hit_tokens": 7}}, {"cached_tokens": 7}),
+        ({"timings": {"cache_n": 7}}, {"cached_tokens": 7}),
+        ({"usage": {"reasoning_tokens": 7, "completion_tokens": 9}}, {"reasoning_tokens": 7, "completion_tokens": 9}),
+        (
+            {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 17}},
+            {"prompt_tokens": 5, "completion_tokens": 12, "reasoning_tokens": 10},
+        ),
+        ({"usage": {"cost": 0.25}}, {"cost": 0.25}),
+        ({"usage": {"cost": {"total_cost": 0.25}}}, {"cost": 0.25}),
+        ({"usage": {"cost": None, "prompt_tokens_details": None}}, {"cost": 0.0}),
+    ],
+)
+async def test_tokens_and_cost_are_read_wherever_an_endpoint_tells_them(
+    answer: dict[str, Any], counts: dict[str, float]
+) -> None:
+    async with line_to(Far(said(200, ANSWER | {"usage": {}} | answer))) as line:
+        completion = await line.ask(REQUEST, 5)
+    assert {name: getattr(completion, name) for name in counts} == counts
 
 
 async def test_where_nobody_hears_nothing_comes_in_pieces() -> None:

@@ -1,0 +1,160 @@
+"""Finds out what an endpoint with OpenAI's API can do, by asking it."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from soliloquy.runtime.answers import Answer
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
+from soliloquy.runtime.model.faults import RetryableFault
+from soliloquy.runtime.model.openai_client import OpenAIClient
+from soliloquy.runtime.model.samples import split, with_seeds
+from soliloquy.runtime.thoughts import parts_of
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
+
+# A reasoning model thinks before it answers.
+ANSWER_SECONDS = 30.0
+_ANSWER_TOKENS = 300
+# More than any model writes: most endpoints say what they allow instead.
+_TOO_MANY_TOKENS = 1 << 24
+# Endpoints keep prefixes of a thousand tokens and more.
+_PREFIX = f"Here are some numbers that nobody asks about: {' '.join(map(str, range(100, 600)))}.\n\n"
+_QUESTION = "Invent a name for a small boat, and say in one sentence why it fits."
+# The fields in which lists of models tell how long a conversation may be.
+_CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length", "inputTokenLimit")
+
+
+class _Boat(Answer):
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndpointFacts:
+    """Each fact in a few words."""
+
+    # The dialect in which it is asked.
+    dialect: str
+    streaming: str
+    reasoning: str
+    seeds: str
+    # Several answers to one request.
+    n: str
+    usage: str
+    cached_tokens: str
+    limits: str
+    # What it refuses, so that requests go without it.
+    refuses: Sequence[str]
+
+
+@dataclass(kw_only=True)
+class _Streamed:
+    # Seconds after the request at which each piece came.
+    pieces: list[float] = field(default_factory=list)
+
+    def __call__(self, _: GenerateRequest) -> ChunkReceiver:
+        began = time.monotonic()
+        return lambda _: self.pieces.append(time.monotonic() - began)
+
+
+async def endpoint_facts(client: OpenAIClient, model: str) -> EndpointFacts:
+    """Raises Failure for an endpoint that does not answer."""
+    first, again = [await _answer(client, _request(seed=1)) for _ in range(2)]
+    other = await _answer(client, _request(seed=2))
+    several = split(await _answer(client, with_seeds(_request(seed=3), [3, 4])))
+    # Words of free text may wait until the model's thoughts are over, so it streams an answer with a schema.
+    streamed = _Streamed()
+    await _answer(client, _request(seed=1, schema=_Boat.json_schema()), streamed)
+    listed = await client.listed()
+    attempt = client.attempt(_request(seed=1))
+    return EndpointFacts(
+        dialect=client.dialect.name,
+        streaming=_streaming(streamed, refused="stream" in attempt.without),
+        reasoning=_reasoning([first, again, other]),
+        seeds="refused" if "seed" in attempt.without else _seeds(first, again, other),
+        n=_several(len(several), refused="n" in attempt.without),
+        usage=_usage(again),
+        cached_tokens=f"{again.cached_tokens} of {again.prompt_tokens}" if again.cached_tokens else "none seen",
+        limits=await _limits(client, next((entry for entry in listed if entry["id"] == model), {})),
+        refuses=sorted(attempt.without - client.dialect.without),
+    )
+
+
+async def _answer(
+    client: OpenAIClient, request: GenerateRequest, stream_listener: StreamListener | None = None
+) -> Completion:
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await client.ask(request, ANSWER_SECONDS, stream_listener)
+    except TimeoutError:
+        raise Failure(f"{client.where} did not answer within {ANSWER_SECONDS:g} s") from None
+    except RetryableFault as fault:
+        raise Failure(f"{client.where} does not answer: {fault}") from fault
+
+
+def _request(*, seed: int, schema: str = "", max_tokens: int = _ANSWER_TOKENS) -> GenerateRequest:
+    return GenerateRequest(
+        role="probe",
+        messages=[Message(role="user", text=_PREFIX + _QUESTION)],
+        schema=schema,
+        sampling=Sampling(temperature=1.0, top_p=1.0, max_tokens=max_tokens),
+        seed=seed,
+    )
+
+
+def _streaming(streamed: _Streamed, *, refused: bool) -> str:
+    if refused:
+        return "refused"
+    if len(streamed.pieces) < 2:
+        return "the answer comes as a whole"
+    return f"yes, {len(streamed.pieces)} pieces, the first after {streamed.pieces[0]:.1f} s"
+
+
+def _reasoning(completions: Sequence[Completion]) -> str:
+    tokens = max(completion.reasoning_tokens for completion in completions)
+    counted = f", {tokens} tokens counted" if tokens else ", not counted"
+    if any(completion.reasoning for completion in completions):
+        return f"in a field of its own{counted}"
+    if any(parts_of(completion.text).thoughts for completion in completions):
+        return f"in the text{counted}"
+    return f"hidden{counted}" if tokens else "none seen"
+
+
+def _seeds(first: Completion, again: Completion, other: Completion) -> str:
+    if first.text == again.text:
+        return "honoured" if first.text != other.text else "unknown: every answer is the same"
+    return "ignored"
+
+
+def _several(answers: int, *, refused: bool) -> str:
+    if answers > 1:
+        return "yes: samples of one prompt are one request"
+    return f"{'refused' if refused else 'ignored'}: samples of one prompt are asked for one after the other"
+
+
+def _usage(completion: Completion) -> str:
+    told = {"prompt": completion.prompt_tokens, "answer": completion.completion_tokens}
+    counts = [f"{tokens} tokens of the {part}" for part, tokens in told.items() if tokens]
+    cost = [f"{completion.cost:g} dollars"] if completion.cost else []
+    return ", ".join(counts + cost) or "not counted"
+
+
+async def _limits(client: OpenAIClient, entry: Mapping[str, Any]) -> str:
+    """Returns the context that the list of models tells, else what the endpoint says about too long an answer."""
+    if tokens := _context_tokens(entry):
+        return f"{tokens} tokens of context"
+    try:
+        await _answer(client, _request(seed=3, max_tokens=_TOO_MANY_TOKENS))
+    except ModelRefused as refused:
+        return str(refused)
+    except Failure:
+        # It began a long answer.
+        pass
+    return "none told"
+
+
+def _context_tokens(listed: Mapping[str, Any]) -> int:
+    return max((tokens for name in _CONTEXT_FIELDS if isinstance(tokens := listed.get(name), int)), default=0)

@@ -1,0 +1,106 @@
+"""What endpoints take and how their models answer: learned once for all processes of a run, and for its resumption."""
+
+import contextlib
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from soliloquy.runtime.model.dialects import Dialect, dialects
+
+# The file's name in the folder of a run.
+FILE = "endpoints.jsonl"
+
+# The dialect that an endpoint's list of models tells; a parameter that it refuses; "DIGEST FORM", the form of a schema;
+# whether the model thinks in its answers without a mark at the beginning: "yes" or "no".
+Kind = Literal["dialect", "without", "form", "thinks_first"]
+
+
+@dataclass(slots=True)
+class Agreement:
+    """What an endpoint takes of a model's requests, and how the model answers."""
+
+    # Identifies the endpoint, the model and their settings in the file.
+    name: str
+    dialect: Dialect
+    # How the settings want schemas enforced.
+    schema: str
+    # Parameters to leave out.
+    without: frozenset[str]
+    # A file of findings that other processes share.
+    file: Path | None = None
+    # The strongest form that may be accepted of each schema, by the schema's digest.
+    forms: dict[str, str] = field(default_factory=dict)
+    # None until an answer has told.
+    thinks_first: bool | None = None
+    # Whether nobody need ask the endpoint for its dialect.
+    is_recognized: bool = False
+    _findings: set[tuple[str, str]] = field(default_factory=set)
+    # How much of the file was read.
+    _position: int = 0
+
+    def learn(self, kind: Kind, value: str) -> bool:
+        """Returns whether no process that shares the file knew it."""
+        self.refresh()
+        if (kind, value) in self._findings:
+            return False
+        self._apply(kind, value)
+        if self.file:
+            line = json.dumps([self.name, kind, value]).encode() + b"\n"
+            # Without room on the disk each process learns for itself.
+            with contextlib.suppress(OSError), self.file.open("ab", buffering=0) as file:
+                # A short line is appended as a whole, whoever else writes.
+                file.write(line)
+        return True
+
+    def refresh(self) -> bool:
+        """Learns what other processes have found; returns whether they have found anything."""
+        news = [finding for finding in self._written() if finding not in self._findings]
+        for kind, value in news:
+            self._apply(kind, value)
+        return bool(news)
+
+    def _written(self) -> Iterator[tuple[str, str]]:
+        if not self.file:
+            return
+        try:
+            with self.file.open("rb") as file:
+                file.seek(self._position)
+                lines = file.read()
+        except OSError:
+            return
+        self._position += len(lines)
+        for line in lines.splitlines():
+            try:
+                name, kind, value = json.loads(line)
+            except (ValueError, TypeError):
+                # Its process was killed while it wrote.
+                continue
+            if name == self.name:
+                yield kind, value
+
+    def _apply(self, kind: str, value: str) -> None:
+        self._findings.add((kind, value))
+        match kind:
+            case "dialect" if value in dialects():
+                self.dialect = dialects()[value]
+                self.without |= self.dialect.without
+                self.is_recognized = True
+            case "without":
+                self.without |= {value}
+            case "form":
+                digest, _, form = value.partition(" ")
+                self.forms[digest] = form
+            case "thinks_first":
+                self.thinks_first = self.thinks_first or value == "yes"
+
+
+@functools.lru_cache(256)
+def agreement_with(url: str, model: str, dialect: Dialect, schema: str, file: Path | None = None) -> Agreement:
+    """Returns the same agreement to all clients of this process that share a file."""
+    name = f"{url} {model} {dialect.name} {schema}"
+    agreement = Agreement(name=name, dialect=dialect, schema=schema, without=dialect.without, file=file)
+    agreement.refresh()
+    return agreement
