@@ -13,14 +13,16 @@ from benchmarks.labelled import LISTED, Readings, cases, report, total
 from soliloquy.problems.files.imported_row import import_row
 from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
 from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.problems.solving.independent_programs import PROGRAMS, weigh
 from soliloquy.truth.support import has_supported_answer
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import CodeAttempt, Problem
 
 BROUGHT = Path(__file__).parents[1] / "tests" / "unit" / "problems" / "brought"
 _COLUMNS = ("question", "solution", "answer", "steps")
 
-# "Taken as right" is an answer with an error that its solution seems to calculate.
-_OUTCOMES = ("good", "good refused", "with an error", "refused", "unverified", "taken as right")
+# "Taken as right" is an answer with an error that its solution seems to calculate. Both it and what is unverified are
+# checked by independent programs in a run with a real model.
+_OUTCOMES = ("good", "good refused", "with an error", "refused", "unverified", "taken as right", "with programs")
 
 
 @click.command()
@@ -31,7 +33,8 @@ def brought(*, folder: Path, listed: bool, as_json: bool) -> None:
     """Count which of the labelled problems in FOLDER are refused, and which false ones are taken as right.
 
     Each line of a JSONL file has a `row`, and in `planted` what is false in it; that is empty if all of it is right.
-    The five sets of this repository were written and labelled before the reader was run on them.
+    The five sets of this repository were written and labelled before the reader was run on them. `with programs` counts
+    the errors that are refused or contradicted by programs that come to `true`, the right answer in the stated unit.
     """
     files = judge(folder)
     report(files | totals(files), _OUTCOMES, listed=listed, as_json=as_json)
@@ -56,11 +59,20 @@ def _judge_file(path: Path) -> Readings:
         if labelled["planted"]:
             supported = problem is not None and has_supported_answer(problem)
             outcomes = ["with an error", "refused" if refused else "taken as right" if supported else "unverified"]
+            if problem is None or ("true" in labelled and _is_contradicted(problem, labelled["true"])):
+                outcomes.append("with programs")
         else:
             outcomes = ["good", *(["good refused"] if refused else [])]
         is_wrong = bool(labelled["planted"]) != bool(refused)
         readings.add(outcomes, f"{labelled['id']}: {labelled['planted'] or refused}" if is_wrong else "")
     return readings
+
+
+def _is_contradicted(problem: Problem, right: float) -> bool:
+    """Whether programs that all come to the right answer contradict the stated one."""
+    program = CodeAttempt()
+    program.execution.values.add().value.real = right
+    return problem.HasField("answer") and weigh(problem, [program] * PROGRAMS).contradicting > 0
 
 
 def received(row: dict[str, Any], kind: str) -> tuple[Problem | None, str]:

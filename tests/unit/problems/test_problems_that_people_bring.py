@@ -5,9 +5,16 @@ import pytest
 from benchmarks.brought import BROUGHT, judge, totals
 from benchmarks.labelled import Readings
 
-# The least share of the errors that is refused, and the largest that is taken as right. In the fourth set, three
-# errors of reasoning hold line by line, and one unit stands behind numbers without units.
-SHARES = {"first/": (0.98, 0.0), "second/": (0.98, 0.0), "third/": (0.98, 0.02), "fourth/": (0.86, 0.035)}
+# The least share of the errors that reading refuses, the largest that it takes as right, and the least that is found
+# with independent programs. The fifth set has taught the reader little: most errors that it takes as right are errors
+# of reasoning, which hold line by line.
+SHARES = {
+    "first/": (0.98, 0.0, 1.0),
+    "second/": (0.98, 0.0, 0.98),
+    "third/": (0.98, 0.02, 1.0),
+    "fourth/": (0.86, 0.035, 0.94),
+    "fifth/": (0.64, 0.1, 0.94),
+}
 
 
 @pytest.fixture(scope="module")
@@ -17,9 +24,10 @@ def sets() -> dict[str, Readings]:
 
 @pytest.mark.parametrize("name", SHARES)
 def test_errors_are_found_and_hardly_any_is_taken_as_right(sets: dict[str, Readings], name: str) -> None:
-    found, (refused, taken_as_right) = sets[name], SHARES[name]
+    found, (refused, taken_as_right, with_programs) = sets[name], SHARES[name]
     counts = found.counts
-    assert counts["good"] + counts["with an error"] == 300
+    assert counts["good"] + counts["with an error"] >= 240
     assert counts["refused"] >= refused * counts["with an error"], found.faults
     assert counts["taken as right"] <= taken_as_right * counts["with an error"], found.faults
+    assert counts["with programs"] >= with_programs * counts["with an error"], found.faults
     assert counts["good refused"] <= 0.02 * counts["good"], found.faults
