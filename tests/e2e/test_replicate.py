@@ -205,3 +205,125 @@ def test_a_dialogue_without_a_speaker_is_a_line_and_no_end(tmp_path: Path) -> No
     broken, missing = sorted(result.stderr.splitlines())[::-1]
     assert "no speaker is named" in broken
     assert "test.jsonl: no such file" in missing
+
+
+def reply(letter: str, action: str, state: str, **fields: str) -> dict[str, Any]:
+    return {
+        "Thoughts of Tutorbot": "",
+        "Evaluation of Student Response": letter,
+        "Action Based on Evaluation": action,
+        "Step Number": "1",
+        "Step State": state,
+        "Tutorbot Response": "Look at it again.",
+        **fields,
+    }
+
+
+def calculated(code: str, variable: str, output: str) -> list[tuple[str, Any]]:
+    return [
+        ("deciding_state", {"Use Python": "y", "Description": "Check it."}),
+        ("use_python_state", {"Python": {"Python Code": code, "Result Variable": variable}}),
+        ("python_output", f'Tutorbot calculated "{variable}" to be {output}.\n'),
+    ]
+
+
+CONVERSATION = [
+    ("student", 'Help me with "A cart rolls 6 m in 2 s. How fast is it?"'),
+    ("initial_state", reply("g) N/A", "12) N/A", "q) One of the steps")),
+    ("student", "I get 12 m/s."),
+    *calculated("```python\nright = 6 / 2 == 12\n```", "right", "False"),
+    # The tutor confirms what the program denies.
+    ("received_python_state", reply("b", "3", "q")),
+    ("student", "Or 3 m/s."),
+    *calculated("speed = 6 / 2", "speed", "3.0"),
+    ("received_python_state", reply("b", "3", "r")),
+    ("student", "Why seconds?"),
+    ("deciding_state", {"Use Python": "n"}),
+    ("no_python_state", reply("f", "3", "t")),
+]
+
+
+def transcript(answer: str, code: str, variable: str, value: str) -> dict[str, Any]:
+    question = "A cart rolls 6 m in 2 s. How fast?"
+    log = (
+        f"Now the conversation is beginning: STUDENT: {question} ASSISTANT: "
+        + json.dumps({"Use Python": "n"})
+        + f" ASSISTANT: What is speed? STUDENT: {answer} ASSISTANT: "
+        + json.dumps({"Use Python": "y", "Description": "Check it."})
+        + " ASSISTANT: "
+        + json.dumps({"Python": {"Python Code": code, "Result Variable": variable}})
+        + f' PYTHON: Tutorbot calculated "{variable}" to be {value}. ASSISTANT: Let us see.'
+    )
+    return {"messages": [["USER", question], ["USER", answer], ["ASSISTANT", log]]}
+
+
+def code_soliloquies(folder: Path) -> Path:
+    for name in ("conversations", "transcripts"):
+        (folder / name).mkdir()
+    said = [{"from": speaker, "value": value} for speaker, value in CONVERSATION]
+    (folder / "conversations" / "conversation_1.json").write_text(
+        json.dumps({"id": "c1", "conversations": said}, indent=1)
+    )
+    (folder / "problems.json").write_text(json.dumps([{"Question": "A cart rolls 6 m in 2 s. How fast is it?"}]))
+    logs = {
+        "q1_correct": transcript("3 m/s", "right = 6 / 2 == 3", "right", "True"),
+        # Its program calls 4 right.
+        "q1_wrong": transcript("4 m/s", "right = 6 / 2 < 4", "right", "True"),
+    }
+    for name, log in logs.items():
+        (folder / "transcripts" / f"{name}.txt").write_text(json.dumps(log))
+    return folder
+
+
+def test_code_soliloquies_codes_programs_and_verdicts_are_read_both_ways(tmp_path: Path) -> None:
+    result = replicated("code-soliloquies", code_soliloquies(tmp_path), "--json")
+    assert result.exit_code == 0, result.output
+    found = figures(result)
+    parts = {
+        name: (row["authors"] and row["authors"]["part"], row["ours"]["part"])
+        for title in ("Use of Python", "Codes that can be read", "Verdicts and errors")
+        for name, row in found[title].items()
+        if row["ours"]
+    }
+    assert parts == {
+        "replies with Python": (2, 2),
+        # One has fences, which only we take off.
+        "programs that compile": (1, 2),
+        "run, same output": (None, 2),
+        "evaluation": (3, 4),
+        "action": (3, 4),
+        "step state": (3, 4),
+        # A confirmation answers no question.
+        "action fits evaluation": (2, 3),
+        "verdicts with a program that tells": (None, 2),
+        "verdicts against the program": (None, 1),
+        "student is wrong": (0, 1),
+    }
+    [counts] = [table for table in json.loads(result.stdout)["tables"] if "counts" in table]
+    assert counts["counts"]["b right"] == {"3": 2, "12": 0}
+
+
+def test_an_experts_file_says_whether_the_first_answer_is_right(tmp_path: Path) -> None:
+    found = figures(replicated("code-soliloquies", code_soliloquies(tmp_path), "--json"))
+    shares = {name: row["ours"]["share"] for name, row in found["Experts' transcripts (table 1)"].items()}
+    assert shares == {
+        "Python usage accuracy": 1,
+        "non-usage of Python": 1,
+        "code compilation": 1,
+        "calculation verification": 0.5,
+    }
+
+
+def test_scaffolds_own_tables_are_said_to_be_impossible_and_raw_plans_are_read(tmp_path: Path) -> None:
+    plan = (
+        '{"Problem": "Why is the sky blue?", "SubProblems": [{"Question": "What is light?"}, {"Question": "And air?"}]'
+    )
+    answers = [plan + "}", plan, "Sorry, as an AI language model, I cannot write a problem.", '{"Problem": "Why']
+    written(tmp_path / "bio_problems.csv", [{"problems": text} for text in answers])
+    shown = replicated("scaffold", tmp_path)
+    assert "none of its tables can be computed" in " ".join(shown.stdout.split())
+    raw = figures(replicated("scaffold", tmp_path, "--json"))["CLASS's raw answers"]
+    # The second lacks its last brace, the third refuses, and the fourth stops in a sentence.
+    assert (raw["can be read"]["authors"]["part"], raw["can be read"]["ours"]["part"]) == (1, 2)
+    assert raw["refused"]["ours"]["part"] == 1
+    assert (raw["sub-problems each"]["ours"], raw["2 to 7 sub-problems"]["ours"]["part"]) == (2, 2)
