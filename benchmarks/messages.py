@@ -48,9 +48,7 @@ def _outcome(labels: list[str], read: float | None) -> str:
 
 
 def _is(label: str, read: float) -> bool:
-    """Whether the value of a label such as "7/3" or "0.4 A" was read; a time of day is no number."""
-    try:
-        value = float(Fraction(label.split()[0].rstrip("°")))
-    except ValueError:
-        return False
+    """Whether the value of a label such as "7/3", "0.4 A" or the time "17:42" was read."""
+    hours, _, minutes = label.split()[0].rstrip("°").partition(":")
+    value = float(Fraction(hours)) + (int(minutes) / 60 if minutes else 0)
     return abs(value - read) <= _ROUNDING * abs(value)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from soliloquy.truth.exactness import is_exact, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.numbers import EXACT, Number, numbers_in
 from soliloquy.truth.units import Unit, unit, unit_after
@@ -133,21 +134,36 @@ def _is_term(text: str, number: Number, before: str, end: int) -> bool:
 
 
 def is_same(
-    written: WrittenQuantity, value: float, stated_unit: str, tolerance: float, *, least_digits: int = 2
+    written: WrittenQuantity,
+    value: float,
+    stated_unit: str,
+    tolerance: float,
+    *,
+    least_digits: int = 2,
+    roughly: bool = False,
 ) -> bool:
-    """Whether a quantity equals this value, within the tolerance or by rounding, in any unit of its kind."""
+    """Whether a quantity equals this value, within the tolerance or by rounding, in any unit of its kind.
+
+    Counts, money and exact numbers must be exact, as `exactness` has it; `roughly` compares them as if measured.
+    """
     wanted = unit(stated_unit)
+    exact = not roughly and is_exact(value, stated_unit)
     if written.unit is None or not written.unit.kind:
         if wanted.kind.startswith("counted ") and _names_another_thing(written.word, wanted):
             return False
         # Two fifths are 40 %.
         share = wanted.kind == "dimensionless" and written.digits == EXACT and abs(written.value) <= 1
         told = written.value / wanted.factor if share else written.value
+        if exact:
+            return is_right(told, value, stated_unit, tolerance, half=written.half)
         return _near(written, value, told, tolerance, least_digits)
     # A bare ratio may be written as a percentage.
     ratio = not wanted.kind and written.unit.kind == "dimensionless"
     if written.unit.kind != wanted.kind and not ratio:
         return False
+    if exact:
+        scale = written.unit.factor / wanted.factor
+        return is_right(written.value * scale, value, stated_unit, tolerance, half=written.half * scale)
     if _near(written, written.unit.of(value, wanted), written.value, tolerance, least_digits):
         return True
     # A difference of temperatures has no zero point.

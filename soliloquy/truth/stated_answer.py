@@ -2,10 +2,12 @@
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
-from soliloquy.truth.numbers import Number, numbers_in_digits
-from soliloquy.truth.quantities import BEFORE, STATES
+from soliloquy.truth.local_numbers import standard
+from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
+from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in
 from soliloquy.truth.units import unit_after
 
 _CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("utf-8"))
@@ -16,42 +18,151 @@ def _any(kind: str, form: str) -> re.Pattern[str]:
 
 
 _DENIED = _any("denied", r"(?:{})[\s:$€£\"'“(]*$")
+_DENIED_BEHIND = _any("denied_behind", r"\W*(?:{})")
+_LABELLED = _any("labels", r"\b(?:{})\s*#?$")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _CORRECTION = _any("corrections", r"\b(?:{})\b")
 _REASON = _any("reasons", r"\b(?:{})\b(?:(?!,\s|[.!?;]\s|\n|\bto get\b|\bwhich\b|\band got\b|=).)*")
-_QUESTION = _any(
-    "asking", r"(?:^|(?<=[.!?;\n]))\W*(?:(?:so|but|and|ok|okay|well|hmm?|oh|um)\b\W*)?(?:{})\b(?:[^.!?\n]|\.\d)*\?"
+# What is repeated goes on to the end of the sentence, or to a conclusion.
+_RECALLED = _any(
+    "recalled", r"\b(?:{})(?:(?!\b(?:so|therefore|thus|hence|but I|(?:we|I) (?:get|got))\b)(?:[^.!?\n]|[.](?=\d)))*"
 )
-_ALONE = _any("alone", r"\W*(?:(?:{})\b\W*)*")
-_GOES_ON = _any("goes_on", r"\b(?:{})\b")
-# What others say, what is struck out, the bounds of an error, and remarks in brackets behind a number.
+_ASKING = _any("asking", r"\W*(?:(?:so|but|and|ok|okay|well|hmm?|oh|um|wait|hey)\b\W*)?(?:{})\b")
+_ASKING_WHETHER = _any("asking_whether", r"\W*(?:(?:so|but|and|ok|okay|well|hmm?|oh|um)\b\W*)*(?:{})\W*")
+_TAG = re.compile(r",\s*[^\d,?]+\?$")
+_ALONE = _any("alone", r"\W*(?:(?:{})\b\W*)*(?:[^\W\d]\w? ?= ?)?")
+_CONCLUDES = _any("concludes", r"\b(?:{})\b[^\d.!?;]*$")
+_CONCLUDES_BEHIND = _any("concludes_behind", r"[^,;.\d]{{0,25}}\b(?:{})\b")
+_NAMED = _any("named", r"\b(?:{})\W*$")
+_GOES_ON = _any("goes_on", r"\b(?:{})\b[\s\S]*\d")
+# One of several known values: "a = 3, b = 4".
+_ASSIGNS = re.compile(r"[^,;=]{0,12}[,;]\s*(?:and )?[^\W\d]\w? ?=")
+# What others say, what is struck out, the bounds of an error, what is restated, and remarks in brackets.
 _BESIDE = re.compile(
-    r"[\"“„][^\"”“]{20,}[\"”“]|~~[^~]*~~|(?:±|\+/-)\s*\d+(?:[.,]\d+)?"
-    r"|(?<=[\w%°€$]) \([^()=]*(?:[^\W\d_]{2}|\d of \d)[^()=]*\)"
+    r"[\"“„][^\"”“]{20,}[\"”“]|~~[^~]*~~|(?:±|\+/-)\s*\d+(?:[.,]\d+)?|\s\(\s?=[^()]*\)|^\s*>[^\n]*\n"
+    r"|(?<=[\w%°€$]) \([^()=]*(?:[^\W\d_]{2}|\d of \d)[^()=]*\)",
+    re.MULTILINE,
+)
+_SENTENCE = re.compile(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
+_EITHER = re.compile(r"\bor\b|\bbetween\b.*\band\b", re.IGNORECASE)
+# What is still to be worked out.
+_OPERAND_BEHIND = re.compile(r"\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*[(\d]", re.IGNORECASE)
+_OPERAND_BEFORE = re.compile(r"[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*$", re.IGNORECASE)
+_INSTRUCTS = re.compile(
+    r"\W*(?:you |to |I['’]d |I would |we )?(?:add|subtract|divide|multiply|take|use|write)\b", re.IGNORECASE
 )
 _ENDS = re.compile(
-    r"\s*(?:[.!;,\n](?!\d)|$|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as|for)\b)", re.IGNORECASE
+    r"\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as|for (?:there|it))\b)",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"\s*[^\W\d_]+")
+# Smaller numbers in words are answers only where nothing else may be.
+_COUNTED = 12
 
 
 def answer_in(message: str, unit: str) -> float | None:
     """Returns the number that a message comes to, preferably in the given unit, which is compared as text."""
-    text = _QUESTION.sub(_blank, _BESIDE.sub(_blank, message))
-    text = _without_corrected(text)
-    numbers = [one for one in numbers_in_digits(text) if not _DENIED.search(_before(text, one))]
+    chosen = _chosen(_told(message), unit)
+    return chosen.value if chosen else None
+
+
+def answer_quantity(message: str, unit: str) -> WrittenQuantity | None:
+    """Returns what a message comes to as a quantity with its unit, preferably in the given unit."""
+    text = _told(message)
+    chosen = _chosen(text, unit)
+    if chosen is None:
+        return None
+    return next((one for one in quantities_in(text) if one.start <= chosen.start < one.end), None)
+
+
+def _told(message: str) -> str:
+    """Blanks what is taken back, quoted, recalled or asked; numbers get the form of English mathematics."""
+    text = _without_corrected(_RECALLED.sub(_blank, _BESIDE.sub(_blank, standard(message))))
+    return _SENTENCE.sub(lambda found: found[0] if _may_state(found[0]) else _blank(found), text)
+
+
+def _chosen(text: str, unit: str) -> Number | None:
+    numbers = [one for one in _numbers(text) if not _is_beside(text, one)]
+    if len(numbers) > 1 and _leaves_open(text, numbers):
+        return None
     if numbers and _stands_alone(text, numbers[0]):
-        return numbers[0].value
+        return numbers[0]
+    if numbers and _is_all_of_last_sentence(text, numbers[-1]):
+        return numbers[-1]
     reasons = [found.span() for found in _REASON.finditer(text)]
     numbers = [one for one in numbers if not any(start <= one.start < end for start, end in reasons)] or numbers
-    stated = [one for one in numbers if STATES.search(_before(text, one))] or numbers
-    in_unit = [one for one in stated if unit and _is_in_unit(text[one.end :].lstrip(), unit)]
-    chosen = in_unit or stated
-    return chosen[-1].value if chosen else None
+    for choice in (_NAMED, STATES, None):
+        chosen = [one for one in numbers if choice is None or _is_stated(text, one, choice)]
+        in_unit = [one for one in chosen if unit and _is_in_unit(text[one.end :].lstrip(), unit)]
+        if chosen:
+            return (in_unit or chosen)[-1]
+    return None
 
 
 def denied_numbers(text: str) -> list[Number]:
     """Returns the numbers that a text denies: "not 5 seconds"."""
     return [one for one in numbers_in_digits(text) if _DENIED.search(_before(text, one))]
+
+
+def _numbers(text: str) -> list[Number]:
+    """Returns the numbers in digits, and those in words that a message may come to."""
+    return [one for one in numbers_in(text) if not one.spelled or _is_spelled_out(text, one)]
+
+
+def _is_spelled_out(text: str, number: Number) -> bool:
+    if number.value > _COUNTED or number.value != int(number.value):
+        return True
+    before = re.split(r"[.!?;,\n]", text[: number.start])[-1]
+    behind = text[number.end :]
+    begins = _ALONE.fullmatch(before) is not None or STATES.search(before) or _CONCLUDES.search(before)
+    ends = _ENDS.match(behind) or unit_after(text, number.end)[0] is not None
+    word = _WORD.match(behind)
+    return bool(begins and (ends or (number.value > 1 and word and _ENDS.match(behind, word.end()))))
+
+
+def _may_state(sentence: str) -> bool:
+    """Whether a sentence may state an answer: it asks for nothing else, and is no instruction."""
+    if not sentence.rstrip().endswith("?"):
+        return not _INSTRUCTS.match(sentence) or "=" in sentence
+    numbers = _numbers(sentence)
+    if not numbers:
+        return True
+    clause = re.split(r",\s", sentence[: numbers[0].start])[-1]
+    if _ASKING_WHETHER.fullmatch(clause):
+        return len(numbers) == 1 or _EITHER.search(sentence, numbers[0].end) is not None
+    if _ASKING.match(sentence):
+        return False
+    is_told = _ALONE.fullmatch(sentence, 0, numbers[0].start) or _TAG.search(sentence)
+    return bool(is_told) or STATES.search(sentence[: numbers[-1].start]) is not None
+
+
+def _is_beside(text: str, number: Number) -> bool:
+    """Whether a number is denied, names something, or is still to be calculated with."""
+    before = _before(text, number)
+    if _DENIED.search(before) or _LABELLED.search(before) or _ORDINAL.match(text, number.end):
+        return True
+    if _DENIED_BEHIND.match(text, number.end):
+        return True
+    return _OPERAND_BEHIND.match(text, number.end) is not None or _OPERAND_BEFORE.search(before) is not None
+
+
+def _leaves_open(text: str, numbers: Sequence[Number]) -> bool:
+    """Whether a message ends with a choice: "either 4 or -4", "13? 14?"."""
+    one, other = numbers[-2:]
+    between = text[one.end : other.start]
+    asked = between.strip() == "?" and text[other.end :].lstrip()[:1] == "?"
+    is_range = re.search(r"\bbetween\W+$", text[: one.start], re.IGNORECASE) and re.fullmatch(
+        r"\W*\w{0,3}\W*and\W*", between
+    )
+    return asked or bool(is_range) or re.fullmatch(r"\W*(?:[^\W\d]+\W+)?or(?: maybe)?\W*", between) is not None
+
+
+def _is_stated(text: str, number: Number, choice: re.Pattern[str]) -> bool:
+    before = _before(text, number)
+    if choice.search(before):
+        return True
+    concludes = _CONCLUDES.search(before) or _CONCLUDES_BEHIND.match(text, number.end)
+    return choice is STATES and concludes is not None
 
 
 def _before(text: str, number: Number) -> str:
@@ -73,13 +184,22 @@ def _without_corrected(text: str) -> str:
 
 def _stands_alone(text: str, number: Number) -> bool:
     """Whether a message begins with this number, and reasons follow: "19! I divided 57 by 3."."""
-    if not _ALONE.fullmatch(text, 0, number.start) or _GOES_ON.search(text, number.end):
+    begins = _ALONE.fullmatch(text, 0, number.start) is not None
+    if not begins or _GOES_ON.search(text, number.end) or _ASSIGNS.match(text, number.end):
         return False
     end = unit_after(text, number.end)[1]
     if _ENDS.match(text, end):
         return True
     word = _WORD.match(text, end)
     return word is not None and _ENDS.match(text, word.end()) is not None
+
+
+def _is_all_of_last_sentence(text: str, number: Number) -> bool:
+    """Whether nothing but this number stands at the end: "20 % of 60 is 12. 48!"."""
+    last = [found for found in _SENTENCE.finditer(text) if found[0].strip()][-1]
+    if number.start < last.start() or not _ALONE.fullmatch(text, last.start(), number.start):
+        return False
+    return not re.search(r"\w", text[unit_after(text, number.end)[1] : last.end()])
 
 
 def _is_in_unit(following: str, unit: str) -> bool:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from soliloquy.truth import exactness
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS
@@ -45,7 +46,8 @@ def has_unsettled_number(conversation: Conversation) -> bool:
 
 
 def is_right(value: float, problem: Problem) -> bool:
-    return math.isclose(value, problem.answer.value, rel_tol=problem.tolerance or _ROUNDED)
+    answer = problem.answer
+    return exactness.is_right(value, answer.value, answer.unit, problem.tolerance or _ROUNDED)
 
 
 def gives_right_answer(text: str, problem: Problem) -> bool:

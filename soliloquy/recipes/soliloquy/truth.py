@@ -255,11 +255,12 @@ def _hints_at(text: str, one: WrittenQuantity, result: Quantity) -> bool:
     if one.digits == EXACT and one.unit is None and wanted.kind not in _SHARES and text.startswith(" of ", one.end):
         # A quarter of a wave is not 0.25 m, but may be 25 %.
         return False
-    if _is(one, result, HIDDEN_TOLERANCE):
+    # What gives a result away need not be exact.
+    if is_same(one, result.value, result.unit, HIDDEN_TOLERANCE, roughly=True):
         return True
     if one.digits < 2 or not _ABOUT.search(text[max(0, one.start - 24) : one.start]):
         return False
-    return _is(one, result, 0.03)
+    return is_same(one, result.value, result.unit, 0.03, roughly=True)
 
 
 def _is_as_written(written: WrittenQuantity, result: Quantity, facts: Facts) -> bool:

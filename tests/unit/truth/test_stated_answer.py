@@ -48,3 +48,40 @@ def test_a_rounded_number_reads_back_within_half_a_percent(value: float, digits:
     assert read is not None
     assert abs(read - value) <= 0.00501 * abs(value)
     assert len(re.sub(r"[^\d]", "", format_rounded(value, digits).partition(" ×")[0]).lstrip("0")) <= 7
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12,50 €", 12.5),
+        ("83.200.000", 83_200_000),
+        ("1.250,00 €", 1250),
+        ("1,25,000 rupees", 125_000),
+        ("at 5:42 pm", 17.7),
+        ("1 h 52 min", 112),
+        ("3 : 4", 0.75),
+        ("minus 3 degrees", -3),
+        ("12k", 12_000),
+        ("8 euros 40", 8.4),
+    ],
+)
+def test_numbers_of_other_countries_and_in_other_forms_are_read(text: str, value: float) -> None:
+    assert answer_in(text, "") == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "either 4 or -4",
+        "at least 10",
+        "no way it's 18",
+        "Do I add the 0 too, or just the other 5?",
+        "In the text it's a 60 W lamp.",
+        "I looked at line 3",
+        "5 was wrong, I see",
+        "3 * 4",
+        "My friend says 12.",
+    ],
+)
+def test_bounds_choices_quotations_and_open_calculations_are_no_answer(text: str) -> None:
+    assert answer_in(text, "") is None

@@ -18,13 +18,13 @@ from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.truth.numbers import EXACT, numbers_in
 from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
+from soliloquy.truth.stated_answer import answer_quantity
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Problem, Quantity
 
 _CUES = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
 _BEFORE = [re.compile(cue, re.IGNORECASE) for cue in _CUES["before"].values()]
 _AFTER = [re.compile(cue, re.IGNORECASE) for cue in _CUES["after"].values()]
-_CONCLUDES = re.compile(_CUES["concludes"]["ended"], re.IGNORECASE)
 _NAMES = re.compile(_CUES["names"]["answer"], re.IGNORECASE)
 # Matches "minus 5", but not "10 minus 5".
 _MINUS = re.compile(r"(?<![\d)])(?<![\d)]\s)\b(?:minus|negative)\s+$", re.IGNORECASE)
@@ -71,16 +71,10 @@ class ExpectedAnswer:
 
 
 def reaches(message: str, wanted: ExpectedAnswer) -> bool:
-    """Whether the student ends with the answer: the last number it asserts, preferably as a result."""
-    claims = [
-        (said, sentence)
-        for sentence in _sentences(message)
-        if not sentence.endswith("?")
-        for said in _assertions(sentence)
-        if _is_of_its_kind(said, wanted)
-    ]
-    results = [claim for claim in claims if claim[0].stated or _CONCLUDES.search(claim[1][claim[0].end :])] or claims
-    return bool(results) and _is_answer(*results[-1], wanted)
+    """Whether the student ends with the answer: what the message comes to, in its statements."""
+    statements = " ".join(sentence for sentence in _sentences(message) if not sentence.endswith("?"))
+    said = answer_quantity(statements, wanted.unit)
+    return said is not None and _is_answer(said, message, wanted)
 
 
 def tells(message: str, wanted: ExpectedAnswer) -> bool:

@@ -1,0 +1,82 @@
+"""Rewrites numbers of other countries, clocks, sums of money and mixed units as the readers of numbers expect them."""
+
+import re
+from collections.abc import Callable
+
+_MONEY = r"(?P<money>euros?|€|quid|pounds?|£|dollars?|bucks|\$|francs?|CHF|rupees)"
+_CENTS = r"(?:cents?|ct|c|p|pence|centimes?)"
+# The second unit's share of the first; both are written out in the second.
+_MIXED = (
+    (r"(?:h|hrs?|hours?|std\.?|stunden?)", r"(?:min|mins?|minutes?|minuten?)\b", 60, "min"),
+    (r"(?:min|mins?|minutes?)", r"(?:s|secs?|seconds?)\b", 60, "s"),
+    (r"(?:ft|feet|foot|')", r"(?:in\b|inch(?:es)?\b|\"|'')", 12, "in"),
+    (r"(?:lbs?|pounds?)", r"(?:oz|ounces?)\b", 16, "oz"),
+)
+_NUMBER = r"(\d+(?:\.\d+)?)"
+
+
+def _digits(found: re.Match[str]) -> str:
+    return re.sub(r"[^\d]", "", found[0])
+
+
+def _with_decimals(found: re.Match[str]) -> str:
+    whole, _, decimals = found[0].rpartition(",")
+    return f"{re.sub(r'[^0-9]', '', whole)}.{decimals}"
+
+
+def _clock(found: re.Match[str]) -> str:
+    hours, minutes = int(found["hours"]), int(found["minutes"])
+    afternoon = (found["half"] or "").lower().startswith("p") and hours < 12
+    return f"{hours + 12 * afternoon + minutes / 60:.10g}"
+
+
+def _money(found: re.Match[str]) -> str:
+    return f"{found['whole']}.{found['part']} {found['money']}"
+
+
+def _mixed(scale: int, name: str) -> Callable[[re.Match[str]], str]:
+    return lambda found: f"{float(found[1]) * scale + float(found[2]):.10g} {name}"
+
+
+_FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
+    # "1.250,00", "1'250,5"; "83.200.000", "10'000"; "1,25,000"
+    (re.compile(r"(?<![\d.,])\d{1,3}(?:[.'’]\d{3})+,\d+(?![\d.,]\d)"), _with_decimals),
+    (re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3}){2,}|(?:['’]\d{3})+)(?![\d.,]?\d)"), _digits),
+    (re.compile(r"(?<![\d.,])\d{1,2}(?:,\d{2})+,\d{3}(?![\d,])"), _digits),
+    # No thousands begin with a zero, or end before three digits.
+    (re.compile(r"(?<![\d,.])(?:0,\d+|\d+,\d{1,2})(?![\d,]|\.\d)"), _with_decimals),
+    (re.compile(r"(?<![\d:])(\d+):(\d\d) ?(?=h\b|hours?\b)"), r"\1 h \2 min "),
+    (
+        re.compile(
+            r"(?<![\d:.])(?P<hours>[01]?\d|2[0-3])(?::|h|\.(?=\d\d ?(?:am|pm)\b))(?P<minutes>[0-5]\d)(?![\d:])"
+            r"(?: ?(?P<half>[ap]\.?m)\b)?",
+            re.IGNORECASE,
+        ),
+        _clock,
+    ),
+    (
+        re.compile(rf"(?P<whole>\d+) ?{_MONEY} ?(?:and )?(?P<part>\d\d)\b(?: ?{_CENTS}\b)?(?! ?%)", re.IGNORECASE),
+        _money,
+    ),
+    (re.compile(r"(?<![\d.])(\d+)m(\d\d)\b"), r"\1.\2 m"),
+    *(
+        (re.compile(rf"{_NUMBER} ?{one} ?(?:and )?{_NUMBER} ?{other}", re.IGNORECASE), _mixed(scale, name))
+        for one, other, scale, name in _MIXED
+    ),
+    # Ratios and odds
+    (re.compile(r"(?<![\d:.])(\d+) ?: ?(\d+)(?![\d:])"), r"\1/\2"),
+    (re.compile(r"^\W*(?:a )?(\d+) (?:in|out of) (\d+)\W*$"), r"\1/\2"),
+    (re.compile(r"(?<=\d) ?k\b(?! ?[/*·])"), "000"),
+    (re.compile(r"(?<=\d)[oO]\b"), "0"),
+    (re.compile(r"(?<![\d)] )(?<![\d)])\b(?:minus|negative) (?=\d)", re.IGNORECASE), "-"),
+    # A mark that stands right before a sign or a fraction hides it.
+    (re.compile(r"-\s?\\[dt]?frac\{(\d+)\}\{(\d+)\}"), r"-\1/\2"),
+    (re.compile(r"(?<=\d)(?=[½⅓⅔¼¾⅕⅛])"), " "),
+]
+
+
+def standard(text: str) -> str:
+    """Returns the text with numbers as English mathematics writes them."""
+    for pattern, form in _FORMS:
+        text = pattern.sub(form, text)
+    return text
