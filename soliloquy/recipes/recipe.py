@@ -15,7 +15,7 @@ from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, r
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.prompts import check_files, check_tags
-from soliloquy.recipes.records import labelled_record
+from soliloquy.recipes.records import record
 from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.runtime.ask import Ask, Prompt
@@ -131,8 +131,6 @@ class Recipe:
     personas: Callable[[Mapping[str, str]], Mapping[str, str]] = _no_personas
     # The meaning of each letter that stands for an evaluation of a message.
     evaluations: Mapping[str, str]
-    # A conversation as readable JSON; None for a record by the descriptors of the labels.
-    own_record: Callable[[Conversation], dict[str, Any]] | None = None
     # Returns a hash of each prompt file; raises BrokenPrompt if one cannot be filled in.
     fingerprints: Callable[[Mapping[str, str]], dict[str, str]]
     # Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message.
@@ -153,9 +151,7 @@ class Recipe:
 
     def record(self, conversation: Conversation) -> dict[str, Any]:
         """Returns a conversation as readable JSON."""
-        if self.own_record:
-            return self.own_record(conversation)
-        return labelled_record(conversation, labels_of(conversation.run.recipe), self.agreeing)
+        return record(conversation, labels_of(conversation.run.recipe), self.agreeing)
 
     def review(self, conversation: Conversation) -> CheckedConversation:
         """Checks a finished conversation; reports only the reason for one that broke off."""

@@ -1,6 +1,5 @@
-"""Writes a conversation as a JSON record: the parts that all recipes share, and the labels of a recipe."""
+"""Writes a conversation as a JSON record, with the labels of its recipe by their descriptors."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -14,12 +13,13 @@ from soliloquy.v1.conversation_pb2 import (
     Calculation,
     CodeAttempt,
     Conversation,
-    Discarded,
     Enrichment,
     ModelCall,
     Problem,
+    RejectedTry,
     Step,
     Turn,
+    TutorReply,
 )
 
 
@@ -29,7 +29,9 @@ def fields_of(message: Message, *names: str) -> dict[str, Any]:
     return {name: _value(message, fields[name]) for name in names or fields}
 
 
-def header_fields(conversation: Conversation) -> dict[str, Any]:
+def record(conversation: Conversation, labels: Labels, agreeing: AgreeingLetters) -> dict[str, Any]:
+    """Returns all of a conversation that does not depend on the machine."""
+    problem = conversation.problem
     return {
         "id": conversation.id,
         "run": conversation.run.id,
@@ -37,86 +39,66 @@ def header_fields(conversation: Conversation) -> dict[str, Any]:
         "attempt": conversation.attempt,
         "recipe": conversation.run.recipe,
         "person": conversation.person,
-        "problem": _problem(conversation.problem),
-    }
-
-
-def ending_fields(conversation: Conversation) -> dict[str, Any]:
-    return fields_of(conversation, "ending", "ending_reason")
-
-
-def turn_fields(
-    turn: Turn, agreeing: AgreeingLetters, *, student: Mapping[str, Any] | None, tutor: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Returns the message, the calculation, the reply and the calls of a turn.
-
-    `student` and `tutor` are the recipe's labels of message and reply; without the first there is no message.
-    """
-    message, reply = turn.student, turn.tutor
-    said = {"text": message.text, "intent": INTENTS.get(message.intent)}
-    found = {"found_right": code_verdict(turn.calculation)}
-    return {
-        "student": None if student is None else {**said, **student, **found},
-        "soliloquy": {
-            "use_python": turn.HasField("calculation"),
-            **calculation_record(turn.calculation),
-            "agrees": agrees(turn, agreeing),
-        },
-        "tutor": {
-            "text": reply.text,
-            "thoughts": reply.thoughts,
-            "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
-            **tutor,
-        },
-        "calls": [call_record(call) for call in turn.calls],
-    }
-
-
-def calculation_record(calculation: Calculation) -> dict[str, Any]:
-    return {
-        "description": calculation.description,
-        "attempts": [_attempt(attempt) for attempt in calculation.attempts],
-    }
-
-
-def call_record(call: ModelCall) -> dict[str, Any]:
-    fields = fields_of(call, "role", "prompt", "engine", "model", "adapter_digest", "raw", "outcome")
-    fields |= {"endpoint": call.endpoint} if call.endpoint else {}
-    return fields | {"tokens": [call.prompt_tokens, call.completion_tokens]}
-
-
-def discarded_counts(discarded: Iterable[Discarded]) -> dict[str, int]:
-    """Returns how often each reason occurred for which the planner discarded a sample."""
-    return {one.because: one.samples for one in discarded}
-
-
-def labelled_record(conversation: Conversation, labels: Labels, agreeing: AgreeingLetters) -> dict[str, Any]:
-    """Returns the record of a conversation whose recipe has no form of its own."""
-    problem = conversation.problem
-    return {
-        **header_fields(conversation),
+        "problem": _problem(problem),
         "labels": {
             **_labels_of(labels, "conversation", conversation.labels),
             **_labels_of(labels, "problem", problem.labels),
             **_labels_of(labels, "enrichment", problem.enrichment.labels),
         },
         **fields_of(conversation, "persona", "resolution"),
-        "turns": [_labelled_turn(turn, labels, agreeing) for turn in conversation.turns],
-        **ending_fields(conversation),
+        "turns": [_turn(turn, labels, agreeing) for turn in conversation.turns],
+        **fields_of(conversation, "ending", "ending_reason"),
     }
 
 
-def _labelled_turn(turn: Turn, labels: Labels, agreeing: AgreeingLetters) -> dict[str, Any]:
+def _turn(turn: Turn, labels: Labels, agreeing: AgreeingLetters) -> dict[str, Any]:
     return {
         "number": turn.number,
         "labels": _labels_of(labels, "turn", turn.labels),
-        **turn_fields(
-            turn,
-            agreeing,
-            student=_labels_of(labels, "student", turn.student.labels),
-            tutor=_labels_of(labels, "tutor", turn.tutor.labels),
-        ),
+        "student": _message(turn, labels) if turn.HasField("student") else None,
+        "soliloquy": {
+            "use_python": turn.HasField("calculation"),
+            **_calculation(turn.calculation),
+            "agrees": agrees(turn, agreeing),
+        },
+        "tutor": _reply(turn.tutor, labels) if turn.HasField("tutor") else None,
+        "calls": [_call(call) for call in turn.calls],
     }
+
+
+def _message(turn: Turn, labels: Labels) -> dict[str, Any]:
+    message = turn.student
+    return {
+        "text": message.text,
+        "intent": INTENTS.get(message.intent),
+        **_labels_of(labels, "student", message.labels),
+        "found_right": code_verdict(turn.calculation),
+        "rejected": [_rejected_try(one) for one in message.rejected],
+    }
+
+
+def _rejected_try(one: RejectedTry) -> dict[str, Any]:
+    soliloquy = _calculation(one.calculation) if one.HasField("calculation") else None
+    return {**fields_of(one, "text", "because", "judge"), "soliloquy": soliloquy}
+
+
+def _reply(reply: TutorReply, labels: Labels) -> dict[str, Any]:
+    return {
+        **fields_of(reply, "text", "thoughts"),
+        "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
+        **_labels_of(labels, "tutor", reply.labels),
+    }
+
+
+def _calculation(calculation: Calculation) -> dict[str, Any]:
+    attempts = [_attempt(attempt) for attempt in calculation.attempts]
+    return {"description": calculation.description, "attempts": attempts}
+
+
+def _call(call: ModelCall) -> dict[str, Any]:
+    fields = fields_of(call, "role", "prompt", "engine", "model", "adapter_digest", "raw", "outcome")
+    fields |= {"endpoint": call.endpoint} if call.endpoint else {}
+    return fields | {"tokens": [call.prompt_tokens, call.completion_tokens]}
 
 
 def _labels_of(labels: Labels, place: str, stored: bytes) -> dict[str, Any]:
@@ -139,7 +121,7 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def _enrichment(enrichment: Enrichment) -> dict[str, Any]:
-    calls = [call_record(call) for call in enrichment.calls]
+    calls = [_call(call) for call in enrichment.calls]
     programs = [_attempt(program) for program in enrichment.programs]
     told = {"programs": programs} if programs else {}
     return fields_of(enrichment, "detailed_solution", "outline", "plain_because") | told | {"calls": calls}

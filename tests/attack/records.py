@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from soliloquy.runtime.events import ConversationEvent, Event, first_event
 from soliloquy.runtime.topics import RETRY, TOPICS
 from soliloquy.v1.conversation_pb2 import Conversation
+from tests.attack.mutations import broken_bytes
 
 KINDS = ("as it is", "fields", "bytes", "another topic's", "headers")
 # A writer to the log may start runs; a test of what one event does must not start endless ones.
@@ -58,7 +59,7 @@ def hostile_events(conversations: Sequence[Conversation], number: int, seed: int
         event = first_event(message, source="attack", time=1.79e9 + each)
         changes: dict[str, Any] = {"id": f"{event.id}-{each}"}
         if kind == "bytes":
-            changes["payload"] = _changed(event.payload, chance)
+            changes["payload"] = broken_bytes(event.payload, chance)
         elif kind == "another topic's":
             changes["topic"] = chance.choice(topics).name
         elif kind == "headers":
@@ -110,17 +111,3 @@ def _values(field: Any) -> Sequence[Any]:
             return [number for number in _NUMBERS if number < 2**63]
         case _:
             return [number for number in _NUMBERS if number >= 0][:5]
-
-
-def _changed(content: bytes, chance: random.Random) -> bytes:
-    changed = bytearray(content)
-    for _ in range(chance.randint(1, 6)):
-        at = chance.randrange(len(changed) + 1)
-        match chance.randrange(3):
-            case 0:
-                changed[at : at + 1] = bytes([chance.randrange(256)])
-            case 1:
-                del changed[at : at + chance.randint(1, 40)]
-            case _:
-                changed[at:at] = chance.randbytes(chance.randint(1, 8))
-    return bytes(changed)

@@ -19,6 +19,7 @@ from rich.console import Console
 
 from services.gateway.grpc_server import MOST_REQUEST_BYTES, SERVICE
 from soliloquy.cli.tables import table
+from tests.attack.mutations import broken_bytes
 from tests.integration.gateway.site import OPERATOR, READER, guarded, site
 
 SEED = 17
@@ -133,7 +134,7 @@ def _requests(method: MethodDescriptor, known: dict[str, str], chance: random.Ra
     yield from BROKEN
     whole = valid.SerializeToString() or b"\x0a\x01x"
     for _ in range(MUTATIONS):
-        yield _mutated(whole, chance)
+        yield broken_bytes(whole, chance)
 
 
 def _filled(kind: Descriptor, known: dict[str, str]) -> Message:
@@ -173,20 +174,3 @@ def _values(field: FieldDescriptor) -> Sequence[Any]:
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         return [value.encode() for value in STRINGS] if field.type == FieldDescriptor.TYPE_BYTES else STRINGS
     return (False, True) if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL else NUMBERS
-
-
-def _mutated(content: bytes, chance: random.Random) -> bytes:
-    """Changes, drops, repeats and adds bytes."""
-    changed = bytearray(content)
-    for _ in range(chance.randint(1, 8)):
-        at = chance.randrange(len(changed) + 1)
-        match chance.randrange(4):
-            case 0:
-                changed[at : at + 1] = bytes([chance.randrange(256)])
-            case 1:
-                del changed[at : at + chance.randint(1, 4)]
-            case 2:
-                changed[at:at] = changed[: chance.randint(1, 16)]
-            case _:
-                changed[at:at] = chance.randbytes(chance.randint(1, 8))
-    return bytes(changed)

@@ -17,8 +17,8 @@ def test_a_run_of_mathdial_is_the_same_however_it_is_grown_and_goes_out_as_publi
 
     for record in records(out):
         assert record["recipe"] == RECIPE
-        assert record["confusion"]["samples"] == 50
-        assert record["annotation"]["resolution"] in ("solved", "revealed", "unsolved")
+        assert record["labels"]["confusion"]["samples"] == 50
+        assert record["resolution"] in ("solved", "revealed", "unsolved")
         ran = [one for turn in record["turns"] for one in turn["soliloquy"]["attempts"] if one["status"] == "ok"]
         assert {one["isolation"].split("-")[0] for one in ran} == {"gvisor"}
 

@@ -39,9 +39,10 @@ def test_problems_that_a_teacher_asks_for_are_printed_and_feed_the_other_recipes
         assert problem.answer.value == problem.steps[-1].result.value
 
     for record in records(tmp_path / "penguins"):
-        assert {one["ruling"] for one in record["opinions"]} == {"yes"}
-        assert record["measures"]["names_topic"]
-        assert set(record["measures"]["operations"]) <= {"addition", "subtraction"}
+        made = record["labels"]["authorship"]
+        assert {one["ruling"] for one in made["opinions"]} == {"yes"}
+        assert made["measures"]["names_topic"]
+        assert set(made["measures"]["operations"]) <= {"addition", "subtraction"}
 
     exported = said([SOLILOQUY, "export", str(tmp_path / "penguins"), "--format", "alpaca", "--out", str(rows)])
     assert exported.returncode == 0, exported.stderr
@@ -113,7 +114,7 @@ def test_the_same_problems_are_written_by_any_number_of_workers_and_by_the_servi
     manifest = json.loads(kept["manifest.json"])
     assert manifest["run"]["classifiers_sha256"] == digest_of([classifiers])
     for record in records(one.with_suffix("")):
-        assert {one["judge"] for one in record["opinions"]} == {"rules", "classifier", "model"}
+        assert {one["judge"] for one in record["labels"]["authorship"]["opinions"]} == {"rules", "classifier", "model"}
 
 
 def test_rounds_of_the_scripted_writer_run_and_say_that_nothing_is_learned(tmp_path: Path) -> None:

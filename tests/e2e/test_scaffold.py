@@ -17,9 +17,9 @@ def test_a_run_of_scaffold_is_the_same_however_it_is_grown_and_keeps_the_whole_m
     kept = records(out)
     for record in kept:
         assert record["recipe"] == RECIPE
-        assert 2 <= len(record["plan"]["questions"]) <= 7
+        assert 2 <= len(record["labels"]["plan"]["questions"]) <= 7
         assert record["turns"][0]["student"]["learner_state"] == "start"
         assert record["turns"][-1]["tutor"]["learner_state"] == "end"
-        assert all(record["turns"][-1]["solved"])
+        assert all(record["turns"][-1]["labels"]["solved"])
         ran = [one for turn in record["turns"] for one in turn["soliloquy"]["attempts"] if one["status"] == "ok"]
         assert {one["isolation"].split("-")[0] for one in ran} <= {"gvisor"}

@@ -1,7 +1,7 @@
 """MathDial: a student who believes in a wrong solution, and a tutor who chooses a move before each reply."""
 
 from soliloquy.recipes import codegen
-from soliloquy.recipes.mathdial import claims, composer, lessons, moves, planner, prompting, records, rules, student
+from soliloquy.recipes.mathdial import claims, composer, lessons, moves, planner, prompting, rules, student
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted import SPEAKERS
@@ -24,7 +24,6 @@ RECIPE = Recipe(
     agreeing=POLICY["agreeing"],
     personas=prompting.profiles,
     evaluations=moves.EVALUATIONS,
-    own_record=records.record,
     fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.given_prompts,
     lessons=lessons.lessons,

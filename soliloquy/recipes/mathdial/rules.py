@@ -31,21 +31,8 @@ def checked(conversation: Conversation) -> CheckedConversation:
     return CheckedConversation(turns=turns, faults=faults_of(conversation, _RULES, names), lacking=lacking)
 
 
-def consistent(conversation: Conversation) -> bool | None:
-    """Whether the student keeps its belief for as long as required, and the right answer from then on.
-
-    None for an imported conversation, which has no required belief.
-    """
-    return not list(_belief(conversation)) if _reasons_wanted(conversation) else None
-
-
 def _reasons_wanted(conversation: Conversation) -> int:
     return ConversationLabels.FromString(conversation.labels).reasons_wanted
-
-
-def calculates(conversation: Conversation) -> bool:
-    """Whether all calculations of the student are correct."""
-    return not list(_arithmetic(conversation))
 
 
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:

@@ -1,6 +1,6 @@
 """MATHWELL: word problems, each written with the function that solves it, executed and judged by three criteria."""
 
-from soliloquy.recipes.mathwell import commissions, composer, judging, lessons, prompting, records, rules, writer
+from soliloquy.recipes.mathwell import commissions, composer, judging, lessons, prompting, rules, writer
 from soliloquy.recipes.mathwell.scripted.noise import NOISE, RATES
 from soliloquy.recipes.mathwell.scripted.speakers import SPEAKERS
 from soliloquy.recipes.recipe import Recipe
@@ -27,7 +27,6 @@ RECIPE = Recipe(
     complete=Ending.values(),
     agreeing={"right": (), "wrong": ()},
     evaluations={},
-    own_record=records.record,
     fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.given_prompts,
     lessons=lessons.lessons,

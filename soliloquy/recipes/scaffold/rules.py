@@ -43,11 +43,6 @@ def check(conversation: Conversation) -> CheckedConversation:
     return CheckedConversation(turns=turns, faults=_faults(conversation, lacking), lacking=lacking)
 
 
-def consistent(conversation: Conversation) -> bool | None:
-    """Whether every message shows its drawn state; None for a person, whose states are not drawn."""
-    return None if conversation.person else not list(_state(conversation))
-
-
 def _faults(conversation: Conversation, lacking: Collection[str]) -> list[str]:
     found = faults_of(conversation, _RULES, [name for name in POLICY["rules"] if name in _RULES.keys() - lacking])
     for turn in (turn for turn in conversation.turns if turn.HasField("tutor") and "rationale" not in lacking):

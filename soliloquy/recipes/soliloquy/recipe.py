@@ -3,7 +3,7 @@
 from soliloquy.recipes import codegen
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
-from soliloquy.recipes.soliloquy import codes, composer, lessons, planner, prompting, records, rules, student, truth
+from soliloquy.recipes.soliloquy import codes, composer, lessons, planner, prompting, rules, student, truth
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.soliloquy.scripted import SPEAKERS, person
 from soliloquy.recipes.soliloquy.scripted.noise import NOISE, RATES
@@ -19,7 +19,6 @@ RECIPE = Recipe(
     incomplete=rules.incomplete,
     agreeing=rules.POLICY["agreeing"],
     evaluations=codes.WORDS["evaluations"],
-    own_record=records.record,
     fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.conversation_prompts,
     lessons=lessons.lessons,

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -111,40 +110,24 @@ async def test_a_request_of_megabytes_is_refused_unread(at: Site) -> None:
     assert refused.value.code() == STATUS.RESOURCE_EXHAUSTED
 
 
-@asynccontextmanager
-async def waiting_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Site, Any, str]]:
-    """Yields a gateway, its stub, and a run of which no conversation finishes; callers are checked again soon."""
-    monkeypatch.setattr("services.gateway.grpc_server.RECHECK_SECONDS", CHECK_SECONDS / 10)
-    async with site(folder, admitting=guarded(folder)) as at, grpc.aio.insecure_channel(at.grpc) as channel:
-        at.collecting.open.clear()
-        yield at, RunServiceStub(channel), await at.start(conversations=50)
-
-
-async def test_a_watcher_whose_token_is_taken_away_is_shown_no_more(
+async def test_a_stream_whose_token_is_taken_away_ends_and_shows_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with waiting_run(tmp_path, monkeypatch) as (at, stub, run):
+    monkeypatch.setattr("services.gateway.grpc_server.RECHECK_SECONDS", CHECK_SECONDS / 10)
+    async with site(tmp_path, admitting=guarded(tmp_path)) as at, grpc.aio.insecure_channel(at.grpc) as channel:
+        stub: Any = RunServiceStub(channel)
+        # No conversation finishes, so that nothing comes to the follower.
+        at.collecting.open.clear()
+        run = await at.start(conversations=50)
+        following = stub.TailConversations(TailConversationsRequest(run=run), metadata=bearing(READER))
+        await until(lambda: at.gateway._tails.readers == 1)
         watching = aiter(stub.WatchRun(WatchRunRequest(run=run), metadata=bearing(READER)))
         await anext(watching)
         written(tmp_path, entry("olga", "operator", OPERATOR))
-        await until(lambda: _refused(at))
-        at.collecting.open.set()
-        with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await asyncio.wait_for(_to_its_end(watching), 20)
-    assert refused.value.code() == STATUS.UNAUTHENTICATED
-
-
-async def test_a_follower_whose_token_is_taken_away_leaves_though_nothing_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with waiting_run(tmp_path, monkeypatch) as (at, stub, run):
-        following = stub.TailConversations(TailConversationsRequest(run=run), metadata=bearing(READER))
-        await until(lambda: at.gateway._tails.readers == 1)
-        written(tmp_path, entry("olga", "operator", OPERATOR))
-        with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await asyncio.wait_for(_to_its_end(following), 20)
+        await _refused(following)
         await until(lambda: at.gateway._tails.readers == 0)
-    assert refused.value.code() == STATUS.UNAUTHENTICATED
+        at.collecting.open.set()
+        await _refused(watching)
 
 
 @pytest.mark.parametrize("name", ["GetRun", "WatchRun"])
@@ -166,10 +149,12 @@ async def test_what_cannot_be_decoded_is_refused_for_its_caller_first(
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-async def _to_its_end(watching: AsyncIterator[Any]) -> None:
-    async for _ in watching:
+async def _refused(stream: AsyncIterator[Any]) -> None:
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await asyncio.wait_for(_to_its_end(stream), 20)
+    assert refused.value.code() == STATUS.UNAUTHENTICATED
+
+
+async def _to_its_end(stream: AsyncIterator[Any]) -> None:
+    async for _ in stream:
         pass
-
-
-async def _refused(at: Site) -> bool:
-    return (await at.ask("GET", "/v1/runs", token=READER)).status == 401

@@ -8,7 +8,7 @@ import pytest
 from soliloquy.recipes.codegen import program_prompt
 from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.recipes.soliloquy import prompting
-from soliloquy.recipes.soliloquy.records import record
+from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ErrorStrategy, Intent
@@ -112,7 +112,7 @@ def test_what_the_planner_was_asked_comes_before_the_first_turn() -> None:
 
 @pytest.mark.parametrize("made", [sound_conversation(), enriched_conversation()], ids=["plain", "enriched"])
 def test_a_record_holds_what_the_prompts_show(made: Conversation) -> None:
-    shown = record(made)
+    shown = RECIPE.record(made)
     problem, said = shown["problem"], shown["turns"]
     prompts = [text(prompt) for _, prompt in prompting.conversation_prompts(made)]
     enrichment = problem["enrichment"]

@@ -12,7 +12,6 @@ from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
-from soliloquy.recipes.mathdial.records import record
 from soliloquy.recipes.mathdial.student import belief_after, reasons_given
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
@@ -125,18 +124,21 @@ def test_every_profile_and_pronoun_occurs() -> None:
 
 def test_a_record_holds_the_confusion_and_each_move() -> None:
     for one in conversations()[:20]:
-        shown = json.loads(json.dumps(record(one)))
+        shown = json.loads(json.dumps(RECIPE.record(one)))
         confusion = confusion_of(one.problem.enrichment)
         names = ("solution", "answer", "description", "first_wrong_step", "samples", "agreeing")
-        assert all(shown["confusion"][name] == getattr(confusion, name) for name in names)
-        category = ErrorCategory.Value(f"ERROR_CATEGORY_{shown['confusion']['category'].upper()}")
+        assert all(shown["labels"]["confusion"][name] == getattr(confusion, name) for name in names)
+        category = ErrorCategory.Value(f"ERROR_CATEGORY_{shown['labels']['confusion']['category'].upper()}")
         assert category == confusion.category != ErrorCategory.ERROR_CATEGORY_UNSPECIFIED
         assert shown["persona"] == one.persona
-        assert shown["student"]["name"] == whole_labels(one).student_name
+        assert shown["labels"]["student_name"] == whole_labels(one).student_name
         for said, turn in zip(shown["turns"], one.turns, strict=True):
             assert (said["student"] or {"text": ""})["text"] == turn.student.text
             assert (said["tutor"]["text"], said["tutor"]["thoughts"]) == (turn.tutor.text, turn.tutor.thoughts)
-            assert (said["tutor"]["move"], said["tutor"]["intent"]) == (move_name(turn.tutor), intent_name(turn.tutor))
+            assert (said["tutor"]["move"], said["tutor"]["move_intent"]) == (
+                move_name(turn.tutor),
+                intent_name(turn.tutor),
+            )
 
 
 def test_a_tutor_learns_each_of_its_answers_under_the_prompt_that_was_asked() -> None:
@@ -153,7 +155,6 @@ def test_the_right_answer_before_its_time_is_a_fault() -> None:
     one = deepcopy(conversations()[0])
     one.turns[1].student.text = f"I see, it is {one.problem.answer.value:g} {one.problem.answer.unit}."
     assert any(fault.startswith("belief: turn 2: gives the right answer after 0 of") for fault in RECIPE.faults(one))
-    assert record(one)["annotation"]["student_consistent"] is False
 
 
 def test_a_tutor_that_tells_the_answer_by_another_move_is_a_fault() -> None:

@@ -10,7 +10,6 @@ import pytest
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved, store_solved, sub_question
-from soliloquy.recipes.scaffold.records import record
 from soliloquy.recipes.scaffold.states import (
     CORRECT,
     END,
@@ -150,7 +149,7 @@ async def test_a_student_that_never_fits_is_dropped_with_the_reason(text: str, b
     assert not last.HasField("tutor")
     (fault,) = RECIPE.faults(one)
     assert fault.startswith(f"rejected: 3 messages of turn {last.number} do not show")
-    rejected = json.loads(json.dumps(record(one)))["turns"][-1]["student"]["rejected"]
+    rejected = json.loads(json.dumps(RECIPE.record(one)))["turns"][-1]["student"]["rejected"]
     assert [(tried["text"], tried["because"]) for tried in rejected] == [
         (tried.text, tried.because) for tried in last.student.rejected
     ]
@@ -168,14 +167,14 @@ async def test_a_problem_without_a_plan_makes_no_conversation() -> None:
 
 def test_a_record_holds_the_plan_and_what_each_turn_made_of_it() -> None:
     for one in conversations()[:20]:
-        shown = json.loads(json.dumps(record(one)))
-        assert [SubQuestion(**question) for question in shown["plan"]["questions"]] == list(questions(one))
+        shown = json.loads(json.dumps(RECIPE.record(one)))
+        assert [SubQuestion(**question) for question in shown["labels"]["plan"]["questions"]] == list(questions(one))
         for said, turn in zip(shown["turns"], one.turns, strict=True):
             assert (said["student"]["text"], said["tutor"]["text"]) == (turn.student.text, turn.tutor.text)
             assert said["tutor"]["thoughts"] == turn.tutor.thoughts
             assert STATES[said["student"]["learner_state"]] == drawn_state(turn)
             assert STATES[said["tutor"]["learner_state"]] == found_state(turn)
-            assert (said["sub_question"], said["solved"]) == (sub_question(turn), solved(turn))
+            assert (said["labels"]["sub_question"], said["labels"]["solved"]) == (sub_question(turn), solved(turn))
             assert [one["code"] for one in said["soliloquy"]["attempts"]] == [
                 attempt.code for attempt in turn.calculation.attempts
             ]

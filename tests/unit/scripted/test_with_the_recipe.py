@@ -1,7 +1,6 @@
 """Whole scripted conversations on the problems of the physics bank: sound, varied, and each with a voice of its own."""
 
 import asyncio
-import json
 import math
 import re
 from collections import Counter
@@ -11,7 +10,6 @@ from functools import cache
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.recipes.soliloquy.prompting import personas
 from soliloquy.recipes.soliloquy.recipe import RECIPE
-from soliloquy.recipes.soliloquy.records import record
 from soliloquy.recipes.soliloquy.rules import check
 from soliloquy.recipes.soliloquy.student import drawn_intent
 from soliloquy.truth.report import TruthReport
@@ -101,11 +99,6 @@ def test_every_persona_speaks_and_keeps_to_its_conversation() -> None:
             assert not any(start.islower() for start in starts[:1])
         if conversation.persona == "casual":
             assert starts[0].islower()
-
-
-def test_a_record_keeps_the_persona() -> None:
-    first = conversations()[0]
-    assert json.loads(json.dumps(record(first)))["persona"] == first.persona != ""
 
 
 def test_a_persona_can_be_told_from_its_words() -> None:

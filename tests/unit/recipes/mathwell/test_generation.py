@@ -104,9 +104,10 @@ def test_a_record_says_all_of_a_problem() -> None:
         problem, [attempt] = record["problem"], record["turns"][0]["soliloquy"]["attempts"]
         assert (problem["question"], problem["solution"]) == (one.problem.question, one.problem.solution)
         assert attempt["code"] == one.turns[0].calculation.attempts[0].code
-        assert Commission(**record["commission"]) == authorship.commission
-        assert Measures(**record["measures"]) == authorship.measures
-        opinions = [opinion | {"ruling": f"RULING_{opinion['ruling'].upper()}"} for opinion in record["opinions"]]
+        made = record["labels"]["authorship"]
+        assert Commission(**made["commission"]) == authorship.commission
+        assert Measures(**made["measures"]) == authorship.measures
+        opinions = [opinion | {"ruling": f"RULING_{opinion['ruling'].upper()}"} for opinion in made["opinions"]]
         assert [Opinion(**opinion) for opinion in opinions] == list(authorship.opinions)
 
 
