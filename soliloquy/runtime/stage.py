@@ -199,9 +199,9 @@ class Stage:
         event = delivery.event
         EVENT.set(event)
         if is_retry(event.topic):
-            if (seconds := event.not_before - time.time()) > 0:
-                # Whoever wrote the record chose the time.
-                return Hold(delivery=delivery, seconds=min(seconds, self._service.retry.backoff_cap))
+            # A later time was written by somebody else, or before the clock was set back.
+            if 0 < (seconds := event.not_before - time.time()) <= self._service.retry.backoff_cap:
+                return Hold(delivery=delivery, seconds=seconds)
         # Bury foreign records at once: republished, one might look like a valid event.
         elif not event.flaw and self._parked[delivery.partition][event.key]:
             self._forward(delivery, parked(event))

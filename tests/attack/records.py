@@ -30,6 +30,7 @@ _HEADERS: dict[str, Sequence[Any]] = {
     "traceparent": ("", "00-0-0-00", "x" * 5_000, "00-" + "f" * 32 + "-" + "f" * 16 + "-01", "---"),
     "began": ({}, {"turn": -1.0}, {"turn": 1e300}, {"conversation": 0.0, "turn": 1e9}, {"x": 1.0}),
     "attempt": (1, 4, 5, 10**6),
+    "not_before": (-1.0, 4e9, 1e300),
     "error": ("", "x" * 5_000, "\x1b[2J"),
     "replayed": (True,),
 }
@@ -49,7 +50,8 @@ def hostile_events(conversations: Sequence[Conversation], number: int, seed: int
         conversation = Conversation()
         conversation.CopyFrom(chance.choice(conversations))
         del conversation.turns[chance.randint(0, len(conversation.turns)) :]
-        conversation.id = f"hostile-{each % 997}"
+        # The events of one conversation wait for each other, a minute for each that fails five times.
+        conversation.id = f"hostile-{each % 9_973}"
         # Otherwise most of the time would go to the forty events that follow each one which is handled.
         conversation.run.max_turns = 1
         message: Any = chance.choice(topics).message(conversation=conversation)

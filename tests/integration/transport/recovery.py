@@ -6,11 +6,13 @@ import signal
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import pytest
 
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.retry import parked
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1 import events_pb2
 from tests.integration.transport.support import (
@@ -91,6 +93,12 @@ class RecoveryContract:
         async with connect() as transport, serving(student(work), transport):
             await until(lambda: idle(transport))
             assert ordinals(await held(transport, "student.replied")) == {"c": list(range(10))}
+
+    async def test_an_event_due_in_centuries_is_handled_at_once(self, connect: Connect) -> None:
+        async with connect() as transport, serving(student(reply), transport):
+            await transport.publish([replace(parked(started("c")), not_before=4e9)])
+            await until(lambda: idle(transport))
+            assert len(await held(transport, "student.replied")) == 1
 
     async def test_an_event_completed_lately_is_dropped(self, connect: Connect) -> None:
         duplicates = metric("soliloquy_events_duplicate_total")
