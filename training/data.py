@@ -148,7 +148,7 @@ def _parts(
 def _chats(data: str, settings: TrainingSettings) -> Iterator[tuple[str, Sample]]:
     for conversation in conversations(data):
         try:
-            found = samples(conversation, settings.layout, settings.given)
+            found = samples(conversation, settings.layout, settings.given, settings.manual)
         except Refused as error:
             raise Failure(f"conversation {conversation.id}: {error}") from error
         yield from ((conversation.id, sample) for sample in found)

@@ -39,6 +39,8 @@ class TrainingSettings(BaseModel, frozen=True, extra="forbid"):
     # "replies": the tutor's messages alone, from the dialogue before them and the `given` extras.
     layout: Literal["states", "dialogue", "replies"] = "states"
     given: ReplyContext = ReplyContext()
+    # What a dialogue's first message tells of the solution, where the problem has both.
+    manual: Literal["detailed", "outline"] = "detailed"
     # "tutor": its own words. "everything": its input too, for a model that knows nothing yet.
     learn: Literal["tutor", "everything"] = "tutor"
     # Tokens of a packed sequence, which holds several samples.
@@ -80,6 +82,8 @@ class TrainingSettings(BaseModel, frozen=True, extra="forbid"):
             raise ValueError("patience requires a validation_share above 0")
         if self.given != ReplyContext() and self.layout != "replies":
             raise ValueError(f"given requires layout: replies, not {self.layout}")
+        if self.manual == "outline" and self.layout != "dialogue":
+            raise ValueError(f"manual: outline requires layout: dialogue, not {self.layout}")
         return self
 
     @property

@@ -1,5 +1,7 @@
 """Samples have the recipe's exact prompts, and answers that the recipe accepts as they are."""
 
+from copy import deepcopy
+
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.soliloquy.answers import Reply
@@ -104,6 +106,21 @@ def test_a_dialogue_has_the_decision_the_code_its_output_from_a_tool_and_the_rep
     assert Program.read(program)[0].code == turn.calculation.attempts[-1].code
     assert output.startswith(turn.calculation.attempts[-1].execution.values[0].name)
     assert Reply.read(replied)[0].text == turn.tutor.text
+
+
+def test_a_dialogue_may_hold_the_outline_as_its_manual_and_teaches_the_same() -> None:
+    conversation = deepcopy(conversations(1)[0])
+    enrichment = conversation.problem.enrichment
+    enrichment.detailed_solution, enrichment.outline = "Step 1) 6 / 2 = 3", "Step 1) Divide."
+    [detailed], [outlined] = (samples(conversation, "dialogue", manual=manual) for manual in ("detailed", "outline"))
+    assert "6 / 2 = 3" in detailed[0].text
+    assert "6 / 2 = 3" not in outlined[0].text
+    assert "Step 1) Divide." in outlined[0].text
+    assert outlined[1:] == detailed[1:]
+    assert enrichment.detailed_solution == "Step 1) 6 / 2 = 3"
+    enrichment.outline = ""
+    [without] = samples(conversation, "dialogue", manual="outline")
+    assert without == detailed
 
 
 def test_what_a_dialogue_teaches_is_what_the_states_teach() -> None:

@@ -27,6 +27,7 @@ CONFIGS = {
         ("patience: 2\nvalidation_share: 0", "patience requires a validation_share"),
         ("given: {move: false}", "given requires layout: replies, not states"),
         ("layout: replies\ngiven: {moves: false}", "given.moves: "),
+        ("manual: outline", "manual: outline requires layout: dialogue, not states"),
         ("[", "cannot read"),
     ],
 )
@@ -48,6 +49,14 @@ def test_soliloquy_is_trained_as_the_paper_says() -> None:
     settings = read_settings(CONFIGS["soliloquy"])
     assert settings.lora.targets == ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
     assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-4, 25, 48)
+
+
+def test_higgs_is_tuned_as_its_authors_did_on_one_chat_a_conversation() -> None:
+    settings = read_settings(CONFIGS["higgs"])
+    assert (settings.lora.rank, settings.lora.alpha, settings.sequence_length, settings.clip) == (64, 16, 4096, 0.3)
+    assert (settings.layout, settings.manual) == ("dialogue", "outline")
+    ours = read_settings(CONFIGS["soliloquy"])
+    assert (settings.learning_rate, settings.epochs) == (ours.learning_rate, ours.epochs)
 
 
 def test_scaffold_is_trained_as_the_paper_says() -> None:

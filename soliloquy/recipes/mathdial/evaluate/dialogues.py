@@ -6,15 +6,18 @@ Every tutor meets the same students. Existing dialogues are by people, or of a g
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
+from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.mathdial.composer import tutor_move
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, reaches
 from soliloquy.recipes.mathdial.evaluate.judging import MOST, JudgedDialogue, judge, messages_of
 from soliloquy.recipes.mathdial.moves import OPENING
 from soliloquy.recipes.recipe import Recipe, find
-from soliloquy.runtime.ask import Ask
+from soliloquy.recipes.templates import fill
+from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
@@ -33,6 +36,7 @@ _MAX_TURNS = MOST + 1
 _OPENS = "Hello! Would you show me how you worked this problem out?"
 _ASKS = "And what would you do as the next step?"
 _MOVE = ("focus", "seek_strategy")
+_PROMPTED = Path(__file__).with_name("prompted.txt")
 
 
 async def draw_dialogues(
@@ -100,6 +104,27 @@ async def _ask_for_the_next_step(event: StudentReplied, _ask: Ask) -> Outcome:
 def next_step() -> Recipe:
     """Returns the recipe with the paper's simplest baseline: a tutor that always asks for the next step."""
     return replace(find(RECIPE), tutor=_ask_for_the_next_step)
+
+
+async def _reply_as_prompted(event: StudentReplied, ask: Ask) -> Outcome:
+    """The first message is fixed, as in the paper."""
+    conversation = event.conversation
+    turn, problem = conversation.turns[-1], conversation.problem
+    turn.tutor.CopyFrom(tutor_move(*(_MOVE if turn.HasField("student") else OPENING)))
+    if turn.HasField("student"):
+        told = fill(_PROMPTED.read_text("utf-8").strip(), question=problem.question, solution=problem.solution)
+        said = [("user" if who == "student" else "assistant", text) for who, text in messages_of(conversation)]
+        turn.tutor.text = (
+            await ask(Prompt(name="mathdial/prompted", said=[("system", told), *said]), TutorMessage)
+        ).text
+    else:
+        turn.tutor.text = _OPENS
+    return emit(TutorReplied(conversation=conversation))
+
+
+def prompted() -> Recipe:
+    """Returns the recipe with the paper's prompted baseline: a tutor with one instruction and no moves or programs."""
+    return replace(find(RECIPE), tutor=_reply_as_prompted)
 
 
 def judge_recorded(conversations: Iterable[Conversation], name: str) -> tuple[list[JudgedDialogue], dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Has a tutor hold MathDial's dialogues, or takes recorded ones, and reports what they came to."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,13 +14,14 @@ from rich.table import Table
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.dataset.reading import Dataset
-from soliloquy.recipes.mathdial.evaluate import MODEL, NEXT_STEP
+from soliloquy.recipes.mathdial.evaluate import MODEL, NEXT_STEP, PROMPTED
 from soliloquy.recipes.mathdial.evaluate.dialogues import (
     RECIPE,
     draw_dialogues,
     hold_dialogue,
     judge_recorded,
     next_step,
+    prompted,
 )
 from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, PAPER, WHOSE, figures, page, shares
 from soliloquy.recipes.mathdial.evaluate.judging import OWN, JudgedDialogue
@@ -31,6 +32,7 @@ from soliloquy.recipes.mathdial.evaluate.replies import (
     histories,
     reply_to_history,
 )
+from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
@@ -43,12 +45,13 @@ from training.evaluation.report import is_measured
 from training.evaluation.text_models import BertScore
 
 _STUDENTS = ("planner", "student")
+_TUTORS: Mapping[str, Callable[[], Recipe]] = {MODEL: partial(find, RECIPE), PROMPTED: prompted, NEXT_STEP: next_step}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MathDialEvaluation:
     settings: EvaluationSettings
-    # MODEL, NEXT_STEP, or the folder of a dataset with recorded dialogues.
+    # MODEL, PROMPTED, NEXT_STEP, or the folder of a dataset with recorded dialogues.
     tutored_by: str
     # MODEL, or else the scripted student.
     student: str
@@ -61,12 +64,12 @@ class MathDialEvaluation:
         """Raises Failure."""
         replies: list[ReplyResult] = []
         likeness = None
-        if self.tutored_by in (MODEL, NEXT_STEP):
+        if self.tutored_by in _TUTORS:
             likeness = BertScore(self.bertscore).scores if self.bertscore else None
             results, replies, cases = self._hold()
         else:
             results, cases = judge_recorded(Dataset(self.tutored_by), self.tutored_by)
-        name = "" if self.tutored_by == MODEL else Path(self.tutored_by).name
+        name = "" if self.tutored_by in (MODEL, PROMPTED) else Path(self.tutored_by).name
         report = self.settings.report(
             RECIPE,
             [*results, *replies],
@@ -124,7 +127,7 @@ class MathDialEvaluation:
                 dialogues=self.dialogues,
                 at_once=settings.in_flight,
             )
-            recipe = loop.recipe if self.tutored_by == MODEL else next_step()
+            recipe = _TUTORS[self.tutored_by]()
             loop = replace(loop, recipe=recipe, model=_StudentsAndTutor(students=students, tutor=model))
             hold, reply = partial(hold_dialogue, loop=loop), partial(reply_to_history, loop=loop)
             results = await settings.run(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer
-from soliloquy.recipes.mathdial.evaluate.dialogues import draw_dialogues, judge_recorded, next_step
+from soliloquy.recipes.mathdial.evaluate.dialogues import draw_dialogues, judge_recorded, next_step, prompted
 from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, PAPER, WHOSE, figures, page
 from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue, judge, outcome
 from soliloquy.runtime.failure import Failure
@@ -72,6 +72,17 @@ def test_the_scripted_tutor_succeeds_and_seldom_tells() -> None:
     shares = [share(scripted(), metric) for metric in CURVES["Success@k"]]
     assert sorted(shares) == shares
     assert shares[0] < 0.5 < shares[-1]
+
+
+def test_a_prompted_tutor_has_one_instruction_with_the_solution_and_neither_moves_nor_programs() -> None:
+    says = Saying("prompted", {"which only you see": "What does the question ask for?"})
+    for one in results(tutoring(prompted(), says), drawn(3)):
+        # The student has the last word.
+        first, *others = (turn.tutor.text for turn in one.conversation.turns if turn.tutor.text)
+        assert first.startswith("Hello!")
+        assert {*others} == {"What does the question ask for?"}
+        assert {call.prompt for call in one.calls} == {"mathdial/prompted"}
+        assert not any(turn.HasField("calculation") for turn in one.conversation.turns)
 
 
 def test_who_only_asks_for_the_next_step_tells_nothing_and_succeeds_less() -> None:
