@@ -14,7 +14,8 @@ from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.samples import JoinedRequests
 from soliloquy.runtime.seeds import digest
-from soliloquy.truth.measured_values import is_rounded
+from soliloquy.truth.exactness import is_right
+from soliloquy.truth.measured_values import is_rounded, place_of
 from soliloquy.truth.number_format import format_value, tidy
 from soliloquy.v1.conversation_pb2 import CodeAttempt, ModelCall, Problem
 from soliloquy.v1.sandbox_pb2 import Execution, Job
@@ -117,7 +118,9 @@ def _compare(values: Sequence[float], problem: Problem) -> Check:
     if 2 * len(most) <= PROGRAMS:
         return Check()
     found, stated = most[0], problem.answer.value
-    if abs(found - stated) <= problem.tolerance * abs(stated) or _is_same(found, stated):
+    half = place_of(stated) / 2
+    is_rounded_answer = abs(found - stated) < half
+    if is_rounded_answer or is_right(stated, found, problem.answer.unit, problem.tolerance, half=half):
         return Check(agreeing=len(most))
     numbers = [format_value(number, problem.answer.unit) for number in (stated, tidy(found))]
     why = f"the answer is {numbers[0]}, and {len(most)} of {PROGRAMS} independent programs give {numbers[1]}"
