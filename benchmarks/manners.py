@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from benchmarks.command import AS_JSON
-from benchmarks.labelled import LISTED, Readings, cases, report
+from benchmarks.labelled import LISTED, Readings, cases, report, total
 from soliloquy.recipes.answers import Decision, Program, StudentMessage, TutorMessage
 from soliloquy.recipes.soliloquy.answers import Enriched, Reply
 from soliloquy.runtime.answers import Answer, Unreadable
@@ -37,11 +38,15 @@ _COLUMNS = ("all", "right", "wrong", "read in error", "asked again", "not read",
 def manners(*, folder: Path, listed: bool, as_json: bool) -> None:
     """Read labelled answers in the manner of several model families, and count what is read otherwise.
 
-    FOLDER has a JSONL file for each family. The 300 answers of this repository were written and labelled before the
-    reader was run on them. `wrong` has other words than the label, `read in error` is to be refused or asked for
-    again, `not read` is right in that, `thoughts` are other than the label's.
+    FOLDER has a JSONL file for each family. The 600 answers of this repository, in three sets, were written and
+    labelled before the reader was run on them; the last row counts what it met at first sight. `wrong` has other words
+    than the label, `read in error` is to be refused or asked for again, `not read` is right in that, `thoughts` are
+    other than the label's.
     """
     families = {path.stem: read_family(path) for path in sorted(folder.glob("*.jsonl"))}
+    if (first := folder / "first_sight.json").exists():
+        counts = Counter(json.loads(first.read_bytes()))
+        families |= {"together": total(families.values()), "at first": Readings(counts=counts)}
     report(families, _COLUMNS, listed=listed, as_json=as_json)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from soliloquy.recipes.speech import cleaned, has_alternatives, second_speaker
+from soliloquy.recipes.speech import cleaned, has_alternatives, is_about_the_message, is_only_a_name, second_speaker
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
 from soliloquy.runtime.code import names, unfenced
 from soliloquy.runtime.refusals import Refusal, is_refusal
@@ -35,7 +35,11 @@ def in_code_fence(value: object) -> object:
         value = "\n".join(map(str, value))
     if isinstance(value, str) and "\n" not in value and "\\n" in value:
         value = value.replace("\\n", "\n").replace("\\t", "\t")
-    return f"```python\n{unfenced(value)}\n```" if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    if not (code := unfenced(value)).strip():
+        raise ValueError("it holds no code")
+    return f"```python\n{code}\n```"
 
 
 def _joined(value: object) -> object:
@@ -102,14 +106,16 @@ class StudentMessage(PlainAnswer):
     @classmethod
     def read(cls, text: str) -> tuple[Self, bool]:
         spoken = cleaned(text, cls.speaker).text
-        if not spoken:
+        if not spoken or is_only_a_name(spoken):
             raise Unreadable("the message is empty")
         if is_refusal(spoken):
             raise Refusal(spoken)
         if other := second_speaker(spoken, cls.speaker):
             raise Unreadable(f"the message also speaks for another ({other}); write your own words only")
-        if has_alternatives(spoken):
+        if has_alternatives(text):
             raise Unreadable("it offers several messages; write one")
+        if is_about_the_message(spoken):
+            raise Unreadable("it is about the message; write the message itself")
         return cls(text=spoken), spoken == text
 
 
@@ -148,7 +154,7 @@ class Decision(Answer):
         return self
 
 
-_CODE_BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_CODE_BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _VARIABLE = re.compile(r"^[*_# -]*result variables?[*_]*:[*_ ]*`?(\w+)`?\W*$", re.IGNORECASE | re.MULTILINE)
 
 

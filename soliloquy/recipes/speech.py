@@ -1,5 +1,6 @@
 """Cuts what models put around the words that a student or a tutor is to say."""
 
+import json
 import re
 import tomllib
 from collections.abc import Sequence
@@ -15,10 +16,21 @@ def _any(words: Sequence[str]) -> str:
 
 
 def _name(speaker: str) -> str:
-    """Returns a pattern for a speaker's name in any dress: "**Student (unsure):**", "[Tutor]", "Tutor's reply:"."""
-    named = rf"(?:the )?(?:{_any(_DATA[speaker])})(?:['’]s)?(?: (?:{_any(_DATA['heading'])}))?(?: ?\([^()\n]*\))?"
-    in_brackets, with_colon = rf"\[[*_]*{named}[*_]*\][*_]* *:?", rf"{named} ?[*_]* ?[::][*_]*"
+    """Returns a pattern for a speaker's name in any dress: "**Student 1 (unsure):**", "[Tutor]", "Turn 3 (Tutor):"."""
+    own = _any(_DATA[speaker])
+    mood = r"(?: ?\([^()\n]*\))?"
+    named = rf"(?:the )?(?:{own})(?:['’]s)?(?: (?:{_any(_DATA['heading'])}))?(?: ?#?\d+)?{mood}"
+    named = rf"(?:{named}|turn \d+ ?\(?(?:{own})\)?)"
+    in_brackets = rf"[\[【][*_]*{named}(?:[,;:–-] ?[^\]】\n\d]*)?[*_]*[\]】][*_]* *[:\uff1a]?"
+    with_colon = rf"{named} ?[*_]* ?(?:[:\uff1a]| [–—-] )[*_]*"
     return rf"(?:[#>*_ ]*(?:{in_brackets}|{with_colon})|#+ *{named} *$|\*\*{named}\*\* *$)"
+
+
+def _forms(verb: str) -> str:
+    """Returns a pattern for an English verb as stage directions have it: "nods", "nodding", "scratches"."""
+    if verb.endswith("e"):
+        return rf"{verb[:-1]}(?:e|es|ing)"
+    return rf"{verb}(?:s|es|{verb[-1]}?ing)"
 
 
 _FLAGS = re.IGNORECASE | re.MULTILINE
@@ -28,8 +40,15 @@ _OTHER = {
     "tutor": re.compile(rf"^\s*({_name('student')}|(?<!\A){_name('tutor')})", _FLAGS),
 }
 _HEADING = re.compile(
-    rf"\A\s*[#*_\[ ]*(?:{_any(_DATA['heading'])})[*_\]]*(?: ?[::][*_]*\s*|\]\s*|\s*\n)", re.IGNORECASE
+    rf"\A\s*[#*_\[ ]*(?!(?:{_any(_DATA['said'])})[*_\]]* ?[:\uff1a][*_]*[ \t]*\S)"
+    rf"(?:{_any(_DATA['heading'])})[*_\]]*(?: ?[:\uff1a][*_]*\s*|\]\s*|\s*\n)",
+    re.IGNORECASE,
 )
+# A code in brackets before the words, and what a bracket after them tells.
+_MOVE = re.compile(
+    rf"\A\s*[*_]*[\[(](?:{_any(_DATA['moves'])})(?: (?:question|move|hint))?[\])][*_]*:?\s*", re.IGNORECASE
+)
+_RATING = re.compile(rf"\s*[*_]*[\[(](?:{_any(_DATA['ratings'])})\s*[:=][^\])\n]*[\])][*_]*\s*\Z", re.IGNORECASE)
 _PREFACE = re.compile(
     rf"\A\s*[*_]*(?:{_any(_DATA['preface_openings'])})\b[^\n]*?\b(?:{_any(_DATA['preface_names'])})\b[^\n:]*:"
     r"[*_]*[ \t]*(?:\n+|(?=[\"“«]))",
@@ -41,10 +60,28 @@ _ASSENT = re.compile(
 )
 _RULE = re.compile(r"\A\s*(?:-{3,}|\*{3,}|_{3,})\s*$\s*|\s*^\s*(?:-{3,}|\*{3,}|_{3,})\s*\Z", re.MULTILINE)
 _REMARK = re.compile(
-    rf"(?:\A|\s+)(?P<open>[(\[*_]+)(?:{_any(_DATA['remark_openings'])})\b(?P<body>[^\n]*?)[)\]*_]+[.)]?\s*\Z",
+    rf"(?:\A|\s+)(?P<open>[(\[*_]+)(?:{_any(_DATA['remark_openings'])})(?!\w)(?P<body>[^\n]*?)[)\]*_]+[.)]?\s*\Z",
     re.IGNORECASE,
 )
-_BARE_REMARK = re.compile(rf"\n\s*[*_]*(?:{_any(_DATA['remark_openings'])})\b(?P<body>[^\n]*)\Z", re.IGNORECASE)
+_BARE_REMARK = re.compile(rf"\n\s*[*_]*(?:{_any(_DATA['remark_openings'])})(?!\w)(?P<body>[^\n]*)\Z", re.IGNORECASE)
+_LEADING_RATING = re.compile(
+    rf"\A\s*[*_]*(?:{_any(_DATA['ratings'])})[*_]*\s*[:=]\s*[*_]*[\d.]+[^\n]*\n+", re.IGNORECASE
+)
+# What stands below a rule, in brackets or italics.
+_BELOW_RULE = re.compile(
+    r"\n\s*(?:-{3,}|\*{3,}|_{3,})\s*\n+\s*(?:\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]*\*|_[^_\n]*_)\s*\Z"
+)
+# The merits of the message, in a list.
+_MERITS = re.compile(
+    r"\n\s*[*_]*(?:this|the|my) (?:message|reply|response|question)\b[^\n]*:[*_]*\s*\n(?:\s*[-*•] [^\n]*(?:\n|\Z))+\Z",
+    re.IGNORECASE,
+)
+_ANNOUNCED = re.compile(r"\A[^\n]*:[*_]*\s*\n+")
+_LEADING_REMARK = re.compile(
+    rf"\A\s*[(\[*_]+(?:{_any(_DATA['remark_openings'])})(?!\w)(?P<body>[^\n]*?)[)\]*_]+\s*\n", re.IGNORECASE
+)
+_REASON = re.compile(rf"\n\s*[*_(]*(?:{_any(_DATA['reasons'])})\b[^\n]*\Z", re.IGNORECASE)
+_LEADING_BRACKETS = re.compile(r"\A\s*(?:\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]*\*|_[^_\n]*_)\s*\n")
 _BRACKETED = re.compile(
     r"(?:\A|\n)\s*(?:\((?P<a>[^()\n]*)\)|\[(?P<b>[^\[\]\n]*)\]|\*(?P<c>[^*\n]*)\*|_(?P<d>[^_\n]*)_)\s*\Z"
 )
@@ -54,7 +91,10 @@ _OFFER = re.compile(
     rf"\n\s*[*_(]*(?:{_any(_DATA['offer_openings'])})\b(?=[^\n]*\b(?:{_any(_DATA['offer_words'])})\b)[^\n]*\Z",
     re.IGNORECASE,
 )
-_ACTION = re.compile(rf"[*_(\[](?:{_any(_DATA['actions'])})\b[^*_()\[\]\d\n]*[*_)\]]", re.IGNORECASE)
+_ACTION = re.compile(
+    rf"(?<!\w)[*_(\[](?:{_any(_DATA['adverbs'])}|{'|'.join(map(_forms, _DATA['verbs']))})\b[^*_()\[\]\d\n]*[*_)\]]",
+    re.IGNORECASE,
+)
 _FENCE = re.compile(r"\A\s*```[\w-]*\n(?P<words>.*?)\n?```\s*\Z", re.DOTALL)
 _TAGGED = re.compile(r"\A\s*<(?P<tag>[a-z_]+)>(?P<words>.*)</(?P=tag)>\s*\Z", re.DOTALL | re.IGNORECASE)
 _BLOCK_QUOTE = re.compile(r"^ *> ?", re.MULTILINE)
@@ -65,6 +105,9 @@ _PARTS = re.compile(
     rf"\A\s*\[(?!{_any(_DATA['heading'])})[^\]\n]+\].*^\s*\[(?:{_any(_DATA['heading'])})\]\s*", re.I | re.M | re.S
 )
 _ALTERNATIVE = re.compile(rf"^[ *_#]*(?:{_any(_DATA['alternatives'])}) (?:\d|[A-C]\b)[^\n:]*:", _FLAGS)
+_OFFERED = re.compile(rf"\A[^\n]*\bhere are\b[^\n]*\b(?:{_any(_DATA['offered'])})\b[^\n]*:", re.IGNORECASE)
+_TO_THE_CALLER = re.compile("|".join(_DATA["to_the_caller"]), re.IGNORECASE)
+_PLAN = re.compile(rf"^[\s#*_\d.-]*(?:{_any(_DATA['plans'])})[*_]* ?:", _FLAGS)
 _QUOTED = re.compile(r"\A\s*(?:`(?P<e>[^`]*)`|\"(?P<a>[^\"]*)\"|“(?P<b>[^“”]*)”|«(?P<c>[^«»]*)»|„(?P<d>[^„“]*)“)\s*\Z")
 
 
@@ -80,13 +123,28 @@ def cleaned(text: str, speaker: str) -> Speech:
     cut: list[str] = []
     while True:
         before = words
-        for pattern in (_PARTS, _PREFACE, _ASSENT, _RULE, _OWN[speaker], _HEADING, _OFFER):
+        words = _only_field(words)
+        for pattern in (
+            _PARTS,
+            _PREFACE,
+            _ASSENT,
+            _RULE,
+            _OWN[speaker],
+            _HEADING,
+            _MOVE,
+            _RATING,
+            _LEADING_RATING,
+            _BELOW_RULE,
+            _MERITS,
+            _OFFER,
+        ):
             words = _without(pattern, words, cut)
-        for pattern in (_REMARK, _BARE_REMARK):
+        for pattern in (_REMARK, _BARE_REMARK, _LEADING_REMARK):
             if (remark := pattern.search(words)) and _REMARK_WORD.search(remark["body"]):
                 words = _without(pattern, words, cut)
-        if (remark := _BRACKETED.search(words)) and _REMARK_SIGN.search(remark[0]):
-            words = _without(_BRACKETED, words, cut)
+        for pattern in (_BRACKETED, _LEADING_BRACKETS, _REASON, _ANNOUNCED):
+            if (remark := pattern.search(words)) and _REMARK_SIGN.search(remark[0]):
+                words = _without(pattern, words, cut)
         for around in (_FENCE, _TAGGED, _QUOTED):
             if whole := around.match(words):
                 words = next(
@@ -105,9 +163,29 @@ def second_speaker(text: str, speaker: str) -> str:
     return found[1].strip() if found else ""
 
 
+def is_only_a_name(text: str) -> bool:
+    return any(own.fullmatch(text) for own in _OWN.values())
+
+
 def has_alternatives(text: str) -> bool:
-    """Whether the text offers several messages in place of one."""
-    return len(_ALTERNATIVE.findall(text)) > 1
+    """Whether an answer offers several messages in place of one."""
+    return len(_ALTERNATIVE.findall(text)) > 1 or _OFFERED.match(text.lstrip()) is not None
+
+
+def is_about_the_message(text: str) -> bool:
+    """Whether a cleaned text speaks to whoever asked for it, or plans a message."""
+    return _TO_THE_CALLER.search(text.replace("’", "'")) is not None or len(_PLAN.findall(text)) > 1
+
+
+def _only_field(text: str) -> str:
+    """Returns the words of an object that has nothing else."""
+    if not text.startswith("{"):
+        return text
+    try:
+        values = list(json.loads(text, strict=False).values())
+    except (ValueError, AttributeError, RecursionError):
+        return text
+    return values[0].strip() if len(values) == 1 and isinstance(values[0], str) else text
 
 
 def _without(pattern: re.Pattern[str], words: str, cut: list[str]) -> str:

@@ -19,8 +19,14 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _UNFINISHED = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[\da-fA-F]{0,3}|[A-Za-z]*)\Z")
 # Two objects without a word between them: neither is called the final one.
 _SIDE_BY_SIDE = re.compile(r"^\}[\s,;`]*^(?:```\w*\s*)?\{", re.MULTILINE)
+# An object that is called another one's alternative, or that holds in one case only.
+_EITHER = re.compile(
+    r"\}[\s,;`]*^[*_# ]*(?:or|alternatively|otherwise|else|if|in case|option|version|alternative|variant)\b[^{}]*\{",
+    re.MULTILINE | re.IGNORECASE,
+)
 # A brace that begins an object and not a group of LaTeX.
 _BRACE = re.compile(r"(?:^|[\s`:])\{", re.MULTILINE)
+_FENCE_END = re.compile(r"\n```\s*\Z")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 
 
@@ -56,7 +62,7 @@ class Answer(Fields):
         """
         candidates, strict = _candidates(text, cls)
         problem = ""
-        if len(candidates) > 1 and _SIDE_BY_SIDE.search(text):
+        if len(candidates) > 1 and (_SIDE_BY_SIDE.search(text) or _EITHER.search(text)):
             raise Unreadable("it has several answers; write one")
         for data in reversed(candidates):
             try:
@@ -170,23 +176,26 @@ def _inner(data: Any) -> Iterator[dict[str, Any]]:
 
 
 def _labelled(text: str, answer: type[Answer]) -> dict[str, str]:
-    """Reads fields that stand as headings or list items in place of an object: "**Use Python:** y"."""
-    labels = _label_pattern(answer)
-    places = list(labels.finditer(text))
-    ends = [place.start() for place in places[1:]] + [len(text)]
-    named = [_bare(place["label"]) for place in places]
-    if not places or len(set(named)) < len(named):
+    """Reads fields in place of an object: headings, list items, rows of a table, or elements of XML."""
+    elements, labels = _label_patterns(answer)
+    if found := list(elements.finditer(text)):
+        read = [(each["label"], each["value"]) for each in found]
+    else:
+        places = list(labels.finditer(text))
+        ends = [*(place.start() for place in places), len(text)][1:]
+        read = [(place["label"], text[place.end() : end]) for place, end in zip(places, ends, strict=True)]
+    if len({_bare(label) for label, _ in read}) < len(read):
         return {}
-    return {
-        place["label"]: text[place.end() : end].strip().strip("*_").strip()
-        for place, end in zip(places, ends, strict=True)
-    }
+    return {label: _FENCE_END.sub("", value).strip().strip("*_|").strip() for label, value in read}
 
 
 @functools.cache
-def _label_pattern(answer: type[Answer]) -> re.Pattern[str]:
+def _label_patterns(answer: type[Answer]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Returns patterns of elements, "<use_python>y</use_python>", and of labels, "**Use Python:** y"."""
     labels = "|".join(r"[ _-]".join(map(re.escape, key.split())) for key in _leaves(answer))
-    return re.compile(rf"^[\s#>*_\d.)-]*(?P<label>{labels})[*_`\s]*(?::[*_]*|$)", re.IGNORECASE | re.MULTILINE)
+    element = rf"<(?P<label>{labels})>(?P<value>.*?)</(?P=label)>"
+    label = rf"^[ \t#>*_|-]*(?:\d+[.)] *[*_]*)?(?P<label>{labels})[*_`\s]*(?:[:|][*_]*|$)"
+    return re.compile(element, re.IGNORECASE | re.DOTALL), re.compile(label, re.IGNORECASE | re.MULTILINE)
 
 
 def _leaves(fields: type[BaseModel]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Turns a completion into an answer: its words without its thoughts, or the reason why it has none."""
 
 import json
+import re
 from typing import NamedTuple, TypeVar
 
 from soliloquy.runtime.answers import Answer, Unreadable
@@ -8,6 +9,9 @@ from soliloquy.runtime.refusals import Refusal, is_refusal
 from soliloquy.runtime.thoughts import parts_of
 from soliloquy.v1.conversation_pb2 import ParseOutcome
 from soliloquy.v1.model_pb2 import Completion, Finish
+
+# An object that was finished, whatever was to follow it.
+_WHOLE = re.compile(r"\}\s*`*\s*\Z")
 
 
 class CutOff(Unreadable):
@@ -57,10 +61,14 @@ def _is_object(text: str) -> bool:
 
 def read_words(completion: Completion, words: Words, answer: type[A]) -> tuple[A, bool]:
     """Returns the answer, and whether it was exactly as asked; raises Unreadable with the reason why there is none."""
-    _check_finish(completion, words)
+    is_whole = completion.finish == Finish.FINISH_LENGTH and _WHOLE.search(words.text) is not None
+    if not is_whole:
+        _check_finish(completion, words)
     try:
         return answer.read(words.text)
     except Unreadable as unreadable:
+        if is_whole:
+            raise CutOff("it reached the limit of tokens") from unreadable
         if is_refusal(words.text):
             raise Refusal(words.text) from unreadable
         raise

@@ -4,18 +4,21 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-_TAGS = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
+_TAGS = "(?:\\w+:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad)"
+# The end of an opening tag, which may have attributes.
+_END = r"(?:\s[^<>\[\]\n]*)?[>\]]"
 _WHOLE = re.compile(
-    rf"[<\[](?P<tag>{_TAGS})[>\]](?P<thought>.*?)[<\[]/(?P=tag)[>\]]|◁think▷(?P<other>.*?)◁/think▷", re.S | re.I
+    rf"[<\[](?P<tag>{_TAGS}){_END}(?P<thought>.*?)[<\[]/(?P=tag)[>\]]|◁think▷(?P<other>.*?)◁/think▷", re.S | re.I
 )
 _CLOSING = rf"(?:[<\[]/(?:{_TAGS})[>\]]|◁/think▷)"
 # What comes before the last closing mark, whose opening is missing.
 _THROUGH_CLOSING = re.compile(rf"(?P<thought>.*){_CLOSING}", re.DOTALL | re.IGNORECASE)
 _LAST_CLOSING = re.compile(rf"{_CLOSING}\s*\Z", re.IGNORECASE)
 _CLOSING_MARK = re.compile(_CLOSING, re.IGNORECASE)
-_LONGEST_MARK = len("</scratchpad>")
-_OPENING_MARK = re.compile(rf"[<\[](?:{_TAGS})[>\]]|◁think▷", re.IGNORECASE)
-_OPENING = re.compile(rf"^\s*(?:[<\[](?:{_TAGS})[>\]]|◁think▷)", re.IGNORECASE | re.MULTILINE)
+# Longer than any closing mark.
+_LONGEST_MARK = 32
+_OPENING_MARK = re.compile(rf"[<\[](?:{_TAGS}){_END}|◁think▷", re.IGNORECASE)
+_OPENING = re.compile(rf"^\s*(?:[<\[](?:{_TAGS}){_END}|◁think▷)", re.IGNORECASE | re.MULTILINE)
 _CHANNEL = re.compile(
     r"<\|channel\|>\s*(?P<name>\w+)[^<]*<\|message\|>(?P<text>.*?)(?:<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)|\Z)",
     re.DOTALL,
@@ -23,8 +26,8 @@ _CHANNEL = re.compile(
 # Channels whose marks a server has taken away, and thoughts under a heading.
 _ANNOUNCED = re.compile(
     r"\A(?:(?:analysis|commentary)(?=[A-Z\s])(?P<thought>.*?)assistant ?final(?:<\|message\|>)?"
-    r"|\W*(?:here(?: is|'s) my |my )?(?:thought process|thinking|reasoning)\W*:\W*\n(?P<other>.*?)\n\W*"
-    r"(?:here(?: is|'s) my |my |final )?(?:response|answer|reply|message)\W*:\s*\n)",
+    r"|\W*(?:here(?: is|'s) my |my )?(?:thought process|thinking|reasoning)\W*?:[*_\s]*(?P<other>.*?)\n\W*"
+    r"(?:here(?: is|'s) my |my |final )?(?:response|answer|reply|message)\W*?:[*_]*\s*)",
     re.DOTALL | re.IGNORECASE,
 )
 # Marks of a chat template that servers leave in an answer.

@@ -47,8 +47,8 @@ _SEVERAL_CODES = re.compile(r"\W*\w{1,2}\s*(?:,|/|&|and|or)\s*\w{1,2}\W*$", re.I
 
 def _code(value: object) -> object:
     """Reduces a label to its code: "g) N/A" and "b: the answer is right" become "g" and "b"."""
-    if isinstance(value, int):
-        return str(value)
+    if isinstance(value, int | float) and value == int(value):
+        return str(int(value))
     if isinstance(value, str) and (code := _CODE.match(value)) and not _SEVERAL_CODES.match(value):
         return (code[1] or code[2]).lower()
     return value

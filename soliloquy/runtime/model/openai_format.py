@@ -164,8 +164,12 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
+    """Returns the thoughts, which may be parts of the content."""
     found = next((message[name] for name in _REASONING if message.get(name)), "")
-    return found if isinstance(found, str) else ""
+    parts = content if isinstance(content := message.get("content"), list) else []
+    thoughts = [part["thinking"] for part in parts if part.get("type") == "thinking"]
+    told = [found if isinstance(found, str) else "", *map(_text, thoughts)]
+    return "\n\n".join(filter(None, told))
 
 
 def _tool_call(message: Mapping[str, Any]) -> str:
