@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from soliloquy.cli.main import commands
@@ -301,6 +302,14 @@ def test_code_soliloquies_codes_programs_and_verdicts_are_read_both_ways(tmp_pat
     }
     [counts] = [table for table in json.loads(result.stdout)["tables"] if "counts" in table]
     assert counts["counts"]["b right"] == {"3": 2, "12": 0}
+
+
+def test_without_a_sandbox_nothing_is_run_and_a_line_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = replicated("code-soliloquies", code_soliloquies(tmp_path), "--json")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("programs are not run: gVisor is missing")
+    assert figures(result)["Use of Python"]["run, same output"]["ours"] == "not run"
 
 
 def test_an_experts_file_says_whether_the_first_answer_is_right(tmp_path: Path) -> None:

@@ -4,12 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from soliloquy.cli.sandbox import run_here
 from soliloquy.dataset.exports.dialogue import conversation_of
 from soliloquy.dataset.exports.format import Row
 from soliloquy.dataset.exports.importing import dialogue_of
 from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
 from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 _READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
 
@@ -19,7 +22,7 @@ class Published:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        # A line for each file that is missing and each row that was left out.
+        # A line for each file that is missing, each row that was left out, and why no program ran.
         self.refused: list[str] = []
         self.read = 0
 
@@ -54,3 +57,11 @@ class Published:
             except ValueError as unfit:
                 self.read -= 1
                 self.refused.append(f"{place}: {unfit}")
+
+    def run(self, jobs: Sequence[Job]) -> list[Execution] | None:
+        """Runs published programs in the sandbox; None where there is none."""
+        try:
+            return run_here(jobs)
+        except Failure as failure:
+            self.refused.append(f"programs are not run: {failure}")
+            return None

@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import rich.table
@@ -42,6 +43,12 @@ def portion(outcomes: Iterable[object]) -> Portion:
     """Counts the outcomes that are true."""
     found = [bool(outcome) for outcome in outcomes]
     return Portion(sum(found), len(found))
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Returns the mean of those that there are; None without any."""
+    found = [value for value in values if value is not None]
+    return fmean(found) if found else None
 
 
 # None where a definition has no value.

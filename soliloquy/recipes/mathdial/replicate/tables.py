@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from soliloquy.cli.replicate.published import Published
-from soliloquy.cli.replicate.tables import Found, Table, beside_paper, portion
-from soliloquy.recipes.mathdial.evaluate.dialogues import judge_recorded
-from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue
+from soliloquy.cli.replicate.tables import Found, Table, beside_paper, mean, portion
+from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer
+from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue, judge
 from soliloquy.recipes.mathdial.evaluate.replies import utterance_measures
 from soliloquy.recipes.mathdial.moves import INTENTS, move_name
 from soliloquy.truth.utterances import bigram_entropy
@@ -79,7 +78,7 @@ def tables(published: Published) -> Iterator[Table]:
 
 def _dialogue(row: dict[str, Any], conversation: Conversation) -> _Dialogue:
     said: list[tuple[str | None, str]] = []
-    for message in filter(str.strip, _END.split(row["conversation"])):
+    for message in filter(str.strip, _END.split(str(row["conversation"] or ""))):
         teacher = _TEACHER.fullmatch(message)
         said.append((teacher[1] or "", teacher[2]) if teacher else (None, _NAME.sub("", message, count=1)))
     numbers = _NUMBER.findall(str(row.get("ground_truth") or ""))
@@ -101,9 +100,9 @@ def _data(dialogues: Sequence[_Dialogue]) -> dict[str, Found]:
     return {
         "dialogues": Found(len(dialogues), len(dialogues)),
         "pairs": Found(sum(answered) / len(dialogues), both / len(dialogues)),
-        "words": Found(fmean(map(len, marked)), ours["words"]),
-        "entropy": Found(fmean(map(bigram_entropy, marked)), ours["entropy"]),
-        "uptake": Found(ours=(ours["uptake"] or 0) / 100),
+        "words": Found(mean(map(len, marked)), ours["words"]),
+        "entropy": Found(mean(map(bigram_entropy, marked)), ours["entropy"]),
+        "uptake": Found(ours=ours["uptake"] and ours["uptake"] / 100),
     }
 
 
@@ -133,7 +132,8 @@ def _resolved(dialogues: Sequence[_Dialogue]) -> dict[str, Found]:
 
 
 def _judged(dialogues: Iterable[_Dialogue]) -> list[JudgedDialogue]:
-    return judge_recorded([one.conversation for one in dialogues], "the file")[0]
+    expected = ((one.conversation, ExpectedAnswer.from_problem(one.conversation.problem)) for one in dialogues)
+    return [judge(conversation, wanted) for conversation, wanted in expected if wanted]
 
 
 def _reached(

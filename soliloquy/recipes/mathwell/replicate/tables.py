@@ -3,18 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isclose
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from soliloquy.cli.replicate.published import Published
-from soliloquy.cli.replicate.tables import Cell, Found, Portion, Table, beside_paper, portion
-from soliloquy.cli.sandbox import run_here
+from soliloquy.cli.replicate.tables import Cell, Found, Portion, Table, beside_paper, mean, portion
 from soliloquy.recipes.mathwell.criteria.operations import OPERATIONS, operations_by_people
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
 from soliloquy.recipes.mathwell.figures import PUBLISHED
 from soliloquy.recipes.mathwell.writer import ANSWER, CALL
-from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.values import shown
 from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Job
@@ -63,14 +60,12 @@ def tables(published: Published) -> Iterator[Table]:
         found |= {"agreement": _agreement(evaluated), "found": _found(evaluated)}
     approved = [row for _, row in published.rows("egsm.csv", _PROBLEM)]
     if approved:
-        means = {
-            name: Found(ours=_mean(read(row["question"]) for row in approved)) for name, (_, read) in _READ.items()
-        }
+        means = {name: Found(ours=mean(read(row["question"]) for row in approved)) for name, (_, read) in _READ.items()}
         found["approved"] = {"rows": Found(len(approved), len(approved)), **means}
     if labelled or approved:
-        answers = _answers({row["solution"] for row in (*approved, *labelled)})
+        answers = _answers(published, {row["solution"] for row in (*approved, *labelled)})
         found["programs"] = {
-            name: Found(ours=answers if isinstance(answers, str) else portion(_same(answers, row) for row in rows))
+            name: Found(ours="not run" if answers is None else portion(_same(answers, row) for row in rows))
             for name, rows in (("approved", approved), ("labelled", labelled))
         }
     return beside_paper(Path(__file__).with_name("paper.toml"), found)
@@ -112,12 +107,12 @@ def _of_writer(rows: Sequence[Row], paper: Mapping[str, float]) -> dict[str, dic
         "operations": {
             **{name: (_share(solvable, name), portion(name in one for one in operations)) for name in OPERATIONS},
             "distinct_operations": (
-                _mean(float(row["total_ops"]) for row, _ in good),
-                _mean(len(one) for _, one in good),
+                mean(_number(row, "total_ops") for row, _ in good),
+                mean(len(one) for _, one in good),
             ),
         },
         "readability": {
-            name: (_mean(float(row[column]) for row in rows), _mean(read(row["question"]) for row in rows))
+            name: (mean(_number(row, column) for row in rows), mean(read(row["question"]) for row in rows))
             for name, (column, read) in _READ.items()
         },
     }
@@ -148,13 +143,11 @@ def _found(rows: Sequence[Row]) -> dict[str, dict[str, Found]]:
     }
 
 
-def _answers(programs: Iterable[str]) -> Mapping[str, str] | str:
-    """Runs the programs and returns what each comes to, empty for one that fails; or why there is no sandbox."""
+def _answers(published: Published, programs: Iterable[str]) -> Mapping[str, str] | None:
+    """Runs the programs and returns what each comes to, empty for one that fails; None without a sandbox."""
     jobs = {code: Job(code=code + CALL, result_variables=[ANSWER]) for code in programs}
-    try:
-        done = run_here(list(jobs.values()))
-    except Failure as failure:
-        return f"not run: {failure}"
+    if (done := published.run(list(jobs.values()))) is None:
+        return None
     values = (shown(one.values[0].value) if one.status == STATUS_OK else "" for one in done)
     return dict(zip(jobs, values, strict=True))
 
@@ -168,21 +161,19 @@ def _same(answers: Mapping[str, str], row: Row) -> bool:
 
 
 def _score(row: Row) -> Scores:
-    try:
-        answer = float(row["answer"])
-    except ValueError:
-        answer = None
-    return score(WordProblem(question=row["question"], code=row["solution"], answer=answer))
+    return score(WordProblem(question=row["question"], code=row["solution"], answer=_number(row, "answer")))
 
 
 def _is(row: Row, column: str) -> bool:
-    return bool(row[column]) and float(row[column]) == 1
+    return _number(row, column) == 1
+
+
+def _number(row: Row, column: str) -> float | None:
+    try:
+        return float(row[column])
+    except ValueError:
+        return None
 
 
 def _share(rows: Iterable[Row], column: str) -> Portion:
     return portion(_is(row, column) for row in rows)
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    found = [value for value in values if value is not None]
-    return round(fmean(found), 2) if found else None

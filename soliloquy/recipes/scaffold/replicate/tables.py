@@ -3,13 +3,12 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from pydantic import Field
 
 from soliloquy.cli.replicate.published import Published
-from soliloquy.cli.replicate.tables import Cell, Found, Table, beside_paper, portion
+from soliloquy.cli.replicate.tables import Cell, Found, Table, beside_paper, mean, portion
 from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.refusals import is_refusal
@@ -34,7 +33,7 @@ def _plans(answers: Sequence[str]) -> dict[str, Found]:
         "answers": Found(len(answers), len(answers)),
         "read": Found(portion(one is not None for one in strict), portion(one is not None for one in ours)),
         "refused": Found(ours=portion(map(is_refusal, answers))),
-        "steps": Found(_mean(strict), _mean(ours)),
+        "steps": Found(mean(strict), mean(ours)),
         "fitting": Found(_fitting(strict), _fitting(ours)),
     }
 
@@ -52,10 +51,6 @@ def _read(text: str) -> int | None:
         return len(_Plan.read(text)[0].steps)
     except Unreadable:
         return None
-
-
-def _mean(counts: Sequence[int | None]) -> Cell:
-    return fmean(found) if (found := [one for one in counts if one is not None]) else None
 
 
 def _fitting(counts: Sequence[int | None]) -> Cell:

@@ -6,18 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from soliloquy.cli.replicate.published import Published
-from soliloquy.cli.replicate.tables import Cell, Counts, Found, Table, beside_paper, portion
-from soliloquy.cli.sandbox import run_here
+from soliloquy.cli.replicate.tables import Cell, Counts, Found, Table, beside_paper, mean, portion
 from soliloquy.recipes.agreement import agrees, code_verdict, letter_of
 from soliloquy.recipes.reached_values import found_right, refutes
 from soliloquy.recipes.soliloquy.codes import ACTIONS, STATE_LETTERS, WORDS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
-from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job
@@ -35,7 +32,7 @@ def tables(published: Published) -> Iterator[Table | Counts]:
     if read:
         messages = [message for _, row, _ in read for message in row["conversations"]]
         found["data"] = _data(messages, [one for _, _, one in read], len(problems))
-        found["python"] = _python(messages, turns)
+        found["python"] = _python(published, messages, turns)
         found["codes"] = _codes(messages, turns)
         found["truth"] = _truth(messages, turns)
     if logs:
@@ -67,11 +64,11 @@ def _data(messages: Sequence[dict[str, Any]], conversations: Sequence[Conversati
     }
 
 
-def _words(texts: Iterable[str]) -> float:
-    return fmean(len(text.split()) for text in texts if text.strip())
+def _words(texts: Iterable[str]) -> float | None:
+    return mean(len(text.split()) for text in texts if text.strip())
 
 
-def _python(messages: Sequence[dict[str, Any]], turns: Sequence[Turn]) -> dict[str, Found]:
+def _python(published: Published, messages: Sequence[dict[str, Any]], turns: Sequence[Turn]) -> dict[str, Found]:
     decided = [value for value in _values(messages, "deciding_state") if isinstance(value, dict)]
     fields = [
         value["Python"] for value in _values(messages, "use_python_state") if isinstance(value.get("Python"), dict)
@@ -86,7 +83,7 @@ def _python(messages: Sequence[dict[str, Any]], turns: Sequence[Turn]) -> dict[s
             portion(_compiles(str(one.get("Python Code"))) for one in fields),
             portion(_compiles(attempt.code) for attempt in attempts),
         ),
-        "same": Found(ours=_same_output(attempts)),
+        "same": Found(ours=_same_output(published, attempts)),
     }
 
 
@@ -98,16 +95,13 @@ def _compiles(code: str) -> bool:
     return True
 
 
-def _same_output(attempts: Sequence[CodeAttempt]) -> Cell:
+def _same_output(published: Published, attempts: Sequence[CodeAttempt]) -> Cell:
     jobs = [Job(code=attempt.code, result_variables=attempt.result_variables) for attempt in attempts]
-    try:
-        done = run_here(jobs) if jobs else []
-    except Failure as failure:
-        return f"not run: {failure}"
-    pairs = zip(attempts, done, strict=True)
+    if (done := published.run(jobs) if jobs else []) is None:
+        return "not run"
     return portion(
         one.status == STATUS_OK and _lines(one) == [*_lines(attempt.execution), *attempt.execution.stdout.splitlines()]
-        for attempt, one in pairs
+        for attempt, one in zip(attempts, done, strict=True)
     )
 
 
@@ -119,15 +113,17 @@ def _codes(messages: Sequence[dict[str, Any]], turns: Sequence[Turn]) -> dict[st
     replies, answered = _replies(messages), [turn for turn in turns if turn.HasField("tutor")]
     labels = [TutorLabels.FromString(turn.tutor.labels) for turn in answered]
     actions = {str(action) for known in ACTIONS.values() for action in known}
-    evaluations = [reply.get("Evaluation of Student Response") for reply in replies]
-    chosen = [reply.get("Action Based on Evaluation") for reply in replies]
+    evaluations, chosen, states = (
+        [str(reply.get(key)) for reply in replies]
+        for key in ("Evaluation of Student Response", "Action Based on Evaluation", "Step State")
+    )
     return {
         "evaluation": Found(
             portion(letter in WORDS["evaluations"] for letter in evaluations), portion(map(letter_of, answered))
         ),
         "action": Found(portion(action in actions for action in chosen), portion(one.action for one in labels)),
         "state": Found(
-            portion(reply.get("Step State") in WORDS["states"] for reply in replies),
+            portion(state in WORDS["states"] for state in states),
             portion(one.state in STATE_LETTERS for one in labels),
         ),
         "fitting": Found(
