@@ -17,9 +17,18 @@ def replicated(paper: str, folder: Path, *options: str) -> Result:
 
 
 def figures(result: Result) -> dict[str, dict[str, Any]]:
-    """Maps each title and measure to its figures."""
-    tables = json.loads(result.stdout)["tables"]
-    return {table["title"]: {row["measure"]: row for row in table["rows"]} for table in tables if "rows" in table}
+    """Maps each title and measure to its figures, of which those that differ must be explained."""
+    tables = [table for table in json.loads(result.stdout)["tables"] if "rows" in table]
+    for table in tables:
+        differing = [row["measure"] for row in table["rows"] if differs(row)]
+        assert [one for one in differing if not any(f"{one},".startswith(f"{name},") for name in table["why"])] == []
+    return {table["title"]: {row["measure"]: row for row in table["rows"]} for table in tables}
+
+
+def differs(row: Mapping[str, Any]) -> bool:
+    cells = (row[name] for name in ("authors", "ours", "paper"))
+    values = (100 * cell["share"] if isinstance(cell, dict) and cell["of"] else cell for cell in cells)
+    return len({value for value in values if isinstance(value, int | float)}) > 1
 
 
 def written(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

@@ -59,6 +59,12 @@ def test_higgs_is_tuned_as_its_authors_did_on_one_chat_a_conversation() -> None:
     assert (settings.learning_rate, settings.epochs) == (ours.learning_rate, ours.epochs)
 
 
+def test_mathwell_is_trained_as_the_paper_says() -> None:
+    settings = read_settings(CONFIGS["mathwell"])
+    assert (settings.learning_rate, settings.max_steps, settings.warmup_share) == (1e-4, 4250, 0.03)
+    assert (settings.quantize, settings.layout) == ("4bit", "states")
+
+
 def test_scaffold_is_trained_as_the_paper_says() -> None:
     settings = read_settings(CONFIGS["scaffold"])
     assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-5, 2, 64)
