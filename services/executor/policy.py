@@ -3,15 +3,13 @@
 import json
 import math
 import platform
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from services.executor.settings import SandboxSettings
+from soliloquy.runtime.beside import table_beside
 
-_POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("policy.toml").read_text("utf-8"))
+_POLICY = table_beside(__file__, "policy.toml")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,16 +1,15 @@
 """Validates a request for a run against the recipes and `limits.toml`."""
 
 import re
-import tomllib
-from pathlib import Path
 
 from services.gateway.names import LONGEST_NAME
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.packages import known_recipes
+from soliloquy.runtime.beside import table_beside
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
 
-RUN_LIMITS: dict[str, dict[str, int]] = tomllib.loads(Path(__file__).with_name("limits.toml").read_text("utf-8"))
+RUN_LIMITS: dict[str, dict[str, int]] = table_beside(__file__, "limits.toml")
 REQUEST_ID = "[A-Za-z0-9_.:-]{1,128}"
 
 

@@ -2,12 +2,12 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-_DATA = tomllib.loads(Path(__file__).with_name("speech.toml").read_text("utf-8"))
+from soliloquy.runtime.beside import table_beside
+
+_DATA = table_beside(__file__, "speech.toml")
 
 
 def _any(words: Sequence[str]) -> str:

@@ -1,12 +1,11 @@
 """Tells when a model declines to answer in words."""
 
 import re
-import tomllib
-from pathlib import Path
 
 from soliloquy.runtime.answers import Unreadable
+from soliloquy.runtime.beside import table_beside
 
-_PATTERNS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text("utf-8"))["refusals"]
+_PATTERNS = table_beside(__file__, "refusals.toml")["refusals"]
 _REFUSAL = re.compile("|".join(_PATTERNS), re.IGNORECASE)
 # A longer text is no refusal, whatever words it has.
 _MAX_CHARACTERS = 600

@@ -1,13 +1,12 @@
 """The topics of `topics.toml` and the messages they carry."""
 
 import functools
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from google.protobuf.message import Message
 
+from soliloquy.runtime.beside import table_beside
 from soliloquy.v1 import events_pb2
 
 RETRY = ".retry"
@@ -41,7 +40,7 @@ class Shape:
 
 
 def _load() -> tuple[dict[str, Topic], dict[str, Row]]:
-    table = tomllib.loads(Path(__file__).with_name("topics.toml").read_text("utf-8"))
+    table = table_beside(__file__, "topics.toml")
     layers = table.pop("kafka")
     topics = {
         name: Topic(**row | {"name": name, "message": getattr(events_pb2, row["message"])})

@@ -2,11 +2,11 @@
 
 import ipaddress
 import time
-import tomllib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+
+from soliloquy.runtime.beside import table_beside
 
 # Beyond this number, the caller who has been silent longest is forgotten.
 MOST_CALLERS = 10_000
@@ -28,7 +28,7 @@ class RateLimits:
     visitors: RateLimit
 
 
-_TABLE = tomllib.loads(Path(__file__).with_name("rate.toml").read_text("utf-8"))
+_TABLE = table_beside(__file__, "rate.toml")
 RATE_LIMITS = RateLimits(**{name: RateLimit(**limit) for name, limit in _TABLE.items()})
 
 

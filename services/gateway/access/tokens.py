@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AwareDatetime, ConfigDict, StringConstraints, TypeAdapter, ValidationError, with_config
 
+from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.regular_file import read_regular_text
 
@@ -23,7 +24,7 @@ Role = Literal["reader", "operator"]
 # Each role may do everything that the roles before it may.
 ROLES: tuple[Role, ...] = get_args(Role)
 
-_ACTIONS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("roles.toml").read_text("utf-8"))
+_ACTIONS: dict[str, list[str]] = table_beside(__file__, "roles.toml")
 ROLE_OF: dict[str, Role] = {action: role for role in ROLES for action in _ACTIONS[role]}
 # How soon a change of the file takes effect.
 CHECK_SECONDS = 1.0

@@ -2,14 +2,13 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from random import Random
 
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scripted.faults import Fields, Rates, Spoil, fenced, unfenced
+from soliloquy.runtime.beside import table_beside
 
 _VERDICT = re.compile(r"(?<== )(True|False)(?=\s*$)", re.MULTILINE)
 _ASSIGNED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
@@ -17,7 +16,7 @@ _ASSIGNED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
 
 def real_noise() -> "Noise":
     """Returns the faults of all answers, and those that recipes know of their own."""
-    tables = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
+    tables = table_beside(__file__, "noise.toml")
     spoils: dict[str, tuple[Spoil, Rates]] = {}
     for name in known_recipes():
         recipe = find(name)

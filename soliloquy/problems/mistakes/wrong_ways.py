@@ -2,19 +2,18 @@
 
 import ast
 import math
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 from typing import Literal
 
+from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.expressions import UNWORKABLE, Expression, Values, parse_expression
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_number, tidy
 from soliloquy.v1 import conversation_pb2 as pb
 
 UNKNOWN_UNIT = 10.0
-FACTORS: dict[str, float] = tomllib.loads(Path(__file__).with_name("factors.toml").read_text("utf-8"))
+FACTORS: dict[str, float] = table_beside(__file__, "factors.toml")
 
 Strategy = Literal["formula", "rearrangement", "conversion"]
 

@@ -1,9 +1,8 @@
 """The rules of `policy.toml`."""
 
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+
+from soliloquy.runtime.beside import table_beside
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,7 +21,7 @@ class SolveRatePolicy:
     bin: float
 
 
-_POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("policy.toml").read_text("utf-8"))
+_POLICY = table_beside(__file__, "policy.toml")
 
 DUPLICATES = DuplicatePolicy(**_POLICY["duplicates"])
 TRAIN_SHARE: float = _POLICY["split"]["train"]

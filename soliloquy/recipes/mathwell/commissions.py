@@ -1,16 +1,14 @@
 """Commissions: which topics are allowed, and how a commission reads in words."""
 
 import re
-import tomllib
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 from soliloquy.recipes.mathwell.labels_pb2 import Authorship, ProblemLabels
+from soliloquy.runtime.beside import table_beside
 from soliloquy.v1.conversation_pb2 import Commission, Problem
 
 # The limits of commissions and of written problems.
-POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+POLICY = table_beside(__file__, "rules.toml")
 
 
 def authorship_of(problem: Problem) -> Authorship:

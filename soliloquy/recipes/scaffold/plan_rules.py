@@ -2,10 +2,8 @@
 
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
-from pathlib import Path
 from typing import Any
 
 from soliloquy.recipes.scaffold.expected_answers import (
@@ -16,13 +14,14 @@ from soliloquy.recipes.scaffold.expected_answers import (
     same_quantity,
 )
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
+from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import is_much_like, says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
 from soliloquy.truth.support import is_supported
 from soliloquy.v1.conversation_pb2 import Problem, Step, StepKind
 
-POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("plan_rules.toml").read_text("utf-8"))
+POLICY = table_beside(__file__, "plan_rules.toml")
 _LIMITS = POLICY["plans"]
 # The tolerances that an expected answer is compared with.
 CLOSENESS: dict[str, Any] = {"tolerance": _LIMITS["tolerance"], "least_digits": _LIMITS["least_digits"]}

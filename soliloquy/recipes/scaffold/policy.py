@@ -1,7 +1,5 @@
 """Loads the recipe's limits and shares from `rules.toml`."""
 
-import tomllib
-from pathlib import Path
-from typing import Any
+from soliloquy.runtime.beside import table_beside
 
-POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+POLICY = table_beside(__file__, "rules.toml")

@@ -1,9 +1,7 @@
 """Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
-import tomllib
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from soliloquy.recipes.agreement import letter_of, verification
 from soliloquy.recipes.codegen import has_run
@@ -12,10 +10,11 @@ from soliloquy.recipes.rules import common_rules, faults_of, inapplicable
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess, unassessed
+from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Problem, Turn
 
-POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+POLICY = table_beside(__file__, "rules.toml")
 
 SOLUTION_AFTER_WRONG, SOLUTION_ON_REQUEST = 2, 9
 

@@ -8,13 +8,12 @@ same value, the sentence must name it as the answer or by the answer's own name.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Self
 
 from soliloquy.recipes.mathdial.confusion import confusion_of
+from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.numbers import EXACT, numbers_in
 from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
@@ -22,7 +21,7 @@ from soliloquy.truth.stated_answer import answer_quantity
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Problem, Quantity
 
-_CUES = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
+_CUES = table_beside(__file__, "answers.toml")
 _BEFORE = [re.compile(cue, re.IGNORECASE) for cue in _CUES["before"].values()]
 _AFTER = [re.compile(cue, re.IGNORECASE) for cue in _CUES["after"].values()]
 _NAMES = re.compile(_CUES["names"]["answer"], re.IGNORECASE)

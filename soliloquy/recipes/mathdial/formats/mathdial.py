@@ -1,23 +1,19 @@
 """MathDial's rows: the dialogue in one cell, with the move of each of the teacher's turns."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.transcript import Transcript
 from soliloquy.recipes import recipe
 from soliloquy.recipes.mathdial.labels_pb2 import Move
+from soliloquy.runtime.beside import table_beside
 
 RECIPE = "mathdial"
 
 # MathDial's move for each numbered action of our other recipes.
-_MOVES = {
-    int(action): move
-    for action, move in tomllib.loads(Path(__file__).with_name("moves.toml").read_text("utf-8")).items()
-}
+_MOVES = {int(action): move for action, move in table_beside(__file__, "moves.toml").items()}
 _TELLING = "telling"
 _END = "|EOM|"
 _OTHER_END = "<EOM>"

@@ -1,9 +1,7 @@
 """Rules for appropriate problems: sensible, plausible, fit for a school class, with something to calculate."""
 
 import re
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field, TypeAdapter
@@ -11,11 +9,12 @@ from pydantic import BaseModel, Field, TypeAdapter
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
 from soliloquy.recipes.mathwell.criteria.words import asks_for, stems
+from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.readability import flesch_kincaid
 
 
 def _table(name: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
+    return table_beside(__file__, f"{name}.toml")
 
 
 def _whole_words(patterns: list[str]) -> re.Pattern[str]:

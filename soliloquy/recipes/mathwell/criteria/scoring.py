@@ -1,17 +1,16 @@
 """Scores a word problem against the criteria by rules, and adds the opinions of other judges."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 
 from soliloquy.recipes.mathwell.criteria import appropriate, goal, numbers_used, solvable, steps
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, parse_problem
 from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem, opinion
 from soliloquy.recipes.mathwell.criteria.words import WORD, singular, stems
+from soliloquy.runtime.beside import table_beside
 from soliloquy.v1.conversation_pb2 import Opinion, Ruling
 
 Rule = Callable[[ParsedProblem], Objections]
@@ -21,7 +20,7 @@ _RULES: Mapping[Criterion, Mapping[str, Rule]] = {
     Criterion(criterion): {
         name: next(getattr(each, name) for each in _MODULES if hasattr(each, name)) for name in rules
     }
-    for criterion, rules in tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8")).items()
+    for criterion, rules in table_beside(__file__, "rules.toml").items()
 }
 # Rules about the answer, which do not apply if the code is inaccurate.
 _OF_ANSWER = frozenset({"below_zero", "part_of_one"})

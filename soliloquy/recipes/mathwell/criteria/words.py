@@ -2,13 +2,11 @@
 
 import functools
 import re
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 
-_TABLE, _CUES = (
-    tomllib.loads(Path(__file__).with_name(name).read_text("utf-8")) for name in ("words.toml", "cues.toml")
-)
+from soliloquy.runtime.beside import table_beside
+
+_TABLE, _CUES = (table_beside(__file__, name) for name in ("words.toml", "cues.toml"))
 _IRREGULAR: Mapping[str, str] = _TABLE["singular"]
 _ALSO: Mapping[str, str] = _TABLE["also"]
 _NO_PLURALS = frozenset(_TABLE["lists"]["no_plurals"])

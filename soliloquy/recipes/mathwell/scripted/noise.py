@@ -1,12 +1,11 @@
 """Imitates what is wrong with written problems, at the rates of noise.toml."""
 
 import re
-import tomllib
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from soliloquy.recipes.scripted.faults import Fields, Rates, fenced, unfenced
+from soliloquy.runtime.beside import table_beside
 
 _FUNCTION = "Python Function"
 _RETURN = re.compile(r"return (\w+)")
@@ -15,7 +14,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _SIGN = re.compile(r"(?<=\w) ([-+*/]) (?=\w)")
 _OTHER_SIGN = {"+": "-", "-": "+", "*": "/", "/": "*"}
 
-RATES = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
+RATES = table_beside(__file__, "noise.toml")
 
 
 def spoil_problem(fields: Fields, rates: Rates, rng: Random) -> Fields:

@@ -1,8 +1,8 @@
 """ScaffoldEval; `protocol.toml` holds its passes, the student's wordings and the signs that the rules look for."""
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-PROTOCOL: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("protocol.toml").read_text("utf-8"))
+from soliloquy.runtime.beside import table_beside
+
+PROTOCOL: Mapping[str, Any] = table_beside(__file__, "protocol.toml")

@@ -1,10 +1,9 @@
 """Imitates what is odd in real tutors' judgements and enrichments, at the rates of noise.toml."""
 
-import tomllib
-from pathlib import Path
 from random import Random
 
 from soliloquy.recipes.scripted.faults import Fields, Rates
+from soliloquy.runtime.beside import table_beside
 
 _EVALUATION = "Evaluation of Student Response"
 _STEP = "Step Number"
@@ -12,7 +11,7 @@ _ACTION = "Action Based on Evaluation"
 _ACTION_ALIAS = "Action Based on the Evaluation"
 _DETAILED, _OUTLINE = "Detailed Solution", "Solution Outline"
 
-RATES = tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8"))
+RATES = table_beside(__file__, "noise.toml")
 
 
 def spoil_judgement(fields: Fields, rates: Rates, rng: Random) -> Fields:
