@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Self
 
 from services.executor import metrics
 from services.executor.guest.vet import VetResult
@@ -57,6 +58,13 @@ class SandboxPool:
         """The number of jobs that are in a sandbox, by lane."""
         forked = sum(lane.busy for lane in self._forks.values())
         return {"fast": self._vetted.busy, "fork": forked, "single-use": self._single_use.busy}
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
 
     async def start(self) -> None:
         """Returns when the fast lane can run jobs; the other lanes boot on their first job."""

@@ -151,12 +151,9 @@ def run_here(jobs: Sequence[Job]) -> list[Execution]:
     from services.executor.settings import SandboxSettings
 
     async def run_all() -> list[Execution]:
-        pool = SandboxPool(SandboxSettings(sandboxes=min(len(jobs), 2), spares=0, max_waiting=len(jobs)))
-        await pool.start()
-        try:
+        settings = SandboxSettings(sandboxes=min(len(jobs), 2), spares=0, max_waiting=len(jobs))
+        async with SandboxPool(settings) as pool:
             return await asyncio.gather(*map(pool.execute, jobs))
-        finally:
-            await pool.stop()
 
     return uvloop.run(run_all())
 

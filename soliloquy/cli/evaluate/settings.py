@@ -161,9 +161,5 @@ async def _sandboxed() -> "AsyncIterator[Execute]":
     from services.executor.pool import SandboxPool
     from services.executor.settings import SandboxSettings
 
-    pool = SandboxPool(SandboxSettings())
-    await pool.start()
-    try:
+    async with SandboxPool(SandboxSettings()) as pool:
         yield partial(run, sandbox=pool)
-    finally:
-        await pool.stop()

@@ -16,7 +16,7 @@ from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT, WAIT
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
-from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, Check, Run, check_answer
+from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, Check, check_answer
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
@@ -92,16 +92,14 @@ async def _checks(
 
     await require_endpoints(models, cache)
     room = asyncio.Semaphore(_IN_FLIGHT)
-    pool = SandboxPool(SandboxSettings())
-    async with open_models(models, lambda: scripted_model(ModelSettings(problems=[str(source)])), cache) as model:
-        await pool.start()
+    async with (
+        open_models(models, lambda: scripted_model(ModelSettings(problems=[str(source)])), cache) as model,
+        SandboxPool(SandboxSettings()) as pool,
+    ):
 
-        async def checked(problem: Problem, run: Run) -> tuple[str, Check]:
+        async def checked(problem: Problem) -> tuple[str, Check]:
             async with room:
-                return problem.question, await check_answer(problem, model, run)
+                return problem.question, await check_answer(problem, model, pool.execute)
 
-        try:
-            work = [checked(problem, pool.execute) for problem in problems]
-            return dict(await attended_results(work, model, unit="problems", wait=wait, quiet=quiet))
-        finally:
-            await pool.stop()
+        work = [checked(problem) for problem in problems]
+        return dict(await attended_results(work, model, unit="problems", wait=wait, quiet=quiet))

@@ -106,12 +106,8 @@ class Runsc:
 @asynccontextmanager
 async def started(runtime_dir: Path, **settings: Any) -> AsyncIterator[SandboxPool]:
     """Runs a pool with one sandbox per lane, unless the settings say otherwise."""
-    pool = SandboxPool(SandboxSettings(**{"sandboxes": 1, "runtime_dir": runtime_dir, **settings}))
-    await pool.start()
-    try:
+    async with SandboxPool(SandboxSettings(**{"sandboxes": 1, "runtime_dir": runtime_dir, **settings})) as pool:
         yield pool
-    finally:
-        await pool.stop()
 
 
 async def until_in_a_sandbox(pool: SandboxPool, lane: str) -> None:
