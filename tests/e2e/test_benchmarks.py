@@ -16,11 +16,11 @@ def test_a_program_gets_figures_and_which_targets_they_reach() -> None:
     assert {target["figure"].split(".")[1] for target in figures["targets"]} == {"fast"}
 
 
-def test_a_person_gets_tables() -> None:
-    result = run(SANDBOX)
+def test_a_person_gets_tables_with_the_targets() -> None:
+    result = run([sys.executable, "-m", "benchmarks", "observe", "--pairs", "1"])
     assert (result.returncode, result.stderr) == (0, "")
-    assert "jobs/s a core" in result.stdout
-    assert "at least 500" in result.stdout
+    assert "events a CPU second" in result.stdout
+    assert "at most 0.05" in result.stdout
 
 
 def test_without_gvisor_nothing_is_measured() -> None:
@@ -28,12 +28,6 @@ def test_without_gvisor_nothing_is_measured() -> None:
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert line.startswith("soliloquy: gVisor is missing: ")
-
-
-def test_what_counting_costs_is_told_beside_its_target() -> None:
-    figures = measured([sys.executable, "-m", "benchmarks", "observe", "--pairs", "1"])
-    assert figures["embedded"]["events_per_cpu_second"]["with"]["median"] > 0
-    assert [target["figure"] for target in figures["targets"]] == ["embedded.share_of_cpu"]
 
 
 def test_what_a_person_waits_for_is_told_beside_its_target() -> None:

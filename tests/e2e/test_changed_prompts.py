@@ -101,12 +101,6 @@ def test_the_dataset_holds_every_prompt_of_the_run_and_verify_misses_one(whole: 
     assert said([SOLILOQUY, "verify", str(whole)]).returncode == 0
 
 
-def test_the_recipes_own_prompts_make_the_same_bytes(reference: Path, tmp_path: Path) -> None:
-    grown(tmp_path / "out", conversations=12, prompts=str(written(tmp_path / "own")))
-    assert dataset(tmp_path / "out") == dataset(reference)
-    assert not (tmp_path / "out" / "prompts").exists()
-
-
 def test_a_killed_run_goes_on_with_the_same_prompts_and_no_others(whole: Path, prompts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = start(paced(out, prompts=str(prompts), workers=2))
@@ -135,12 +129,6 @@ def test_an_edit_while_a_run_goes_on_does_not_reach_a_worker_that_is_started_aga
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert stored(out) == stored(whole)
-
-
-def test_a_finished_run_is_extended_with_its_prompts(whole: Path, prompts: Path, tmp_path: Path) -> None:
-    for conversations in (5, 12):
-        grown(tmp_path / "out", conversations=conversations, prompts=str(prompts))
-    assert stored(tmp_path / "out") == stored(whole)
 
 
 def test_a_dataset_in_a_store_has_its_prompts_there(whole: Path, prompts: Path, bucket: str, tmp_path: Path) -> None:

@@ -65,11 +65,6 @@ def test_workers_and_conversations_in_flight_change_no_byte(
     assert dataset(tmp_path / "out") == dataset(reference)
 
 
-def test_another_seed_makes_other_conversations(reference: Path, tmp_path: Path) -> None:
-    grown(tmp_path / "out", conversations=12, seed=8)
-    assert dataset(tmp_path / "out") != dataset(reference)
-
-
 @pytest.mark.parametrize("lines", [0, 4])
 def test_a_killed_run_goes_on_to_the_same_dataset(reference: Path, tmp_path: Path, lines: int) -> None:
     out = tmp_path / "out"
@@ -108,11 +103,10 @@ def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path:
 @pytest.mark.parametrize(
     "options",
     [
-        {"conversations": 12},
         {"conversations": 30, "noise": "real", "max_attempts": 1},
         {"conversations": 12, "enrich": True},
     ],
-    ids=["plain", "given up", "enriched"],
+    ids=["given up", "enriched"],
 )
 def test_a_finished_run_is_extended_to_the_dataset_of_one_long_run(tmp_path: Path, options: dict[str, Any]) -> None:
     long, out = tmp_path / "long", tmp_path / "out"
@@ -201,22 +195,6 @@ def test_enriched_problems_come_out_the_same_anywhere_and_are_shown(tmp_path: Pa
     assert sum(report["enrichment"].values()) == report["accepted"] + report["rejected"]
     soliloquy = command(one)[0]
     assert "outline" in said([soliloquy, "show", str(one)]).stdout
-
-
-def test_problems_of_ones_own_are_tutored(tmp_path: Path) -> None:
-    problems = tmp_path / "mine.jsonl"
-    problems.write_text(
-        json.dumps(
-            {
-                "question": "A shopper pushes a 20 kg trolley with 50 N. What is its acceleration?",
-                "solution": "Step 1) Use F = m a. Step 2) a = 50 / 20 = 2.5 m/s^2",
-            }
-        ),
-        "utf-8",
-    )
-    report = grown(tmp_path / "out", problems=problems, conversations=3)
-    assert (report["accepted"], report["verdicts"]["contradict"]) == (3, 0)
-    assert report["python_turns"] > 0
 
 
 def test_a_conversation_is_shown_with_its_soliloquies(reference: Path) -> None:

@@ -4,19 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.runs import command, dataset, grown, journal_frames, killed_at_end, wait_for_frames
+from tests.e2e.runs import command, dataset, journal_frames, killed_at_end, wait_for_frames
 from tests.integration.executor.support import kill_all, needs_runsc, runsc_pids
 
-CONVERSATIONS = 24
-FEWEST_KILLS = 8
+CONVERSATIONS = 12
+FEWEST_KILLS = 5
 
 
 @needs_runsc
 @pytest.mark.timeout(300)
 def test_a_run_whose_sandboxes_are_killed_again_and_again_ends_with_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grown(tmp_path / "reference", conversations=CONVERSATIONS)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     out, kills = tmp_path / "out", 0
     with killed_at_end(command(out, conversations=CONVERSATIONS, latency="100ms", in_flight=4)) as process:
@@ -27,5 +26,5 @@ def test_a_run_whose_sandboxes_are_killed_again_and_again_ends_with_the_same_byt
         _, errors = process.communicate()
     assert process.returncode == 0, errors
     assert kills >= FEWEST_KILLS
-    assert dataset(out) == dataset(tmp_path / "reference")
+    assert dataset(out) == dataset(reference)
     assert runsc_pids(tmp_path) == []
