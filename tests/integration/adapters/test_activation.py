@@ -96,37 +96,24 @@ def test_the_canaries_are_prompts_of_all_who_play_the_tutor() -> None:
     assert "soliloquy/deciding: " in prompts()[0].complaint("perhaps")
 
 
-async def test_an_adapter_answers_when_it_is_active_and_the_one_before_after_a_rollback(
-    activation: Activation, service: ModelService, versions: Sequence[Version]
-) -> None:
-    first, other, _ = versions
-    await activation.activate(first, prompts(), readable=0.0)
-    assert await answered_by(service) == first.digest
-    active = await activation.activate(other, prompts(), readable=0.0)
-    assert (active.version, active.before) == (other.id, (first.id,))
-    assert await answered_by(service) == other.digest
-    assert [adapter.name for adapter in (await service.info()).adapters] == ["tutor"]
-    again = await activation.activate(other, prompts(), readable=0.0)
-    assert again == active
-    back = await activation.roll_back("tutor")
-    assert (back.version, back.before) == (first.id, ())
-    assert await answered_by(service) == first.digest
-    with pytest.raises(NotActivated, match="no earlier version of 'tutor'"):
-        await activation.roll_back("tutor")
-
-
-async def test_no_request_is_lost_while_adapters_come_and_go(
-    activation: Activation, port: int, versions: Sequence[Version]
+async def test_an_adapter_answers_when_it_is_active_and_the_one_before_after_a_rollback_without_a_lost_request(
+    activation: Activation, service: ModelService, port: int, versions: Sequence[Version]
 ) -> None:
     first, other, _ = versions
     await activation.activate(first, prompts(), readable=0.0)
     async with Asking(port=port, adapter="tutor") as asking:
         assert set(await asking.more()) == {first.digest}
-        await activation.activate(other, prompts(), readable=0.0)
+        active = await activation.activate(other, prompts(), readable=0.0)
+        assert (active.version, active.before) == (other.id, (first.id,))
         assert set(await asking.more()) == {other.digest}
-        await activation.roll_back("tutor")
+        assert [adapter.name for adapter in (await service.info()).adapters] == ["tutor"]
+        assert await activation.activate(other, prompts(), readable=0.0) == active
+        back = await activation.roll_back("tutor")
+        assert (back.version, back.before) == (first.id, ())
         assert set(await asking.more()) == {first.digest}
     assert asking.failures == []
+    with pytest.raises(NotActivated, match="no earlier version of 'tutor'"):
+        await activation.roll_back("tutor")
 
 
 async def test_what_was_trained_on_another_base_is_not_even_loaded(
