@@ -27,6 +27,16 @@ from tests.e2e.runs import (
     worker_pids,
 )
 
+# So few attempts that some problems are given up.
+GIVING_UP: dict[str, Any] = {"conversations": 30, "noise": "real", "max_attempts": 1}
+
+
+@pytest.fixture(scope="module")
+def given_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A dataset of thirty from problems tried once, and its report."""
+    out = tmp_path_factory.mktemp("given-up") / "out"
+    return out, grown(out, **GIVING_UP)
+
 
 @pytest.fixture(scope="module")
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
@@ -100,17 +110,20 @@ def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path:
     assert dataset(out) == dataset(reference)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"conversations": 30, "noise": "real", "max_attempts": 1},
-        {"conversations": 12, "enrich": True},
-    ],
-    ids=["given up", "enriched"],
-)
-def test_a_finished_run_is_extended_to_the_dataset_of_one_long_run(tmp_path: Path, options: dict[str, Any]) -> None:
-    long, out = tmp_path / "long", tmp_path / "out"
-    grown(long, **options)
+def test_a_finished_run_is_extended_to_the_dataset_of_one_long_run(
+    given_up: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    extend(tmp_path / "out", given_up[0], **GIVING_UP)
+
+
+def test_an_enriched_run_is_extended_to_the_dataset_of_one_long_run(tmp_path: Path) -> None:
+    options = {"conversations": 12, "enrich": True}
+    grown(tmp_path / "long", **options)
+    extend(tmp_path / "out", tmp_path / "long", **options)
+
+
+def extend(out: Path, long: Path, **options: Any) -> None:
+    """Runs a few conversations first, and then as many as the long run has."""
     grown(out, **options | {"conversations": 5})
     times = timings(out)
     assert grown(out, **options)["accepted"] == options["conversations"]
@@ -160,11 +173,12 @@ def test_noise_costs_attempts_and_never_conversations(noisy: tuple[Path, dict[st
     assert set(report["parse"]) <= {"strict", "repaired", "reasked", "failed"}
 
 
-def test_a_problem_that_is_given_up_is_replaced_by_another(tmp_path: Path) -> None:
+def test_a_problem_that_is_given_up_is_replaced_by_another(
+    given_up: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
     """Whichever worker is faster, the same problems are accepted, and no more than requested."""
-    one, two = tmp_path / "one", tmp_path / "two"
-    report = grown(one, conversations=30, noise="real", max_attempts=1)
-    grown(two, conversations=30, noise="real", max_attempts=1, in_flight=3, workers=2)
+    (one, report), two = given_up, tmp_path / "two"
+    grown(two, **GIVING_UP, in_flight=3, workers=2)
     assert (report["accepted"], report["failed"]) == (30, 0)
     assert report["rejected"] > 0
     assert [row["ordinal"] for row in records(one) + records(one, rejected=True)] != list(range(30))

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -52,7 +53,7 @@ def test_texts_that_are_not_utf_8_are_invalid(tmp_path: Path) -> None:
 
 
 def test_a_large_group_is_read_in_parts_unless_a_column_is_compressed_beyond_all_texts(tmp_path: Path) -> None:
-    numbers = pa.array(range(9_000_000))
+    numbers = pa.array(np.arange(9_000_000))
     with pq.ParquetFile(written(tmp_path / "long.parquet", numbers, row_group_size=len(numbers))) as file:
         assert sum(batch.num_rows for batch in bounded_batches(tmp_path / "long.parquet", file, 100_000)) == len(
             numbers
