@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.model.dialects import Dialect, dialects
-from soliloquy.runtime.model.schemas import faults
+from soliloquy.runtime.model.schema_shapes import faults
 from soliloquy.v1.model_pb2 import Completion, Finish
 
 _TABLES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

@@ -9,7 +9,8 @@ from soliloquy.recipes.answers import Decision
 from soliloquy.recipes.scaffold.answers import PlanAnswer
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.model.dialects import dialect_of, dialects
-from soliloquy.runtime.model.schemas import SchemaForm, faults, forms_of
+from soliloquy.runtime.model.schema_shapes import faults
+from soliloquy.runtime.model.schemas import SchemaForm, forms_of
 
 DECISION = Decision.json_schema()
 
