@@ -1,6 +1,7 @@
 """A dataset grown on models of others: whole, reproducible, and without a trace of the key."""
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,21 @@ def test_a_killed_run_of_a_mixture_goes_on_to_the_same_bytes(tmp_path: Path) -> 
     assert told["cost"]["tutor at large"] > 0
     assert told["cost"]["student"] == 0
     assert {f"composer at {name}" for name in drawn} <= told["cost"].keys()
+
+
+def test_what_an_endpoint_refuses_is_told_once_for_all_processes_of_a_run_and_its_resumption(tmp_path: Path) -> None:
+    with fake("--dialect", "openai-reasoning", "--latency", "10ms") as url:
+        chosen: dict[str, Any] = {"conversations": 3, "model": "openai", "base_url": url, "workers": 2}
+        process = start(command(tmp_path / "out", in_flight=2, **chosen))
+        wait_for_frames(tmp_path / "out", 1, process)
+        process.send_signal(signal.SIGINT)
+        told = process.communicate()[1]
+        resumed = run(command(tmp_path / "out", **chosen))
+    assert resumed.returncode == 0, resumed.stderr
+    everything = told + resumed.stderr
+    assert everything.count("refuses max_tokens, temperature, top_p") == everything.count("refuses max_tokens") == 1
+    # Of the tutor, the composer and codegen.
+    assert everything.count("refuses a schema") == 3, everything
 
 
 @pytest.fixture(scope="module")
