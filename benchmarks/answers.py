@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from pydantic import Field
 
 from benchmarks.command import AS_JSON
 from benchmarks.labelled import Readings, as_counts, print_table, total
+from soliloquy.problems.files.raw_problem import RawProblem
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.speech import cleaned, has_alternatives, second_speaker
@@ -30,13 +30,6 @@ _STATES: dict[str, type[Answer]] = {
 _BLOCK = re.compile(r"ASSISTANT: (\{['\"].*?\}) (?=INSTRUCTION:|PYTHON:)", re.DOTALL)
 # The teacher's move, before the words.
 _MOVE = re.compile(r"^\s*\(\w+\)")
-
-
-class _Problem(Answer):
-    """What CLASS asks for."""
-
-    problem: str = Field(alias="Problem")
-    parts: list[dict[str, object]] = Field(alias="SubProblems")
 
 
 _READ = ("answers", "read", "exactly as asked", "asked for again")
@@ -102,7 +95,7 @@ def _raw(folder: Path) -> Iterator[tuple[str, type[Answer], str]]:
     for file in sorted(folder.rglob("bio_problems.csv")):
         with file.open(encoding="utf-8", newline="") as rows:
             for row in csv.DictReader(rows):
-                yield "class", _Problem, row["problems"]
+                yield "class", RawProblem, row["problems"]
 
 
 def _spoken(folder: Path) -> Iterator[tuple[str, str, str]]:

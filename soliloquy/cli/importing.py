@@ -37,7 +37,8 @@ def import_(context: click.Context, /, *, source: Path, name: str, out: Path, pr
 
     Fields that the format lacks stay unset, and the manifest lists them. Exporting the dataset to the same format gives
     the same rows. All files of a folder are read. Rows that cannot be read are left out and reported with file, row
-    and reason; the exit status is then 1.
+    and reason, and so are ids that come twice; the exit status is then 1. Odd messages are counted: malformed codes,
+    missing states, leaked speakers' names, refusals, and verdicts that no program can be compared with.
     """
     if not source.exists():
         raise Failure(f"{source}: no such file or folder")
@@ -48,7 +49,7 @@ def import_(context: click.Context, /, *, source: Path, name: str, out: Path, pr
         except Failure as cannot:
             raise Failure(f"{cannot}; nothing was written") from cannot
     echo("; ".join([f"{counts.written} conversations in {out}", *counts.remarks()]))
-    context.exit(_SOME_REFUSED if counts.refused else 0)
+    context.exit(_SOME_REFUSED if counts.refused or counts.repeated_ids else 0)
 
 
 def _rows(source: Path) -> Iterator[tuple[str, Row | str]]:

@@ -19,10 +19,16 @@ def _has_steps(conversation: Conversation) -> bool:
     return bool(steps) and all(0 <= step.number <= len(steps) for step in steps)
 
 
+def _is_of_run(conversation: Conversation) -> bool:
+    """Whether a run recorded the conversation: its limits bind nobody else."""
+    return conversation.run.max_turns > 0
+
+
 COMMON_NEEDS: Needs = {
-    # A run's own limits bind nobody else.
-    "run": lambda conversation: conversation.run.max_turns > 0,
+    "run": _is_of_run,
     "steps": _has_steps,
+    # Whoever else spoke of the problem need not have followed its steps, so that other results prove nothing.
+    "plan": lambda conversation: _is_of_run(conversation) and _has_steps(conversation),
     "evaluations": lambda conversation: any(map(letter_of, conversation.turns)),
     "programs": lambda conversation: any(turn.calculation.attempts for turn in conversation.turns),
 }

@@ -38,7 +38,7 @@ _TOKEN = re.compile(
     rf"|(?P<equals>{_EQUALS})"
     r"|(?P<subscript>_(?:\{[^{}]*\}|\w))"
     rf"|(?P<power>\*\*|\^)|(?P<raised>[{SUPERSCRIPTS}]+)"
-    rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|{_any(WORDS.times)}|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?|-)?\d))"
+    rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|{_any(WORDS.times)}|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?){{0,2}}-?\d))"
     rf"|(?P<over>[/÷∕⁄]|\\div\b|{_any(WORDS.over)})|(?P<plus>\+|{_any(WORDS.plus)})|(?P<minus>-|{_any(WORDS.minus)})|(?P<of>\bof\b)"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<fraction>\\[dt]?frac(?![A-Za-z]))"
     r"|(?P<ratio>:)|(?P<bar>\|)|(?P<factorial>(?<=[\d)])!(?=\s*[-+*/=)}^·×∙⋅÷:\\]|\s*\d+!))"

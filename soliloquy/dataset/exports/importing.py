@@ -2,8 +2,8 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from soliloquy.dataset.exports import dialect
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue, Exchange, conversation_of
 from soliloquy.dataset.exports.files import atomic_output
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Row, find, row_format
+from soliloquy.dataset.exports.slips import slips_in
 from soliloquy.dataset.exports.verbatim import kept, rewritten
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import versions, write_manifest
@@ -32,16 +33,23 @@ class ImportCounts:
     refused: int = 0
     # Messages that an export would write differently; they are kept as they came.
     rewritten: int = 0
-    # Conversations about a question of the problem file; None without one.
+    # Conversations with an id of an earlier row; they get one of their own.
+    repeated_ids: int = 0
+    # What is odd about messages that were kept, by its name.
+    slips: Counter[str] = field(default_factory=Counter)
+    # Conversations that the problem file gave a solution; None without one.
     joined: int | None = None
 
     def remarks(self) -> Iterator[str]:
         if self.refused:
             yield f"rows refused: {self.refused}"
+        if self.repeated_ids:
+            yield f"ids repeated: {self.repeated_ids}"
         if self.rewritten:
             yield f"messages kept beside what was read of them: {self.rewritten:,}"
         if self.joined is not None:
             yield f"{self.joined} with a problem of the file"
+        yield from (f"{name}: {count:,}" for name, count in sorted(self.slips.items()))
 
 
 def import_rows(
@@ -76,7 +84,7 @@ def import_rows(
             try:
                 if isinstance(row, str):
                     raise CannotConvert(row)
-                dialogue, conversation = read.conversation(row)
+                dialogue, conversation, joined, earlier = read.conversation(row, place)
             except ValueError as unfit:
                 counts.refused += 1
                 report(f"{place}: {unfit}")
@@ -84,7 +92,11 @@ def import_rows(
             known.update(_known(dialogue))
             counts.rewritten += rewritten(dialogue.extra, name)
             if counts.joined is not None:
-                counts.joined += bool(conversation.problem.solution)
+                counts.joined += joined
+            counts.slips.update(slips_in(dialogue, conversation))
+            if earlier:
+                counts.repeated_ids += 1
+                report(f"{place}: id: the same as at {earlier}; the conversation gets an id of its own")
             yield conversation.SerializeToString(deterministic=True)
 
     counts.written = _write(source, name, out, conversations(), known)
@@ -96,28 +108,31 @@ class _Reading:
 
     def __init__(self, name: str, run: str, problem_of: Callable[[str], Problem | None] | None) -> None:
         self._name, self._run, self._problem_of = name, run, problem_of
-        self._ids: set[str] = set()
+        # The place of each id.
+        self._ids: dict[str, str] = {}
         self._ordinal = 0
 
-    def conversation(self, row: Row) -> tuple[Dialogue, Conversation]:
-        """Raises ValueError."""
-        dialogue = dialogue_of(row, self._name, self._ids)
+    def conversation(self, row: Row, place: str) -> tuple[Dialogue, Conversation, bool, str]:
+        """Also returns whether a problem was joined, and where the same id stands before; raises ValueError."""
+        read = row_format(self._name).dialogue(row)
+        earlier = self._ids.get(read.id, "") if read.id else ""
+        dialogue = _with_rest(read._replace(id="") if earlier else read, row, self._name)
         conversation = conversation_of(dialogue, self._run, self._ordinal)
-        if self._problem_of and (problem := self._problem_of(dialogue.question)):
+        problem = self._problem_of(dialogue.question) if self._problem_of else None
+        if problem is not None:
             conversation.problem.MergeFrom(problem)
-            # Rules must not compare steps with what others say on the way to an answer, which is seldom their result.
-            conversation.problem.ClearField("steps")
-        self._ids.add(conversation.id)
+        self._ids[conversation.id] = place
         self._ordinal += 1
-        return dialogue, conversation
+        return dialogue, conversation, problem is not None, earlier
 
 
-def dialogue_of(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
-    """Reads a row, and keeps every field verbatim that an export would write differently."""
+def dialogue_of(row: Row, name: str) -> Dialogue:
+    return _with_rest(row_format(name).dialogue(row), row, name)
+
+
+def _with_rest(dialogue: Dialogue, row: Row, name: str) -> Dialogue:
+    """Keeps every field verbatim that an export would write differently."""
     form = row_format(name)
-    dialogue = form.dialogue(row)
-    if dialogue.id in taken:
-        dialogue = dialogue._replace(id="")
     written = form.row(dialogue, ExportOptions()) or {}
     extra = dialogue.extra | kept(row, written, name, form)
     return dialogue._replace(extra=extra, person=row.get("person") is True)

@@ -10,6 +10,7 @@ from soliloquy.problems.files.annotated_solution import parse_annotated, stated_
 from soliloquy.problems.files.problem_from_row import ANSWER_STEP, BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.program_solution import steps_from_program
+from soliloquy.problems.files.raw_problem import parse_raw
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
 from soliloquy.problems.files.reading.rows import listed_names
 from soliloquy.problems.files.source_format import SourceFormat
@@ -60,9 +61,11 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
         case "answer":
             fields["solution"] = f"The answer is {given['answer']}."
             fields["steps"] = [_answer_step(answer)]
+        case "raw":
+            fields |= parse_raw(str(given["solution"]))
     if answer is not None:
         fields["answer"] = answer
-    fields["extra"] = _extra(cells, given, source, worded)
+    fields["extra"] = fields.get("extra", {}) | _extra(cells, given, source, worded)
     return _checked(fields, states_answer=source.solution in ("annotated", "program"))
 
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 from keyword import iskeyword
-from typing import NamedTuple
 
 from soliloquy.problems.files.file_steps import file_step
+from soliloquy.problems.files.stated_results import Stated, lists_values, stated_result
 from soliloquy.problems.files.step_questions import question_for
 from soliloquy.problems.mistakes.wrong_ways import FACTORS
 from soliloquy.truth.calculations import Calculation, calculations_of
@@ -13,6 +13,9 @@ from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, p
 from soliloquy.truth.number_format import is_workable
 from soliloquy.v1 import conversation_pb2 as pb
 
+_OPERATION = re.compile(r"[-+*/(]")
+# In a longer text the last number is more often an explanation than a result.
+_SHORT, _SHORT_LIST = 20, 8
 # The relative error by which a stated result may be rounded.
 ROUNDING = 0.01
 
@@ -33,11 +36,6 @@ FORMULA_GOES_ON = re.compile(r"\s*[*/^+]|\s+[^\W\d_][\^²³]")
 SYMBOL = re.compile(r"(?:^|[^\W\d_]\s|[,:;(.])\s*(?P<symbol>[^\W\d]\w*)\s*=")
 
 
-class Stated(NamedTuple):
-    value: float
-    unit: str
-
-
 def _find_calculation(
     text: str, start: int, links: Sequence[Calculation]
 ) -> tuple[str, Expression | None, Stated] | None:
@@ -46,12 +44,44 @@ def _find_calculation(
     The text begins at `start` of the solution that the calculations belong to.
     """
     plain = text.translate(SAME_SIGN)
+    said = stated_result(text)
     for link in reversed(links):
-        if (expression := _expression(link)) is not None and is_workable(link.stated):
+        if said is not None and said.start >= link.end - start:
+            # The text comes to another number behind it.
+            break
+        if (
+            _is_calculated(link, text[link.end - start :])
+            and (expression := _expression(link)) is not None
+            and is_workable(link.stated)
+        ):
             unit = _textbook(link.unit) or unit_at(plain, link.stated_at - start)
-            return _symbol_before(plain, link.start - start), expression, Stated(link.stated, unit)
-    last = _last_stated(plain.split("="))
+            return (
+                _symbol_before(plain, link.start - start),
+                expression,
+                Stated(link.stated, unit, link.stated_at - start),
+            )
+    last = said or _last_converted(plain, start, links)
+    if last is None and len(plain.split()) <= (_SHORT_LIST if lists_values(text) else _SHORT):
+        last = _last_stated(plain.split("="))
     return (_symbol_before(plain, len(plain)), None, last) if last else None
+
+
+def _is_calculated(link: Calculation, behind: str) -> bool:
+    """Whether a link is more than a number in another unit, and not the beginning of a formula."""
+    return _OPERATION.search(link.expression) is not None and not behind[:1].isalpha()
+
+
+def _last_converted(plain: str, start: int, links: Sequence[Calculation]) -> Stated | None:
+    """Returns the last number that is stated again in another unit, but not "1 kg = 1000 g"."""
+    for link in reversed(links):
+        if (
+            not _OPERATION.search(link.expression)
+            and link.expression.strip() not in ("1", "1.0")
+            and is_workable(link.stated)
+        ):
+            at = link.stated_at - start
+            return Stated(link.stated, _textbook(link.unit) or unit_at(plain, at), at)
+    return None
 
 
 def _expression(link: Calculation) -> Expression | None:
@@ -82,7 +112,7 @@ def _stated_number(text: str, position: int = 0) -> Stated | None:
     match = STATED.match(text, position)
     if match is None or FORMULA_GOES_ON.match(match["rest"]) or not is_workable(value := number(match["value"])):
         return None
-    return Stated(value, _unit(match))
+    return Stated(value, _unit(match), match.start())
 
 
 def unit_at(text: str, position: int) -> str:
@@ -158,7 +188,7 @@ def _step(number: int, text: str, start: int, links: Sequence[Calculation]) -> p
     found = _find_calculation(text, start, links)
     if found is None:
         return file_step(number=number, explanation=text)
-    symbol, expression, (value, unit) = found
+    symbol, expression, (value, unit, _) = found
     name = f"result of step {number}"
     return file_step(
         number=number,

@@ -32,8 +32,8 @@ class SourceFormat(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reader: Literal["jsonl", "csv", "parquet", "datasets", "by suffix"]
-    # How to parse a solution; "answer" if the source has only answers.
-    solution: Literal["prose", "annotated", "program", "answer"]
+    # How to parse a solution; "answer" if the source has only answers, "raw" if a model's answer holds the problem too.
+    solution: Literal["prose", "annotated", "program", "answer", "raw"]
     # The required fields.
     needs: tuple[str, ...]
     # The fields whose columns a user named: the columns must be there, and a cell may be empty.

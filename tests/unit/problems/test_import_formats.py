@@ -315,3 +315,17 @@ def test_what_cannot_be_read_of_a_row_is_reported_and_the_row_kept(tmp_path: Pat
     outcome = imported(jsonl(tmp_path / "a.jsonl", row), "jsonl")
     assert outcome.unread == ["a.jsonl:1: unverified: cannot read 'Half of them are 8. 8 * 3 = 24'"]
     assert (outcome.counts.written, outcome.counts.unread, outcome.complaints) == (1, 1, [])
+
+
+def test_a_raw_answer_with_subproblems_is_a_problem_with_their_steps(tmp_path: Path) -> None:
+    parts = [
+        {"Question": f"What is part {n}?", "Answer": f"It is leaf {n}.", "Hint": "Look up.", "Feedback": "No."}
+        for n in "ab"
+    ]
+    raw = json.dumps({"Problem": "Name the parts of a plant.", "SubProblems": parts})
+    rows = [{"section_name": "Plants", "problems": text} for text in (f"Sure!\n```json\n{raw}\n```", "I cannot.")]
+    outcome = imported(jsonl(tmp_path / "raw.jsonl", *rows), "class")
+    assert [str(refusal) for refusal in outcome.refusals] == ["raw.jsonl:2: solution: the answer holds no JSON object"]
+    [problem] = outcome.rows
+    assert [step["ask"] for step in problem["steps"]] == ["What is part a?", "What is part b?"]
+    assert problem["extra"]["subproblems"][0] == {"hint": "Look up.", "wrong": "", "feedback": "No."}

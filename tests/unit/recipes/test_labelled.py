@@ -12,7 +12,15 @@ from soliloquy.recipes.soliloquy.codes import STATES
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY, check
 from soliloquy.recipes.soliloquy.truth import assess
-from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation, Ending, StudentReply, Turn, TutorReply
+from soliloquy.v1.conversation_pb2 import (
+    Calculation,
+    CodeAttempt,
+    Conversation,
+    Ending,
+    StudentReply,
+    Turn,
+    TutorReply,
+)
 from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Status, Value
 
 # Dialogues that the check was developed with, and those that it was measured on afterwards.
@@ -30,7 +38,9 @@ def dialogues() -> list[tuple[str, dict[str, Any]]]:
 def conversation(dialogue: dict[str, Any]) -> Conversation:
     turns = [_turn(number, turn) for number, turn in enumerate(dialogue["turns"], start=1)]
     problem = problem_from_row(ProblemRow.model_validate(dialogue["problem"]), source="labelled")
-    return Conversation(problem=problem, turns=turns, ending=Ending.ENDING_SOLVED)
+    made = Conversation(problem=problem, turns=turns, ending=Ending.ENDING_SOLVED)
+    made.run.max_turns = len(turns)
+    return made
 
 
 def _turn(number: int, turn: dict[str, Any]) -> Turn:

@@ -200,7 +200,10 @@ def test_rows_with_the_same_id_are_kept_apart(tmp_path: Path) -> None:
     hi = {"from": "human", "value": "hi"}
     twins = [{"id": "same", "conversations": [hi, {"from": "gpt", "value": reply}]} for reply in "xy"]
     source.write_text(json.dumps(twins), "utf-8")
-    back = imported(source, "fastchat", tmp_path / "back")
+    back, told = tmp_path / "back", list[str]()
+    counts = import_rows(source, "fastchat", back, source_rows(twins), report=told.append)
+    assert (counts.repeated_ids, counts.refused) == (1, 0)
+    assert told == ["given:2: id: the same as at given:1; the conversation gets an id of its own"]
     ids = [conversation.id for conversation in Dataset(back)]
     assert len({*ids}) == 2
     export(Dataset(back), "fastchat", tmp_path / "again.json", choice=ExportOptions())

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from soliloquy.cli.importing import import_
 from soliloquy.dataset.exports.dialogue import conversation_of
 from soliloquy.dataset.exports.exporting import rows_of
 from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.exports.importing import dialogue_of, import_rows
 from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.soliloquy.rules import check
 from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.dataset.small import told
 
@@ -137,8 +139,15 @@ def test_a_conversation_gets_the_solution_of_its_problem_and_comes_back_whole(tm
     counts = import_rows(source, "soliloquies", imported, [("one.json", row)], report=pytest.fail, problem_of=known.get)
     assert (counts.written, counts.joined) == (1, 1)
     [conversation] = Dataset(imported)
-    # No rule is to compare what others say on the way with the results of steps.
-    assert (conversation.problem.solution, len(conversation.problem.steps)) == ("6 / 2 = 3", 0)
+    assert (conversation.problem.solution, len(conversation.problem.steps)) == ("6 / 2 = 3", 1)
+    # Nobody followed these steps, so that no rule compares what is said on the way with their results.
+    lacking = check(conversation).lacking
+    assert {rule for rule, need in lacking.items() if need == "plan"} == {
+        "verdict",
+        "steps",
+        "three_wrong",
+        "early_answer",
+    }
     [(_, made)] = rows_of("soliloquies", ExportOptions(), iter([told(conversation)]))
     assert made == row
 
@@ -228,3 +237,31 @@ def test_an_instruction_record_is_read_as_a_problem_and_comes_back_whole(topic: 
 )
 def test_a_row_without_a_function_comes_back_whole_too(name: str, row: dict[str, Any]) -> None:
     assert again(row, name) == row
+
+
+def test_odd_messages_of_an_import_are_counted(tmp_path: Path) -> None:
+    told = [
+        {"from": "student", "value": "Student: It is 6 m/s."},
+        {"from": "deciding_state", "value": {"Use Python": "n"}},
+        {"from": "no_python_state", "value": {**REPLY, "Evaluation of Student Response": "z"}},
+        {"from": "student", "value": "Thanks!"},
+        {"from": "student", "value": "Are you there?"},
+        {"from": "no_python_state", "value": REPLY},
+    ]
+    source = tmp_path / "odd.json"
+    row = {"conversations": told}
+    source.write_text(json.dumps(row), "utf-8")
+    counts = import_rows(source, "soliloquies", tmp_path / "odd", [("odd.json", row)], report=pytest.fail)
+    assert counts.slips == {"leaked speakers' names": 1, "malformed codes": 1, "missing states": 1}
+
+
+def test_an_id_that_comes_twice_ends_the_import_with_a_line_and_a_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "chats.jsonl"
+    rows = [{"id": "one", "conversations": [{"from": "human", "value": text}]} for text in ("Hi.", "Hello.")]
+    source.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    out = tmp_path / "imported"
+    assert import_.main([str(source), "--format", "fastchat", "--out", str(out)], standalone_mode=False) == 1
+    assert "chats.jsonl:2: id: the same as at chats.jsonl:1" in capsys.readouterr().err
+    assert len([*Dataset(out)]) == 2
