@@ -57,10 +57,7 @@ def test_the_help_of_every_command_needs_no_extra() -> None:
     ("usage", "extra"),
     [
         ("train --config smoke --data data --base {0} --name first", "train"),
-        ("retrain --config smoke --data data --base {0} --name n --registry r --model-address 127.0.0.1:1", "train"),
-        ("evaluate soliloquy --out {0}/report --weights {0}", "serve"),
         ("model serve --engine transformers --model {0}", "serve"),
-        ("model serve", "serve"),
         ("show s3://bucket/dataset", "s3"),
     ],
 )

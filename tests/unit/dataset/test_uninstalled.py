@@ -27,13 +27,13 @@ from soliloquy.v1.conversation_pb2 import Conversation, Evaluation
 from soliloquy.v1.dataset_pb2 import Collected
 from tests.datasets import RUN
 from tests.unit.dataset.exports.test_exporting import SUFFIXES
-from tests.unit.dataset.labelled import RECIPES, labelled, places
+from tests.unit.dataset.labelled import labelled, places
 from tests.unit.dataset.test_statistics import conversation
 
 AWAY = "away"
 
 
-@pytest.fixture(params=RECIPES)
+@pytest.fixture(params=["mathdial", "mathwell"])
 def conversations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[Conversation]:
     """What the recipe `away` made while it was installed: two that were accepted and one that was rejected."""
     installed = cast("dict[str, list[str]]", packages.RECIPES.claims)
