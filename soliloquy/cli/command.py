@@ -44,7 +44,7 @@ class Command(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (_FIRST, *_topics())}
         topic_of = {flag: topic for topic, options in _topics().items() for flag in options}
         for parameter in self.get_params(ctx):
-            if not (ctx.meta.get(_ALL) or not _is_rare(parameter)):
+            if isinstance(parameter, click.Argument) or not (ctx.meta.get(_ALL) or not _is_rare(parameter)):
                 continue
             if record := _shown(parameter, variables=_ALL in ctx.meta).get_help_record(ctx):
                 topic = next((topic_of[flag] for flag in parameter.opts if flag in topic_of), _FIRST)

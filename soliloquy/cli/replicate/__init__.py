@@ -14,12 +14,13 @@ from soliloquy.runtime.failure import Failure
 
 # The recipe of each paper whose tables can be computed.
 _RECIPES = {paper: name for name in known_recipes() if (paper := getattr(part(name, "replicate"), "PAPER", None))}
+_PAPERS = sorted(_RECIPES)
 _SOME_REFUSED = 1
 
 
 @click.command(cls=Command)
-@click.argument("paper", metavar="PAPER", type=Choice(list(_RECIPES)))
-@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
+@click.argument("paper", metavar="PAPER", type=Choice(_PAPERS), help=f"{', '.join(_PAPERS[:-1])} or {_PAPERS[-1]}.")
+@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER, help="The folder with the published files.")
 @AS_JSON
 @click.pass_context
 def replicate(context: click.Context, /, *, paper: str, folder: Path, as_json: bool) -> None:
