@@ -68,6 +68,7 @@ def test_every_command_is_on_the_list() -> None:
         "train",
         "retrain",
         "evaluate",
+        "replicate",
         "adapters",
         "runs",
         "dlq",
