@@ -7,7 +7,7 @@ from soliloquy.recipes.agreement import code_verdict, letter_of, verdict_is_true
 from soliloquy.recipes.records import fields_of
 from soliloquy.recipes.rules import common_rules, faults_of
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
-from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Intent, Problem, Turn
 
 
 def check(conversation: Conversation) -> CheckedConversation:
@@ -15,10 +15,11 @@ def check(conversation: Conversation) -> CheckedConversation:
     for turn in conversation.turns:
         broken = reply_faults(conversation, turn, turn.tutor.text)
         faults += [f"{rule}: turn {turn.number}: {evidence}" for rule, evidence in broken]
-    return CheckedConversation(turns=[_checked(turn) for turn in conversation.turns], faults=faults)
+    turns = [_checked(turn, conversation.problem) for turn in conversation.turns]
+    return CheckedConversation(turns=turns, faults=faults)
 
 
-def _checked(turn: Turn) -> CheckedTurn:
+def _checked(turn: Turn, problem: Problem) -> CheckedTurn:
     intent = turn.student.intent
     right = None if intent == Intent.INTENT_OPENING else code_verdict(turn.calculation)
     points_at = fields_of(TutorLabels.FromString(turn.tutor.labels))["points_at"]
@@ -27,7 +28,7 @@ def _checked(turn: Turn) -> CheckedTurn:
         right=right,
         verdict_true=verdict_is_true(turn, right),
         codes={"evaluation": letter_of(turn), "points at": points_at},
-        verification=verification(turn, settled=False),
+        verification=verification(turn, problem, settled=False),
         message=turn.student.text,
         reply=turn.tutor.text,
     )
