@@ -172,16 +172,14 @@ def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
         there = first.progress.accepted
         with progress_bar(wanted=first.request.conversations, resumed_from=there) as show_progress:
             for last in runs.watch(first.id):
-                show_progress(_counts(last), _pause_reason(last))
+                progress = last.progress
+                counts = RunCounts(accepted=progress.accepted, rejected=progress.rejected, cost=last.cost)
+                show_progress(counts, _pause_reason(last))
     finally:
         if not is_over(last):
             echo(f"run {first.id} continues: soliloquy runs watch {first.id}", err=True)
     print_status(last)
     return _EXIT[last.state]
-
-
-def _counts(status: RunStatus) -> RunCounts:
-    return RunCounts(accepted=status.progress.accepted, rejected=status.progress.rejected, cost=status.cost)
 
 
 def _pause_reason(status: RunStatus) -> str:

@@ -137,7 +137,7 @@ class Chats:
         self._rules = rules or EndpointRules()
         self._open_tutor = open_tutor
         self._closing: set[asyncio.Future[None]] = set()
-        self._open: ExpiringCache[_Chat] = ExpiringCache(settings.idle_seconds, self._forget)
+        self._open: ExpiringCache[_Chat] = ExpiringCache(settings.idle_seconds, lambda chat: self._close(chat.tutor))
 
     def offer(self) -> ChatOffer:
         """Lists the choices for a chat. The stand-in tutors only where a recipe has it read a person's words."""
@@ -233,9 +233,6 @@ class Chats:
         if self._open_tutor is None:
             raise Refusal(Code.INVALID, "endpoint: this gateway tutors with its own model only")
         return await self._open_tutor(chosen, listed=self._rules.lists(chosen.base_url))
-
-    def _forget(self, chat: _Chat) -> None:
-        self._close(chat.tutor)
 
     def _close(self, tutor: ChatTutor) -> None:
         if tutor.close:

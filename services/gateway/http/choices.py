@@ -65,13 +65,11 @@ def _choices(gateway: Gateway, models: Models) -> Choices:
         problems=gateway.planning.offered(),
         defaults={**_DEFAULTS, **usual},
         limits={**RUN_LIMITS, "seed": _SEED},
-        models={name: _engines(models, name) for name in models.roles},
+        models={
+            name: ", ".join(dict.fromkeys(endpoint.engine for endpoint in models.asked(name))) for name in models.roles
+        },
         formats=formats(),
     )
-
-
-def _engines(models: Models, role: str) -> str:
-    return ", ".join(dict.fromkeys(endpoint.engine for endpoint in models.asked(role)))
 
 
 def _recipe(name: str) -> RecipeChoice:

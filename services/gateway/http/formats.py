@@ -1,6 +1,5 @@
 """The export formats that a run can be downloaded in."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from soliloquy.recipes.packages import known_recipes, package
@@ -18,13 +17,10 @@ class FormatChoice:
 
 
 def formats() -> list[FormatChoice]:
-    return list(_usable())
-
-
-def _usable() -> Iterator[FormatChoice]:
     # Imported here because it loads Arrow, which no start should wait for.
     from soliloquy.dataset.exports.format import FORMATS, NAMES, find
 
+    found = []
     for name in NAMES:
         try:
             form = find(name)
@@ -32,8 +28,7 @@ def _usable() -> Iterator[FormatChoice]:
             # `soliloquy export --help` says what is wrong with it.
             continue
         suffix = form.suffixes[0] if form.suffixes else ".zip"
-        yield FormatChoice(name=name, title=form.title, suffix=suffix, recipe=_recipe_of(FORMATS.value(name)))
-
-
-def _recipe_of(module: str) -> str:
-    return next((recipe for recipe in known_recipes() if module.startswith(f"{package(recipe)}.")), "")
+        module = FORMATS.value(name)
+        recipe = next((recipe for recipe in known_recipes() if module.startswith(f"{package(recipe)}.")), "")
+        found.append(FormatChoice(name=name, title=form.title, suffix=suffix, recipe=recipe))
+    return found

@@ -62,7 +62,8 @@ class ProblemFile:
 
 def read_problems(path: Path) -> list[Problem]:
     """Returns every problem of a file; raises UnreadableSource for the first error."""
-    return list(_each(path, problem_from_row))
+    line_of: dict[str, int] = {}
+    return [_made(path, line, problem_from_row, line_of) for line in text_lines(path)]
 
 
 def problem_faults(path: Path) -> Iterator[str]:
@@ -76,13 +77,6 @@ def problem_faults(path: Path) -> Iterator[str]:
                 yield str(bad)
     except UnreadableSource as bad:
         yield str(bad)
-
-
-def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
-    """Yields `use(row, place)` for each row."""
-    line_of: dict[str, int] = {}
-    for line in text_lines(path):
-        yield _made(path, line, use, line_of)
 
 
 def _made(path: Path, line: TextLine, use: Callable[[ProblemRow, str], Made], line_of: dict[str, int]) -> Made:

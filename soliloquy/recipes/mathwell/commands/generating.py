@@ -40,7 +40,6 @@ from soliloquy.dataset.statistics import kinds_of_reasons
 from soliloquy.dataset.storage import Storage
 from soliloquy.problems.files.importing import import_problems
 from soliloquy.problems.files.problem_file import read_problems
-from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import load_format
 from soliloquy.problems.sifting.near_duplicates import DedupeCounts, dedupe
 from soliloquy.recipes.mathwell.commands.commissioning import Commissions, commission_options
@@ -127,18 +126,10 @@ def _write_problems(folder: Path, out: Path) -> DedupeCounts:
             load_format("sgsm"),
             strict=False,
             keep_repeats=False,
-            report=_print_refusal,
-            report_unread=_print_unread,
+            report=lambda refusal: echo(f"soliloquy: left out: {refusal.field}: {refusal.reason}", err=True),
+            report_unread=lambda doubt: echo(f"soliloquy: {doubt}", err=True),
         )
         return dedupe(problems, out)
-
-
-def _print_refusal(refusal: RefusedRow) -> None:
-    echo(f"soliloquy: left out: {refusal.field}: {refusal.reason}", err=True)
-
-
-def _print_unread(doubt: str) -> None:
-    echo(f"soliloquy: {doubt}", err=True)
 
 
 def _reasons(folder: Path) -> dict[str, int]:
