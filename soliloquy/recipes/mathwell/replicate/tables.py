@@ -43,6 +43,8 @@ _EVALUATED = (
     *(one for one, _ in _READ.values()),
 )
 _NEAR = 1e-6
+# The last school year that the paper writes for.
+_HIGHEST_GRADE = 8
 
 
 def tables(published: Published) -> Iterator[Table]:
@@ -112,8 +114,14 @@ def _of_writer(rows: Sequence[Row], paper: Mapping[str, float]) -> dict[str, dic
             ),
         },
         "readability": {
-            name: (mean(_number(row, column) for row in rows), mean(read(row["question"]) for row in rows))
-            for name, (column, read) in _READ.items()
+            "beyond": (
+                portion((_number(row, "fkgl") or 0) > _HIGHEST_GRADE for row in rows),
+                portion(flesch_kincaid(row["question"]) > _HIGHEST_GRADE for row in rows),
+            ),
+            **{
+                name: (mean(_number(row, column) for row in rows), mean(read(row["question"]) for row in rows))
+                for name, (column, read) in _READ.items()
+            },
         },
     }
     return {
