@@ -74,6 +74,10 @@ class TrainingMessage(NamedTuple):
     learned: bool = False
 
 
+def _refuses_none(problem: Problem) -> str:
+    return ""
+
+
 def _no_enrichment_prompt(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     return Prompt(name="", said=[("user", problem.question)])
 
@@ -104,6 +108,8 @@ class Recipe:
     story: str = _TUTORING_STORY
     # Whether every conversation needs the planner's work before it can start.
     always_enriched: bool = False
+    # Returns why a problem is of no use to the recipe; empty if it is of use.
+    refuses: Callable[[Problem], str] = _refuses_none
     # For recipes that write problems: the topics to write about. None for recipes that work through given problems.
     topics: Callable[[Mapping[str, str]], Sequence[str]] | None = None
     # Returns the labels of a problem that is still to be written; set with `topics`.

@@ -1,5 +1,6 @@
 """`soliloquy problems check`."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import click
 from soliloquy.cli.command import Command
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
-from soliloquy.problems.files.problem_file import problem_faults
+from soliloquy.problems.files.problem_file import problem_faults, read_problems
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 
 FAULTY = 1
@@ -23,7 +26,8 @@ def check(context: click.Context, /, *, source: str) -> None:
     """Check the families of a bank or folder, or the problems of a file.
 
     A family is a TOML file, in a folder named for its topic. Checks its laws, units, numbers, mistakes and texts with
-    many drawn problems, and at both ends of its ranges.
+    many drawn problems, and at both ends of its ranges. Of a file it also says how many problems each recipe cannot
+    use, and why.
     """
     path = FAMILIES / source if source in bank_names() else Path(source)
     if not path.exists():
@@ -39,6 +43,24 @@ def check(context: click.Context, /, *, source: str) -> None:
     if found:
         context.exit(FAULTY)
     echo(f"{source}: {len(families)} families, no faults" if families else f"{source}: no faults")
+    for line in () if families else _refusals(path):
+        echo(line)
+
+
+def _refusals(path: Path) -> Iterator[str]:
+    """Yields a line for each recipe that works through given problems."""
+    problems = [*read_problems(path)]
+    for name in known_recipes():
+        recipe = find(name)
+        if recipe.topics is not None:
+            continue
+        reasons = {problem.id: why for problem in problems if (why := recipe.refuses(problem))}
+        line = f"{name}: {len(problems) - len(reasons):,} of {len(problems):,} problems are of use"
+        kinds = Counter(why.partition(":")[0] for why in reasons.values()).most_common()
+        for kind, count in kinds:
+            first = next(one for one, why in reasons.items() if why.startswith(kind))
+            line += f"; {count:,} are not: {kind}, such as {first}"
+        yield line
 
 
 def _families(path: Path) -> Sequence[Path]:

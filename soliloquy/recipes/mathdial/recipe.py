@@ -2,7 +2,7 @@
 
 from soliloquy.recipes import codegen
 from soliloquy.recipes.mathdial import claims, composer, lessons, moves, planner, prompting, rules, student
-from soliloquy.recipes.mathdial.confusion import confusion_of
+from soliloquy.recipes.mathdial.confusion import confusion_of, sampling_refusal
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted import SPEAKERS
 from soliloquy.recipes.person import Person
@@ -14,6 +14,7 @@ RECIPE = Recipe(
     always_enriched=True,
     enrichment_prompt=prompting.enriching,
     planner=planner.enrich,
+    refuses=sampling_refusal,
     student=student.reply,
     tutor=codegen.decider(prompting.deciding, claims.has_unsettled_number),
     codegen=codegen.code_writer(prompting.TEMPLATES),

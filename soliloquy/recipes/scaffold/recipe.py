@@ -22,6 +22,7 @@ RECIPE = Recipe(
     always_enriched=True,
     enrichment_prompt=plan_prompting.planning,
     planner=planner.enrich,
+    refuses=planner.why_unplannable,
     student=student.reply,
     student_again=student.retry,
     tutor=tutor.check,

@@ -21,9 +21,14 @@ def solve(reading: ParsedPrompt, rng: Random) -> str:
     lines = work_through(reading.problem)
     if drawn >= rates["right"]:
         lines = _wrong(reading.problem, rng, slipping=drawn < rates["right"] + rates["miscalculated"]) or lines
+    if not lines:
+        # A pupil who has nothing to calculate says the answer, which is no confusion.
+        return f"#### {format_number(reading.problem.answer.value)}"
+    # The numbers of an imported solution may stand in its calculations alone.
+    knowns = _knowns(reading.problem)
     text = "\n".join(
         [
-            book().one_of(rng, "planner", "solution", "knowns", knowns=_knowns(reading.problem)),
+            *([book().one_of(rng, "planner", "solution", "knowns", knowns=knowns)] if knowns else []),
             *(_line(line, rng) for line in lines),
             book().one_of(rng, "planner", "solution", "end", name=lines[-1].step.result.name),
         ]

@@ -14,6 +14,8 @@ from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.runtime.model import ModelRefused
+from soliloquy.truth.number_format import format_exact
+from soliloquy.v1.conversation_pb2 import Quantity, Step
 
 _PLANNED = re.compile(r"^Sub-question \d+: (.*)\nExpected answer: (.*)$", re.MULTILINE)
 _SAID = re.compile(r"^Tutor: (.*)$", re.MULTILINE)
@@ -24,7 +26,16 @@ def describe(reading: ParsedPrompt, rng: Random) -> str:
     given = final_number(reading.section("message"))
     if given is None:
         raise ModelRefused(f"the <message> of {reading.prompt} holds no number: {reading.section('message')[:80]!r}")
-    return json.dumps({"Description": description(step(reading), given.value, rng)}, ensure_ascii=False)
+    return json.dumps({"Description": description(_calculating(reading), given.value, rng)}, ensure_ascii=False)
+
+
+def _calculating(reading: ParsedPrompt) -> Step:
+    """Returns the step at hand; if it calculates nothing, one that states its result, or the problem's answer."""
+    at_hand = step(reading)
+    if at_hand.expression:
+        return at_hand
+    value = (at_hand.result if at_hand.HasField("result") else reading.problem.answer).value
+    return Step(expression=format_exact(value), result=Quantity(symbol="result", name="expected result", value=value))
 
 
 def reply(reading: ParsedPrompt, rng: Random) -> str:
