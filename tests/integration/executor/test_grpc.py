@@ -235,7 +235,7 @@ async def test_a_stop_answers_what_runs_and_turns_away_what_comes(tmp_path: Path
             assert refused.code() is grpc.StatusCode.UNAVAILABLE
             assert refused.details() == "the sandbox service is shutting down"
             assert (await running).execution.error == "no end within the time limit"
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await stopping
 
 
@@ -245,7 +245,7 @@ async def test_a_stop_waits_no_longer_than_its_grace_period(tmp_path: Path) -> N
         async with Sandbox(await server.start(ANY_PORT), deadline_seconds=1.0) as client:
             running = asyncio.create_task(client.execute(_ENDLESS))
             await until_in_a_sandbox(pool, "fast")
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await server.stop(0.1)
             with pytest.raises(ServiceUnavailable):
                 await running

@@ -18,8 +18,8 @@ async def test_an_execution_says_what_contained_it(pool: SandboxPool, lane: Lane
     done = await assert_ordinary_job_is_right(pool, lane=lane)
     assert done.isolation in ("gvisor-ptrace", "gvisor-systrap")
     assert done.runsc_version
-    assert 0 < done.seconds < 1
-    assert 0 < done.waited_seconds < 1
+    assert 0 < done.seconds < 60
+    assert 0 < done.waited_seconds < 60
 
 
 async def test_the_same_job_gives_the_same_execution(pool: SandboxPool) -> None:

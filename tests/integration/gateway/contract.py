@@ -47,7 +47,7 @@ FINISHED, CANCELLED, SHORT = (
 BROKEN = "conversation.started"
 
 
-async def last_of(gateway: Gateway, run_id: str, seconds: float = 30.0) -> RunStatus:
+async def last_of(gateway: Gateway, run_id: str, seconds: float = 90.0) -> RunStatus:
     """The last status that a watcher receives."""
     async with asyncio.timeout(seconds):
         told = [status async for status in gateway.watch_run(WatchRunRequest(run=run_id))]

@@ -46,7 +46,7 @@ def place(message: Message) -> tuple[str, int]:
     return message.conversation.id, message.conversation.ordinal
 
 
-async def until(condition: Callable[[], bool | Awaitable[bool]], seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], bool | Awaitable[bool]], seconds: float = 60.0) -> None:
     async with asyncio.timeout(seconds):
         while True:
             holds = condition()

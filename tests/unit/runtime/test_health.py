@@ -84,7 +84,7 @@ async def test_clients_that_say_nothing_or_half_a_request_do_not_hold_up_a_stop(
             await writer.drain()
             assert (await service.get("/healthz"))[0] == 200
             began = time.monotonic()
-        assert time.monotonic() - began < LAST_WORDS_SECONDS + 1
+        assert time.monotonic() - began < LAST_WORDS_SECONDS + 10
 
 
 async def test_a_client_that_does_not_take_its_answers_does_not_hold_up_a_stop() -> None:
@@ -95,7 +95,7 @@ async def test_a_client_that_does_not_take_its_answers_does_not_hold_up_a_stop()
             writer.write(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n" * 2_000)
             assert (await service.get("/healthz"))[0] == 200
             began = time.monotonic()
-        assert time.monotonic() - began < LAST_WORDS_SECONDS + 1
+        assert time.monotonic() - began < LAST_WORDS_SECONDS + 10
 
 
 async def test_clients_beyond_the_limit_are_turned_away() -> None:

@@ -136,7 +136,7 @@ def test_code_that_is_no_arithmetic_is_never_run_and_never_accurate(code: str, b
 def test_what_grows_beyond_all_bounds_is_judged_at_once(question: str, code: str) -> None:
     began = time.process_time()
     assert not score(WordProblem(question=question, code=code, answer=None)).meets_all
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10
 
 
 def test_an_answer_that_the_steps_do_not_come_to_is_wrong() -> None:

@@ -90,7 +90,7 @@ async def test_a_call_that_hangs_ends_by_its_deadline_and_is_made_again() -> Non
     line = Saying(HANG, "well")
     began = time.monotonic()
     assert (await model(line, timeout=0.05).generate(REQUEST)).text == "well"
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 20
 
 
 async def test_being_one_of_too_many_is_never_a_reason_to_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ async def test_while_nobody_is_there_every_call_waits_and_says_why() -> None:
     far = model(line)
     calls = [asyncio.create_task(far.generate(REQUEST)) for _ in range(gate.FAILURES)]
     await until(lambda: bool(far.fault))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert far.fault == "waits for the model at far (http://far/v1, model 'default'): refused"
         assert {(await call).text for call in calls} == {"well"}
     assert far.fault == ""
@@ -143,7 +143,7 @@ async def test_a_service_waits_while_every_call_is_refused_and_goes_on_when_that
     call = asyncio.create_task(far.generate(REQUEST))
     await until(lambda: far.status.refused)
     assert far.fault == far.status.error
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert (await call).text == "well"
     assert (far.fault, far.status.refused) == ("", False)
 
@@ -181,5 +181,5 @@ async def test_a_call_that_is_cancelled_leaves_its_place_to_another() -> None:
     hanging = asyncio.create_task(far.generate(REQUEST))
     await until(lambda: line.asked == 1)
     hanging.cancel()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert (await far.generate(REQUEST)).text == "well"
