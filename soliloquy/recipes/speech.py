@@ -73,7 +73,8 @@ _BELOW_RULE = re.compile(
 )
 # The merits of the message, in a list.
 _MERITS = re.compile(
-    r"\n\s*[*_]*(?:this|the|my) (?:message|reply|response|question)\b[^\n]*:[*_]*\s*\n(?:\s*[-*•] [^\n]*(?:\n|\Z))+\Z",
+    r"\n\s*[*_]*(?:this|the|my) (?:message|reply|response|question)\b[^\n]*:[*_]*\s*\n"
+    r"(?:[ \t]*[-*•] [^\n]*(?:\n|\Z))+\Z",
     re.IGNORECASE,
 )
 _ANNOUNCED = re.compile(r"\A[^\n]*:[*_]*\s*\n+")
@@ -99,7 +100,7 @@ _FENCE = re.compile(r"\A\s*```[\w-]*\n(?P<words>.*?)\n?```\s*\Z", re.DOTALL)
 _TAGGED = re.compile(r"\A\s*<(?P<tag>[a-z_]+)>(?P<words>.*)</(?P=tag)>\s*\Z", re.DOTALL | re.IGNORECASE)
 _BLOCK_QUOTE = re.compile(r"^ *> ?", re.MULTILINE)
 # All lines are quoted, but for a preface.
-_IN_BLOCK_QUOTE = re.compile(r"\A(?:[^\n]*:[*_]*\s*\n+)?(?: *>[^\n]*(?:\n|\Z)|\s*\n)+\Z")
+_IN_BLOCK_QUOTE = re.compile(r"\A(?:[^\n]*:[*_]*\s*\n+)?(?: *>[^\n]*(?:\n|\Z)|[ \t]*\n)+\Z")
 # Parts under headings, of which the last is spoken.
 _PARTS = re.compile(
     rf"\A\s*\[(?!{_any(_DATA['heading'])})[^\]\n]+\].*^\s*\[(?:{_any(_DATA['heading'])})\]\s*", re.I | re.M | re.S
@@ -111,6 +112,10 @@ _PLAN = re.compile(rf"^[\s#*_\d.-]*(?:{_any(_DATA['plans'])})[*_]* ?:", _FLAGS)
 _QUOTED = re.compile(r"\A\s*(?:`(?P<e>[^`]*)`|\"(?P<a>[^\"]*)\"|“(?P<b>[^“”]*)”|«(?P<c>[^«»]*)»|„(?P<d>[^„“]*)“)\s*\Z")
 
 
+# Models that fail repeat a sign without end, on which the patterns would take hours.
+_RUN = re.compile(r"([\W_])\1{19,}")
+
+
 class Speech(NamedTuple):
     text: str
     # The pieces around it, in the order in which they were cut.
@@ -119,6 +124,7 @@ class Speech(NamedTuple):
 
 def cleaned(text: str, speaker: str) -> Speech:
     """Returns what the speaker says; `speaker` is "student" or "tutor"."""
+    text = _RUN.sub(r"\1\1\1", text)
     words = _BLOCK_QUOTE.sub("", text).strip() if _IN_BLOCK_QUOTE.search(text) else text.strip()
     cut: list[str] = []
     while True:

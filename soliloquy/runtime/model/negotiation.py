@@ -148,7 +148,7 @@ class Attempt:
             _log.warning("%s refuses a schema: asked for as %s from here on", where, self.form.name)
         if self._agreement.thinks_first:
             return
-        if begins_with_thoughts(completion.text):
+        if not completion.reasoning and begins_with_thoughts(completion.text):
             if self._agreement.learn("thinks_first", "yes"):
                 _log.info("%s thinks in its answers: chats show their words once they are complete", where)
         elif self._agreement.thinks_first is None and self.form.response_format is None and _is_told(completion):

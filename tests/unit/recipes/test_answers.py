@@ -1,11 +1,13 @@
 """The slips of real models that the recipe accepts, and those it asks about again."""
 
 import json
+import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from soliloquy.recipes.answers import Decision, Program, StudentMessage
+from soliloquy.recipes.answers import Decision, Program, StudentMessage, TutorMessage
 from soliloquy.recipes.scaffold.answers import PlanAnswer
 from soliloquy.recipes.soliloquy.answers import Enriched, Reply
 from soliloquy.runtime.answers import Unreadable
@@ -129,3 +131,15 @@ def test_a_step_number_that_no_record_could_hold_is_asked_for_again(number: int)
         PlanAnswer.read(json.dumps({"Analysis": "Two steps.", "Sub-Questions": [question]}))
     with pytest.raises(Unreadable, match="there is no step 6666018010356348"):
         Reply.read(json.dumps(REPLY | {"Step Number": 6666018010356348}))
+
+
+@pytest.mark.parametrize(
+    "endless", ["\n", " ", "_", "*", "-\n", "> \n", "Student: ", "(the student) \n", "this reply:\n- a\n"]
+)
+def test_an_answer_that_repeats_itself_without_end_is_read_in_time(endless: str) -> None:
+    text = f"What is 3 + 4?\n{endless * (8_000 // len(endless))}this reply: x"
+    began = time.process_time()
+    with suppress(Unreadable):
+        TutorMessage.read(text)
+    # A nested repetition would take hours; on any machine the others take far less than this.
+    assert time.process_time() - began < 2

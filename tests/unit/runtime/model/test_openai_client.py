@@ -235,6 +235,13 @@ async def test_a_model_that_was_seen_to_speak_at_once_is_heard_at_once() -> None
     assert heard.answers == [["It", " is 4."]]
 
 
+async def test_a_mark_beside_thoughts_of_their_own_field_says_nothing_about_a_model(tmp_path: Path) -> None:
+    stray = {"choices": [{"message": {"content": "It</think> is 4.", "reasoning": "2 + 2"}, "finish_reason": "stop"}]}
+    async with line_to(Far(said(200, stray)), findings=tmp_path / FILE) as line:
+        await line.ask(SPOKEN, 5)
+    assert '"thinks_first", "no"' in (tmp_path / FILE).read_text("utf-8")
+
+
 async def test_an_answer_that_was_cut_off_does_not_tell_that_a_model_speaks_at_once() -> None:
     thinking = said(200, {"choices": [{"message": {"content": "2 + 2"}, "finish_reason": "length"}]})
     cut_off = chunks(piece("2 + 2"), piece(" is"), piece("", "length"))
