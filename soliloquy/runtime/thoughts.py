@@ -40,16 +40,14 @@ _MARK = re.compile(
 class Parts(NamedTuple):
     words: str
     thoughts: str
-    # Whether the text stops before the model has said anything.
-    is_unfinished: bool
 
 
 def parts_of(text: str) -> Parts:
     """Splits an answer into its words and thoughts, whose opening or closing mark may be missing."""
     if announced := _ANNOUNCED.match(text):
-        return Parts(text[announced.end() :].strip(), (announced["thought"] or announced["other"]).strip(), False)
+        return Parts(text[announced.end() :].strip(), (announced["thought"] or announced["other"]).strip())
     if not any(mark in text for mark in "<[◁") and not text.lstrip().startswith("assistant"):
-        return Parts(text, "", False)
+        return Parts(text, "")
     if "<|channel|>" in text:
         return _channels(text)
     thoughts: list[str] = []
@@ -63,11 +61,11 @@ def parts_of(text: str) -> Parts:
         thoughts.append(words[opening.end() :])
         words = words[: opening.start()]
     if words == text and not _MARK.search(text):
-        return Parts(text, "", False)
+        return Parts(text, "")
     # A model that does not stop may say the same once more after the mark.
     words = "\n\n".join(dict.fromkeys(filter(None, map(str.strip, _MARK.split(words)))))
     thought = "\n\n".join(stripped for each in thoughts if (stripped := each.strip()))
-    return Parts(words, thought, opening is not None and not words)
+    return Parts(words, thought)
 
 
 def begins_with_thoughts(text: str) -> bool:
@@ -107,4 +105,4 @@ def _channels(text: str) -> Parts:
     words: list[str] = []
     for channel in _CHANNEL.finditer(text):
         (words if channel["name"] == "final" else thoughts).append(_MARK.sub("", channel["text"]).strip())
-    return Parts("\n\n".join(words), "\n\n".join(filter(None, thoughts)), not words)
+    return Parts("\n\n".join(words), "\n\n".join(filter(None, thoughts)))

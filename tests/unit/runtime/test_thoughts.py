@@ -25,11 +25,11 @@ from soliloquy.runtime.thoughts import parts_of
     ],
 )
 def test_words_and_thoughts_are_told_apart(text: str, words: str, thoughts: str) -> None:
-    assert parts_of(text)[:2] == (words, thoughts)
+    assert parts_of(text) == (words, thoughts)
 
 
 @pytest.mark.parametrize("text", ["<think>2 + 2", "<|channel|>analysis<|message|>2 + 2", "<think>a</think><think>b"])
 def test_a_model_that_never_stops_thinking_has_said_nothing(text: str) -> None:
-    words, thoughts, is_unfinished = parts_of(text)
-    assert (words, is_unfinished) == ("", True)
+    words, thoughts = parts_of(text)
+    assert words == ""
     assert thoughts
