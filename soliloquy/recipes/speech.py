@@ -108,7 +108,7 @@ _PARTS = re.compile(
 _ALTERNATIVE = re.compile(rf"^[ *_#]*(?:{_any(_DATA['alternatives'])}) (?:\d|[A-C]\b)[^\n:]*:", _FLAGS)
 _OFFERED = re.compile(rf"\A[^\n]*\bhere are\b[^\n]*\b(?:{_any(_DATA['offered'])})\b[^\n]*:", re.IGNORECASE)
 _TO_THE_CALLER = re.compile("|".join(_DATA["to_the_caller"]), re.IGNORECASE)
-_PLAN = re.compile(rf"^[\s#*_\d.-]*(?:{_any(_DATA['plans'])})[*_]* ?:", _FLAGS)
+_PLAN = re.compile(rf"^[ \t#*_\d.-]*(?:{_any(_DATA['plans'])})[*_]* ?:", _FLAGS)
 _QUOTED = re.compile(r"\A\s*(?:`(?P<e>[^`]*)`|\"(?P<a>[^\"]*)\"|“(?P<b>[^“”]*)”|«(?P<c>[^«»]*)»|„(?P<d>[^„“]*)“)\s*\Z")
 
 
