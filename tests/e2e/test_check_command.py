@@ -121,7 +121,7 @@ def test_rules_are_not_applied_to_imported_conversations_without_what_they_read(
     found = reimported(reference, tmp_path, "soliloquies", ".json")
     assert (found["figures"]["conversations"], found["faults"]) == (CONVERSATIONS, [])
     without = {one["rule"]: (one["lacking"], one["conversations"]) for one in found["not_applied"]}
-    assert without["verdict"] == without["steps"] == ("steps", CONVERSATIONS)
+    assert without["verdict"] == without["steps"] == ("plan", CONVERSATIONS)
 
 
 @pytest.mark.parametrize("form", ["openai", "sharegpt"])
