@@ -19,11 +19,12 @@ class Transcript:
         self._finish()
         self._current = {"student": text, **known}
 
-    def decided(self, description: str) -> None:
-        """The tutor calculates."""
+    def decided(self, description: str | None) -> None:
+        """The tutor calculates; it does not if there is no description."""
         if {"reply", "description"} & self._current.keys():
             self._finish()
-        self._current["description"] = description
+        if description is not None:
+            self._current["description"] = description
 
     def program(self, description: str | None, attempt: Attempt) -> None:
         """`description` is None for a repeated attempt."""

@@ -119,8 +119,8 @@ def _is_read(message: Any, transcript: Transcript) -> bool:
         labels = {"student.strategy": strategy} if strategy else {}
         transcript.student(value, intent=text_of(message, "Intent"), labels=labels)
     elif speaker == "deciding_state" and "Use Python" in fields:
-        if text_of(fields, "Use Python").strip()[:1].lower() == "y":
-            transcript.decided(text_of(fields, "Description"))
+        calculates = text_of(fields, "Use Python").strip()[:1].lower() == "y"
+        transcript.decided(text_of(fields, "Description") if calculates else None)
     elif speaker == "use_python_state" and isinstance(fields.get("Python"), dict):
         transcript.program(None, read_program(fields["Python"]))
     elif speaker == "python_output" and isinstance(value, str) and transcript.awaits_output:

@@ -48,6 +48,16 @@ def test_a_published_mathdial_row_keeps_names_moves_empty_turns_and_nulls() -> N
         assert again(row, "mathdial") == row
 
 
+def test_a_decision_against_a_program_begins_another_turn() -> None:
+    said = [
+        {"from": "deciding_state", "value": {"Use Python": "y", "Description": "Add them."}},
+        {"from": "deciding_state", "value": {"Use Python": "n"}},
+        {"from": "no_python_state", "value": {"Tutorbot Response": "Go on."}},
+    ]
+    turns = dialogue_of({"id": "1", "conversations": said}, "soliloquies").turns
+    assert [(turn.description, turn.reply) for turn in turns] == [("Add them.", None), (None, "Go on.")]
+
+
 def test_who_speaks_twice_has_two_turns() -> None:
     turns = dialogue_of(MATHDIAL, "mathdial").turns
     assert [(turn.student, turn.reply) for turn in turns] == [
