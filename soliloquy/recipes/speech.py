@@ -112,7 +112,7 @@ _PLAN = re.compile(rf"^[ \t#*_\d.-]*(?:{_any(_DATA['plans'])})[*_]* ?:", _FLAGS)
 _QUOTED = re.compile(r"\A\s*(?:`(?P<e>[^`]*)`|\"(?P<a>[^\"]*)\"|“(?P<b>[^“”]*)”|«(?P<c>[^«»]*)»|„(?P<d>[^„“]*)“)\s*\Z")
 
 
-# Models that fail repeat a sign without end, on which the patterns would take hours.
+# Models that fail repeat a sign without end, on which the patterns would hang.
 _RUN = re.compile(r"([\W_])\1{19,}")
 
 
