@@ -9,7 +9,7 @@ RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-vers
 unexport PYTHONDONTWRITEBYTECODE
 
 SERVER_LOCK = $(subst pyproject.toml,tests/servers/$(1).in,$(RESOLVE:--universal=--python-platform x86_64-manylinux_2_28)) --output-file tests/servers/$(1).lock
-# Tests wait a lot, so four processes keep two cores busy. tests/conftest.py groups the tests of one process.
+# Tests wait a lot, so three processes keep two cores busy. tests/conftest.py groups the tests of one process.
 SHARED := --dist loadscope --no-loadscope-reorder
 # Timing-sensitive suites run with at most one other process: the sandboxes in one, Ray in the other.
 ALONE := $(patsubst %,tests/integration/model/test_%.py,serve whole_loop adapters_in_service) \
@@ -37,7 +37,7 @@ check: lint ## Check what breaks most often in a minute: style, types, contract,
 	@sh tests/javascript.sh test
 
 test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run all tests, set-up included (20 minutes)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 $(SHARED) $(ALONE:%=--ignore %)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 $(SHARED) $(ALONE:%=--ignore %)
 	$(BIN)/python -m pytest -n 2 $(SHARED) $(ALONE)
 	@sh tests/javascript.sh test
 
