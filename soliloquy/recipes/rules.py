@@ -27,7 +27,7 @@ def _is_of_run(conversation: Conversation) -> bool:
 COMMON_NEEDS: Needs = {
     "run": _is_of_run,
     "steps": _has_steps,
-    # Whoever else spoke of the problem need not have followed its steps, so that other results prove nothing.
+    # Other people need not have followed the steps of the problem: different results prove nothing.
     "plan": lambda conversation: _is_of_run(conversation) and _has_steps(conversation),
     "evaluations": lambda conversation: any(map(letter_of, conversation.turns)),
     "programs": lambda conversation: any(turn.calculation.attempts for turn in conversation.turns),

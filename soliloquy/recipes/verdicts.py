@@ -1,13 +1,12 @@
 """What a program found out about the student's answer, by the values that it came to."""
 
 import re
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
+from soliloquy.runtime.beside import table_beside
 from soliloquy.v1.sandbox_pb2 import Execution, Status, Value
 
-_WORDS = tomllib.loads(Path(__file__).with_name("verdicts.toml").read_text("utf-8"))
+_WORDS = table_beside(__file__, "verdicts.toml")
 _DENYING, _BESIDE, _STUDENT = (
     re.compile("|".join(_WORDS[kind]), re.IGNORECASE) for kind in ("denying", "beside", "student")
 )

@@ -35,7 +35,7 @@ class ImportCounts:
     rewritten: int = 0
     # Conversations with an id of an earlier row; they get one of their own.
     repeated_ids: int = 0
-    # What is odd about messages that were kept, by its name.
+    # Counts the oddities of kept messages by name.
     slips: Counter[str] = field(default_factory=Counter)
     # Conversations that the problem file gave a solution; None without one.
     joined: int | None = None

@@ -1,15 +1,14 @@
 """Finds the result that a step of a person's solution states in words: "this calculates to 2.94 × 10^7 Pa"."""
 
 import re
-import tomllib
-from pathlib import Path
 from typing import NamedTuple
 
+from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.number_format import is_workable
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.quantities import quantities_in
 
-_CUES = tomllib.loads(Path(__file__).with_name("stated_results.toml").read_text("utf-8"))
+_CUES = table_beside(__file__, "stated_results.toml")
 
 
 def _any(kind: str, form: str) -> re.Pattern[str]:
@@ -35,7 +34,7 @@ _RESTATES = re.compile(r"\d[^.;=]{0,12}, or\s*$")
 class Stated(NamedTuple):
     value: float
     unit: str
-    # Where it begins in the text.
+    # The position in the text at which it begins.
     start: int
 
 

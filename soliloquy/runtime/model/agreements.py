@@ -68,17 +68,18 @@ class Agreement:
         try:
             with self.file.open("rb") as file:
                 file.seek(self._position)
-                lines = file.read()
+                # Another process may be writing the last line.
+                lines, end, _ = file.read().rpartition(b"\n")
         except OSError:
             return
-        self._position += len(lines)
+        self._position += len(lines + end)
         for line in lines.splitlines():
             try:
                 name, kind, value = json.loads(line)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 # Its process was killed while it wrote.
                 continue
-            if name == self.name:
+            if name == self.name and isinstance(kind, str) and isinstance(value, str):
                 yield kind, value
 
     def _apply(self, kind: str, value: str) -> None:

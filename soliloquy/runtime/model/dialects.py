@@ -2,14 +2,14 @@
 
 import functools
 import re
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter
+
+from soliloquy.runtime.beside import table_beside
 
 UNKNOWN = "unknown"
 Form = Literal["strict", "loose", "object_schema", "object"]
@@ -44,7 +44,7 @@ class Dialect:
         return at_host and re.search(self.models, model) is not None
 
 
-_TABLES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("dialects.toml").read_text("utf-8"))
+_TABLES: Mapping[str, Any] = table_beside(__file__, "dialects.toml")
 USAGE: Mapping[str, Sequence[Sequence[str]]] = {
     count: [place.split(".") for place in places] for count, places in _TABLES["usage"].items()
 }

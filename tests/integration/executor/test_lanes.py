@@ -83,7 +83,7 @@ async def test_a_caller_may_ask_for_less_time_memory_and_output(pool: SandboxPoo
 
     slow = await pool.execute(limited("x = sum(1 for n in range(10 ** 12))", Limits(wall_seconds=0.2)))
     assert slow.status == sandbox_pb2.STATUS_TIMEOUT
-    assert 0.2 <= slow.seconds < 5
+    assert 0.2 <= slow.seconds < 1.5
     big = await pool.execute(limited("x = [0] * 2 * 10 ** 7", Limits(memory_bytes=1 << 27)))
     assert big.status == sandbox_pb2.STATUS_MEMORY
     assert (await pool.execute(limited("x = len([0] * 2 * 10 ** 7)"))).status == STATUS_OK

@@ -69,7 +69,7 @@ async def test_stop_is_quick_and_leaves_nothing_even_mid_job(tmp_path: Path, lan
         await until_in_a_sandbox(pool, lane)
         before = time.monotonic()
         await pool.stop()
-        assert time.monotonic() - before < 5
+        assert time.monotonic() - before < 1.5
     assert runsc_pids(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(SandboxUnavailable, match="stopped"):

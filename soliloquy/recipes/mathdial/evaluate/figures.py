@@ -1,8 +1,6 @@
 """Computes the figures of the judged dialogues: success and telling by length, and style, and their page."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from soliloquy.recipes.mathdial.evaluate.judging import MOST, OWN, SUCCESS, TELLING, JudgedDialogue, messages_of
@@ -13,6 +11,7 @@ from soliloquy.recipes.mathdial.evaluate.replies import (
     reply_figures,
     utterance_measures,
 )
+from soliloquy.runtime.beside import table_beside
 from training.evaluation.cases import parse_figures
 from training.evaluation.report import figure_rows, format_share, is_measured, table
 from training.evaluation.shares import share_of
@@ -74,7 +73,7 @@ def _spoken(result: JudgedDialogue) -> list[tuple[str, str, str]]:
     return found
 
 
-_PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
+_PUBLISHED = table_beside(__file__, "published.toml")
 _REPLIES = ("bleu", "bertscore", "kf1", "bertscore_problem")
 PAPER: Mapping[str, float] = _PUBLISHED["people"] | {
     f"reply_{name}": _PUBLISHED["models"][0][name] for name in _REPLIES

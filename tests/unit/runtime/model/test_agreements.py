@@ -55,6 +55,19 @@ def test_a_line_that_its_process_never_finished_is_passed_over(tmp_path: Path) -
     assert process(tmp_path / FILE).without == {"seed"}
 
 
+def test_a_line_is_read_once_it_is_whole_and_nothing_else_breaks_the_reader(tmp_path: Path) -> None:
+    process(tmp_path / FILE).learn("without", "seed")
+    [line] = (tmp_path / FILE).read_bytes().splitlines(keepends=True)
+    name = line.split(b",")[0]
+    (tmp_path / FILE).write_bytes(name + b', ["without"], {}]\n' + line[:-9])
+    reader = process(tmp_path / FILE)
+    assert reader.without == frozenset()
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(line[-9:])
+    assert reader.refresh()
+    assert reader.without == {"seed"}
+
+
 def test_without_a_place_to_write_a_process_keeps_what_it_learns(tmp_path: Path) -> None:
     alone = process(tmp_path / "missing" / FILE)
     assert alone.learn("without", "seed")
