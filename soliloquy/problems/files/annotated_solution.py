@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from soliloquy.problems.files.prose_solution import unit_at
+from soliloquy.problems.files.stated_answer import stated_number
 from soliloquy.truth.expressions import BadExpression, parse_expression
 
 # Includes the number behind the mark, which repeats the result.
@@ -72,25 +73,3 @@ def _expression(arithmetic: str) -> str:
         return text if text and not parse_expression(text).symbols else ""
     except BadExpression:
         return ""
-
-
-_NUMBER = re.compile(
-    r"\s*(?P<sign>[-−+]?)\s*\$?\s*(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?P<power>[eE][-+]?\d+)?"
-    r"(?:\s*/\s*(?P<below>\d+))?\s*(?P<percent>%?)\s*\.?\s*"
-)
-# Placeholders for missing numbers in tables, and overflows.
-_NOT_FINITE = re.compile(r"\s*[-+]?(?:nan|inf|infinity)\s*", re.IGNORECASE)
-
-
-def stated_number(text: str) -> tuple[float, str] | None:
-    """Parses "72", "1,200", "$5", "40%" or "1/2" into a number and its unit; None for any other text.
-
-    "nan" and "inf" are parsed as such.
-    """
-    if _NOT_FINITE.fullmatch(text):
-        return float(text), ""
-    match = _NUMBER.fullmatch(text)
-    if match is None or (match["below"] and not int(match["below"])):
-        return None
-    value = float(match["digits"].replace(",", "") + (match["power"] or "")) / int(match["below"] or 1)
-    return -value if match["sign"] in ("-", "−") else value, match["percent"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from soliloquy.problems.files.annotated_solution import parse_annotated, stated_number
+from soliloquy.problems.files.annotated_solution import parse_annotated
 from soliloquy.problems.files.problem_from_row import ANSWER_STEP, BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.program_solution import steps_from_program
@@ -14,11 +14,11 @@ from soliloquy.problems.files.raw_problem import parse_raw
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
 from soliloquy.problems.files.reading.rows import listed_names
 from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.problems.files.stated_answer import stated_answer, stated_number
 from soliloquy.problems.files.step_questions import ANSWER_ASK
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number, tidy
 from soliloquy.truth.programs import program_result
-from soliloquy.truth.units import unit
 
 # The fields of a problem file that columns map to; "unit" goes into the answer, "extra" is merged.
 FIELDS = (
@@ -106,19 +106,12 @@ def _answer(answer: Any, own: Any) -> tuple[dict[str, Any] | None, str | None]:
         return answer, None
     if isinstance(answer, int | float) and not isinstance(answer, bool):
         return {"value": answer, "unit": str(own or "")}, None
-    stated = stated_number(answer) or _measured(answer) if isinstance(answer, str) else None
+    stated = stated_answer(answer) if isinstance(answer, str) else None
     if stated is None:
         return None, answer if isinstance(answer, str) else to_json(answer).decode()
     value, sign = stated
     exact = math.isfinite(value) and format_number(value) == answer.strip()
     return {"value": value, "unit": str(own or sign)}, None if exact else answer
-
-
-def _measured(answer: str) -> tuple[float, str] | None:
-    """Parses "9.8 m/s^2" into a number and its unit; None without a unit of measurement."""
-    digits, _, own = answer.strip().partition(" ")
-    stated = stated_number(digits)
-    return (stated[0], own) if stated and unit(own.rstrip(".")).measure else None
 
 
 def _extra(

@@ -7,8 +7,9 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
+from soliloquy.problems.files.stated_answer import stated_answer
 from soliloquy.truth.number_format import LARGEST, is_workable
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Quantity, Slip, Step, StepKind
 
@@ -78,6 +79,15 @@ class StepRow(_Row):
 class AnswerRow(_Row):
     value: Number
     unit: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _written(cls, answer: object) -> object:
+        """Also takes a bare number, and a text such as "2.5 m"."""
+        if isinstance(answer, int | float) and not isinstance(answer, bool):
+            return {"value": answer}
+        stated = stated_answer(answer) if isinstance(answer, str) else None
+        return {"value": stated[0], "unit": stated[1]} if stated else answer
 
 
 class ProblemRow(_Row):

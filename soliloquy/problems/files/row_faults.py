@@ -12,14 +12,14 @@ from soliloquy.runtime.failure import did_you_mean
 
 _LONGEST = 40
 _FIELDS = (*ProblemRow.model_fields, *StepRow.model_fields)
-_NO_OBJECT = "{value} is not an object, such as {example}"
+_NO_OBJECT = "{value} is not {example}"
 _EXAMPLES = {
-    "ProblemRow": '{"question": "..", "solution": ".."}',
-    "StepRow": '{"explanation": ".."}',
-    "AnswerRow": '{"value": 2.5, "unit": "m"}',
-    "InputRow": '{"symbol": "m", "value": 20, "unit": "kg"}',
-    "ResultRow": '{"symbol": "F", "unit": "N"}',
-    "SlipRow": '{"working": "..", "value": 2.5}',
+    "ProblemRow": 'an object, such as {"question": "..", "solution": ".."}',
+    "StepRow": 'an object, such as {"explanation": ".."}',
+    "AnswerRow": 'a number with its unit, such as 2.5, "2.5 m" or {"value": 2.5, "unit": "m"}',
+    "InputRow": 'an object, such as {"symbol": "m", "value": 20, "unit": "kg"}',
+    "ResultRow": 'an object, such as {"symbol": "F", "unit": "N"}',
+    "SlipRow": 'an object, such as {"working": "..", "value": 2.5}',
 }
 # By pydantic's name of the fault; `value` is what the file has, the rest is pydantic's context.
 _WORDS = {
@@ -61,5 +61,5 @@ def _reason(fault: ErrorDetails) -> str:
     near = did_you_mean(str(fault["loc"][-1]), _FIELDS) if fault["loc"] else ""
     near = near or "; put it under extra, or remove it"
     context = fault.get("ctx", {})
-    example = _EXAMPLES.get(context.get("class_name", ""), '{"name": value}')
+    example = _EXAMPLES.get(context.get("class_name", ""), 'an object, such as {"name": value}')
     return _WORDS[fault["type"]].format(value=shown, unquoted=unquoted, near=near, example=example, **context)

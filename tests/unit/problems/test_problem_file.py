@@ -48,6 +48,12 @@ def test_steps_are_derived_from_a_numbered_solution(tmp_path: Path) -> None:
     assert [slip.strategy for slip in force.slips] == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("answer", [500, 500.0, "500", "500 N", "500.0 N", {"value": 500}, {"value": 500, "unit": "N"}])
+def test_an_answer_may_be_written_as_people_write_it(tmp_path: Path, answer: object) -> None:
+    read = read_one(tmp_path, answer=answer).answer
+    assert (read.value, read.unit) == (500, "N")
+
+
 @pytest.mark.parametrize(
     "solution",
     [
@@ -193,7 +199,12 @@ def changed(**fields: Any) -> dict[str, Any]:
         ({**FORCE, "answers": 5}, ":1: answers: is not a field of a problem file: did you mean answer?"),
         ({**FORCE, "vqzx": 5}, ":1: vqzx: is not a field of a problem file; put it under extra, or remove it"),
         ({**FORCE, "tolerance": 0.5}, ":1: tolerance: 0.5 is too large: use at most 0.03"),
-        ({**FORCE, "answer": 5}, ':1: answer: 5 is not an object, such as {"value": 2.5, "unit": "m"}'),
+        ({**FORCE, "answer": 5}, ":1: answer: is 5, but the last step that yields a number gives 500 N"),
+        (
+            {**FORCE, "answer": "much"},
+            ':1: answer: "much" is not a number with its unit, such as 2.5, "2.5 m" or {"value": 2.5, "unit": "m"}',
+        ),
+        ({**FORCE, "answer": True}, ":1: answer: true is not a number with its unit"),
         ({**FORCE, "answer": {"value": "5"}}, ':1: answer.value: "5" is not a number: remove the quotes'),
         ({**FORCE, "answer": {"value": float("nan")}}, ":1: answer.value:"),
         ({**FORCE, "answer": {"value": float("inf")}}, ":1: answer.value:"),
