@@ -112,7 +112,8 @@ class Journal:
 def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
     """Yields the calls of a conversation. Those of the enrichment count once: further attempts share it."""
     before = conversation.problem.enrichment.calls if conversation.attempt == 0 else ()
-    return chain(before, *(turn.calls for turn in conversation.turns))
+    taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
+    return chain(before, *(turn.calls for turn in chain(conversation.turns, taken_back)))
 
 
 def collected_now(conversation: Conversation, faults: list[str], origin: Origin | None) -> Collected:

@@ -14,7 +14,7 @@ from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.statistics import LETTERS
 from soliloquy.dataset.view import conversation_view
 from soliloquy.recipes.labels import columns_of
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, Rewind
 
 
 def show_conversation(conversation: Conversation, console: Console, reasons: Sequence[str] = ()) -> None:
@@ -34,11 +34,26 @@ def show_conversation(conversation: Conversation, console: Console, reasons: Seq
         if turn["student"] is not None:
             console.print(_student(turn))
         console.print(Padding(_soliloquy(turn, recipe), (0, 0, 0, 4)))
+        for one in turn["rejected"] or ():
+            why = f"sent back to the {one['role']} ({one['rule']}): {one['because']}"
+            console.print(Padding(Text.assemble((why, "red dim"), "\n", (one["text"], "dim")), (0, 0, 0, 4)))
         if turn["tutor"]:
             console.print(Text.assemble(("Tutor    ", "bold magenta"), turn["tutor"]))
+    for rewind in conversation.rewinds:
+        console.print(_taken_back(rewind))
     console.print(Text(f"\nended: {view['ending']} after {len(view['turns'])} turns", style="dim"))
     for reason in visible(reasons):
         console.print(Text(f"rejected: {reason}", style="red"))
+
+
+def _taken_back(rewind: Rewind) -> RenderableType:
+    numbers = [turn.number for turn in rewind.turns]
+    shown = Text(
+        visible(f"\ntaken back, turns {numbers[0]} to {numbers[-1]} ({rewind.rule}): {rewind.because}\n"), "red dim"
+    )
+    for turn in rewind.turns:
+        shown.append(visible(f"Student  {turn.student.text}\nTutor    {turn.tutor.text}\n"), "dim")
+    return shown
 
 
 def show_rejections(rejections: Mapping[str, Sequence[str]], console: Console) -> None:
@@ -90,8 +105,6 @@ def _remarks(turn: dict[str, Any], name: str) -> str:
         if value:
             meaning = words.get(title, {}).get(value, "")
             remarks.append(f"{title} {value}" + (f" ({meaning})" if meaning else ""))
-    if turn["rejected"]:
-        remarks.append(f"{len(turn['rejected'])} sent back before")
     return "; ".join(remarks)
 
 

@@ -12,6 +12,8 @@ from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
 # Holds the types of the labels: descriptors of two files cannot refer to each other.
 _HOLDER = "RecipeLabels"
+# The field of a student's reply that held its rejected tries until 0.2.
+EARLIER_REJECTED = 7
 
 
 def row_handler(conversations: FileDescriptorProto, message: str) -> Any:
@@ -54,6 +56,15 @@ def inlined(labels: Labels) -> FileDescriptorProto:
         message.field.remove(field)
         message.ClearField("reserved_range")
         message.field.extend(kind.field)
+    [reply] = (message for message in file.message_type if message.name == "StudentReply")
+    reply.ClearField("reserved_range")
+    reply.field.add(
+        name="rejected",
+        number=EARLIER_REJECTED,
+        label=FieldDescriptorProto.LABEL_REPEATED,
+        type=FieldDescriptorProto.TYPE_MESSAGE,
+        type_name=f".{file.package}.RejectedTry",
+    )
     return file
 
 

@@ -98,12 +98,13 @@ class Statistics:
         student, tutor = below(turns, "student"), below(turns, "tutor")
         evaluations = named(below(tutor, "evaluation"), "EVALUATION_")
         self.intents += value_counts(named(below(student, "intent"), "INTENT_"))
-        self.sent_back += value_counts(named(below(student, "rejected", "judge"), "JUDGE_"))
+        self.sent_back += value_counts(named(below(turns, "rejected", "judge"), "JUDGE_"))
         self._add_labels(batch, evaluations)
         self.verification += value_counts(named(below(turns, "verification"), "VERIFICATION_"))
         self.resolutions += value_counts(named(batch["resolution"], "RESOLUTION_"))
         self._add_calculations(below(turns, "calculation"), evaluations)
         self._add_calls(below(turns, "calls"))
+        self._add_calls(below(pc.list_flatten(batch["rewinds"]), "turns", "calls"))
         self._add_calls(below(batch["problem"], "enrichment", "calls"))
 
     @property

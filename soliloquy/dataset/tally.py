@@ -80,6 +80,7 @@ class Tally:
         self.turns += len(turns)
         self.verification.update(value_counts(named(below(turns, "verification"), "VERIFICATION_")))
         self._add_calls(below(turns, "calls"))
+        self._add_calls(below(pc.list_flatten(batch["rewinds"]), "turns", "calls"))
         recipes = below(batch["run"], "recipe").fill_null("").take(pc.list_parent_indices(batch["turns"]))
         self._add_calculations(turns, recipes)
 

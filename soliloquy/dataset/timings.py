@@ -20,11 +20,13 @@ _CALLS: _Fields = {"calls": {"seconds": 0}}
 _OF_EXECUTIONS: _Fields = {"seconds": 0, "waited_seconds": 0, "runsc_version": "", "lane": "LANE_UNSPECIFIED"}
 _EXECUTIONS: _Fields = {"execution": _OF_EXECUTIONS}
 _CALCULATIONS: _Fields = {"calculation": {"attempts": _EXECUTIONS}}
+_TURNS: _Fields = {"rejected": _CALCULATIONS, **_CALCULATIONS, **_CALLS}
 _VARYING: _Fields = {
     # How fast the run was executed, and which execution it was.
     "run": {"in_flight": 0, "growing": ""},
     "problem": {"enrichment": _CALLS},
-    "turns": {"student": {"rejected": _CALCULATIONS}, **_CALCULATIONS, **_CALLS},
+    "turns": _TURNS,
+    "rewinds": {"turns": _TURNS},
 }
 
 

@@ -69,13 +69,14 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
         **{name: below(problem, name).to_pylist() for name in ("topic", "source", "question", "solution")},
         "outline": below(enrichment, "outline").to_pylist(),
         "parts": _parts(batch),
+        "rewinds": _records(batch["rewinds"], "rule", "because"),
         "turns": {
             "n": pc.list_value_length(batch["turns"]).to_pylist(),
             "of": {
                 "student": below(student, "text").to_pylist(),
                 "intent": named(below(student, "intent"), "INTENT_").to_pylist(),
                 "drawn": _drawn(batch, named(below(student, "intent"), "INTENT_").to_pylist()),
-                "rejected": _records(pc.struct_field(student, "rejected"), "text", "because"),
+                "rejected": _records(pc.struct_field(turns, "rejected"), "role", "rule", "text", "because"),
                 "description": below(calculation, "description").to_pylist(),
                 "attempts": _attempts(pc.struct_field(calculation, "attempts")),
                 "thoughts": below(tutor, "thoughts").to_pylist(),

@@ -4,6 +4,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
@@ -153,7 +154,8 @@ def places(conversation: Conversation) -> Iterator[tuple[str, Labelled]]:
     yield from (("conversation", conversation), ("problem", problem))
     if problem.HasField("enrichment"):
         yield "enrichment", problem.enrichment
-    for turn in conversation.turns:
+    taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
+    for turn in chain(conversation.turns, taken_back):
         yield "turn", turn
         if turn.HasField("student"):
             yield "student", turn.student

@@ -47,6 +47,11 @@ def record(conversation: Conversation, labels: Labels, agreeing: AgreeingLetters
         },
         **fields_of(conversation, "persona", "resolution"),
         "turns": [_turn(turn, labels, agreeing) for turn in conversation.turns],
+        "rewinds": [
+            fields_of(one, "rule", "because", "certain")
+            | {"turns": [_turn(turn, labels, agreeing) for turn in one.turns]}
+            for one in conversation.rewinds
+        ],
         **fields_of(conversation, "ending", "ending_reason"),
     }
 
@@ -63,6 +68,7 @@ def _turn(turn: Turn, labels: Labels, agreeing: AgreeingLetters) -> dict[str, An
         },
         "tutor": _reply(turn.tutor, labels) if turn.HasField("tutor") else None,
         "calls": [_call(call) for call in turn.calls],
+        "rejected": [_rejected_try(one) for one in turn.rejected],
     }
 
 
@@ -73,13 +79,13 @@ def _message(turn: Turn, labels: Labels) -> dict[str, Any]:
         "intent": INTENTS.get(message.intent),
         **_labels_of(labels, "student", message.labels),
         "found_right": code_verdict(turn.calculation),
-        "rejected": [_rejected_try(one) for one in message.rejected],
     }
 
 
 def _rejected_try(one: RejectedTry) -> dict[str, Any]:
     soliloquy = _calculation(one.calculation) if one.HasField("calculation") else None
-    return {**fields_of(one, "text", "because", "judge"), "soliloquy": soliloquy}
+    told = fields_of(one, "role", "prompt", "text", "rule", "because", "judge", "certain", "calls", "programs")
+    return {**told, "soliloquy": soliloquy}
 
 
 def _reply(reply: TutorReply, labels: Labels) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import { element } from "./element.js";
 import { highlighted } from "./python.js";
 
-/** @import { AttemptView, Content, ConversationView, TurnView, Words } from "./types.d.ts" */
+/** @import { AttemptView, Content, ConversationView, RejectedView, TurnView, Words } from "./types.d.ts" */
 
 /** @param {ConversationView} conversation @param {Words} words */
 export function conversationView(conversation, words) {
@@ -27,6 +27,7 @@ export function conversationView(conversation, words) {
         conversation.attempt ? chip(`attempt ${conversation.attempt + 1} at its problem`) : null),
       reasons ? element("ul", { class: "reasons", "aria-label": "Why it was rejected" }, reasons.map((reason) => element("li", null, reason))) : null,
       conversation.ending_reason ? element("p", { class: "aside" }, conversation.ending_reason) : null,
+      (conversation.rewinds || []).map(({ rule, because }) => element("p", { class: "aside" }, `Turns were taken back: ${rule}: ${because}`)),
       element("details", { class: "solution" }, element("summary", null, isFunction ? "Its function" : "The expert's solution"),
         isFunction ? highlighted(solution, 0) : element("p", { class: "written" }, solution),
         conversation.outline ? element("p", { class: "written aside" }, conversation.outline) : null),
@@ -48,13 +49,10 @@ function turnView(turn, words) {
     (turn.flags || []).map(flagView));
 }
 
-/**
- * Earlier messages of the student, which did not show what they were meant to show.
- * @param {{ text: string, because: string }[]} rejected
- */
+/** Earlier answers of the turn, which a rule sent back. @param {RejectedView[]} rejected */
 function rejectedView(rejected) {
-  return element("details", { class: "call" }, element("summary", null, `${counted(rejected.length, "message")} sent back before`),
-    rejected.map(({ text, because }) => [element("p", { class: "written" }, text), element("p", { class: "aside" }, because)]));
+  return element("details", { class: "call" }, element("summary", null, `${counted(rejected.length, "answer")} sent back before`),
+    rejected.map(({ role, rule, text, because }) => [element("p", { class: "written" }, text), element("p", { class: "aside" }, `${role}, ${rule}: ${because}`)]));
 }
 
 /** A fault in the turn, by the rule that it breaks. @param {{ claim: string, evidence: string }} flag */

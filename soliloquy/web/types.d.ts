@@ -11,6 +11,8 @@ export interface ConversationView {
   persona: string | null;
   ending: string | null;
   ending_reason: string | null;
+  /** Why turns were taken back, once for each time. */
+  rewinds: { rule: string; because: string }[] | null;
   /** Why it was rejected; null for an accepted one. */
   reasons: string[] | null;
   topic: string | null;
@@ -23,12 +25,20 @@ export interface ConversationView {
   turns: TurnView[];
 }
 
+/** An answer that a rule sent back to its role. */
+export interface RejectedView {
+  role: string;
+  rule: string;
+  text: string;
+  because: string;
+}
+
 export interface TurnView {
   student: string | null;
   intent: string | null;
   /** What was drawn for the message, in words. */
   drawn: string;
-  rejected: { text: string; because: string }[] | null;
+  rejected: RejectedView[] | null;
   /** What is to be calculated; null where nothing is. */
   description: string | null;
   attempts: AttemptView[];

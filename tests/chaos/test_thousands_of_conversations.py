@@ -83,7 +83,7 @@ def test_two_thousand_scaffolds_show_each_state_as_often_as_it_is_drawn_and_tell
     began = time.process_time()
     samples = sum(len(recipe.lessons(one)) for one in kept)
     per_second = samples / (time.process_time() - began)
-    sent_back = Counter(rejected.judge for one in every for turn in one.turns for rejected in turn.student.rejected)
+    sent_back = Counter(rejected.judge for one in every for turn in one.turns for rejected in turn.rejected)
     figures = {
         "kept": len(kept),
         "reasons": reasons,

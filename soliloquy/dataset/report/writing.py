@@ -35,7 +35,8 @@ _HEAD_BYTES = 4096
 # Level 6 makes the file a tenth smaller and takes twice as long.
 _LEVEL = 4
 # Half of a dataset's bytes; neither the figures nor the page show them.
-_UNREAD = [f"{calls}.{name}" for calls in ("turns.calls", "problem.enrichment.calls") for name in ("raw", "prompt")]
+_CALLS = ("turns.calls", "rewinds.turns.calls", "problem.enrichment.calls")
+_UNREAD = [f"{calls}.{name}" for calls in _CALLS for name in ("raw", "prompt")]
 _PAGE = Path(__file__).parent / "page"
 _STYLES = (SHARED / "colours.css", SHARED / "conversation.css", _PAGE / "page.css")
 # In the order of their imports.

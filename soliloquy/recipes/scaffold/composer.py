@@ -7,7 +7,7 @@ from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.outcomes import after_reply
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import Tutored
-from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, send_back
+from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, misfit, send_back
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, TutorLabels
 from soliloquy.recipes.scaffold.memory import closing_state, solved_after, store_solved
 from soliloquy.recipes.scaffold.policy import POLICY
@@ -29,7 +29,7 @@ from soliloquy.recipes.scaffold.states import (
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome
-from soliloquy.v1.conversation_pb2 import Conversation, Judge, RejectedTry, Resolution, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Judge, Resolution, Turn
 from soliloquy.v1.events_pb2 import ReplyNeeded
 
 
@@ -47,7 +47,7 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     # For a drawn state, the state that led to the end; for a person, the state that was found.
     shown = drawn_state(turn) or STATES[tutored.state]
     if not _fits(tutored, conversation):
-        return send_back(conversation, RejectedTry(because=tutored.analysis, judge=Judge.JUDGE_MODEL))
+        return send_back(conversation, misfit(tutored.analysis, Judge.JUDGE_MODEL))
     turn.tutor.text, turn.tutor.thoughts = tutored.reply, tutored.analysis
     turn.tutor.labels = TutorLabels(learner_state=state).SerializeToString()
     found = tutored.state if state != END else NAMES[shown]

@@ -10,7 +10,7 @@ from soliloquy.recipes.scaffold.expected_answers import (
     gives_number,
     revealed,
 )
-from soliloquy.recipes.scaffold.memory import current_question
+from soliloquy.recipes.scaffold.memory import STATE, current_question, misfits
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import ANSWERING, CORRECT, INCORRECT, NAMES, START, UNDRAWN, drawn_state, states
 from soliloquy.recipes.verdicts import verdict
@@ -49,7 +49,12 @@ def find_misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
     if state in (START, UNDRAWN):
         return None
     because, judge = (_answer_misfit if state in (CORRECT, INCORRECT) else _other_misfit)(conversation, turn)
-    return RejectedTry(because=because, judge=judge) if because else None
+    return misfit(because, judge) if because else None
+
+
+def misfit(because: str, judge: Judge) -> RejectedTry:
+    certain = judge in (Judge.JUDGE_CODE, Judge.JUDGE_ALGEBRA)
+    return RejectedTry(role="student", rule=STATE, because=because, judge=judge, certain=certain)
 
 
 def send_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
@@ -60,12 +65,13 @@ def send_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
     if turn.HasField("calculation"):
         rejected.calculation.CopyFrom(turn.calculation)
         turn.ClearField("calculation")
-    student.rejected.append(rejected)
+    turn.rejected.append(rejected)
     student.text = ""
-    if len(student.rejected) < POLICY["talk"]["tries"]:
+    tries = len(misfits(turn))
+    if tries < POLICY["talk"]["tries"]:
         return emit(StudentRejected(conversation=conversation))
     why = (
-        f"rejected: {len(student.rejected)} messages of turn {turn.number} do not show "
+        f"rejected: {tries} messages of turn {turn.number} do not show "
         f"{NAMES[drawn_state(turn)]!r}, the last because {rejected.because}"
     )
     return finish(conversation, Ending.ENDING_REJECTED, why)

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, LearnerState, Plan, SubQuestion, TurnLabels
 from soliloquy.recipes.scaffold.states import END, SOLVING
-from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Problem, RejectedTry, Turn
+
+# The rule by which a student's message goes back to it.
+STATE = "state"
 
 
 def plan_of(problem: Problem) -> Plan:
@@ -34,6 +37,11 @@ def solved_before(conversation: Conversation, turn: Turn) -> list[bool]:
     if turn.number == 1:
         return [False] * len(questions(conversation))
     return solved(conversation.turns[turn.number - 2])
+
+
+def misfits(turn: Turn) -> list[RejectedTry]:
+    """Returns the messages of a turn that did not show its drawn state."""
+    return [one for one in turn.rejected if one.rule == STATE]
 
 
 def current_question(conversation: Conversation, turn: Turn) -> SubQuestion:

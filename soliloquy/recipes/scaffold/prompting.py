@@ -8,7 +8,7 @@ from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.scaffold import plan_prompting
-from soliloquy.recipes.scaffold.memory import current_question, questions, solved_before, sub_question
+from soliloquy.recipes.scaffold.memory import current_question, misfits, questions, solved_before, sub_question
 from soliloquy.recipes.scaffold.plan_prompting import SLOTS
 from soliloquy.recipes.scaffold.states import NAMES, START, TABLES, UNDRAWN, drawn_state, found_state, states
 from soliloquy.recipes.templates import Templates, Texts, fill, one_line, transcript
@@ -37,7 +37,7 @@ TEMPLATES = Templates(
 def student(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks the student for its message in a turn."""
     state, texts = NAMES[drawn_state(turn)], _texts(conversation)
-    tries = "\n".join(f"- {one_line(one.text)} (sent back: {one_line(one.because)})" for one in turn.student.rejected)
+    tries = "\n".join(f"- {one_line(one.text)} (sent back: {one_line(one.because)})" for one in misfits(turn))
     return texts.prompt(
         "student",
         **_question_slots(conversation, turn),
@@ -109,10 +109,11 @@ def _try_prompts(conversation: Conversation, tried: Turn, *, answered: bool) -> 
 
 def _tries(turn: Turn) -> Iterator[tuple[Turn, bool]]:
     """Yields the turn as it was at each of the student's tries, and whether the tutor was asked about that try."""
-    rejected = turn.student.rejected
+    rejected = misfits(turn)
     for place, one in enumerate(rejected):
         tried = Turn(number=turn.number, labels=turn.labels)
-        tried.student.CopyFrom(StudentReply(text=one.text, labels=turn.student.labels, rejected=rejected[:place]))
+        tried.student.CopyFrom(StudentReply(text=one.text, labels=turn.student.labels))
+        tried.rejected.extend(rejected[:place])
         if one.HasField("calculation"):
             tried.calculation.CopyFrom(one.calculation)
         yield tried, one.judge == Judge.JUDGE_MODEL

@@ -41,7 +41,7 @@ def hostile(conversation: Conversation) -> Conversation:
 def of_recipe(conversation: Conversation, recipe: str) -> Conversation:
     """With what only some recipes have: a plan, a wrong solution, judges, moves, and a message that was sent back."""
     made = labelled(copied(conversation, ID_OF[recipe]), recipe)
-    made.turns[0].student.rejected.add(text=f"{recipe} says 5 m.", because="That answers.")
+    made.turns[0].rejected.add(role="student", text=f"{recipe} says 5 m.", because="That answers.")
     return made
 
 

@@ -46,7 +46,7 @@ async def test_what_only_some_recipes_have_is_shown_where_it_is(
     await page.until(f"document.querySelector('.id')?.textContent === {ID_OF[recipe]!r}")
     await page.evaluate("document.querySelectorAll('#reader details').forEach((folded) => { folded.open = true; })")
     shown = await page.evaluate("document.getElementById('reader').innerText")
-    for text in (part, *said, "1 message sent back before", f"{recipe} says 5 m.", "That answers."):
+    for text in (part, *said, "1 answer sent back before", f"{recipe} says 5 m.", "That answers."):
         assert text in shown
     assert await searched(page, part) == 1
     assert await searched(page, f"{recipe} says 5 m.") == 1

@@ -16,7 +16,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.dataset.view import columns
 from soliloquy.recipes.labels import labels_of
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, RejectedTry
 from tests.datasets import accepted_rows, written
 from tests.unit.dataset.labelled import RECIPES, labelled, places
 from tests.unit.dataset.small import small
@@ -37,12 +37,22 @@ def unlabelled(conversation: Conversation) -> bytes:
         labels = place.labels
         place.ClearField("labels")
         place.MergeFromString(labels)
+    for turn in made.turns:
+        for one in turn.rejected:
+            was = RejectedTry(text=one.text, because=one.because).SerializeToString()
+            turn.student.MergeFromString(b"\x3a" + bytes([len(was)]) + was)
+        turn.ClearField("rejected")
     return made.SerializeToString()
 
 
 @pytest.fixture(params=RECIPES)
 def conversations(request: pytest.FixtureRequest) -> list[Conversation]:
-    return [labelled(small(number), request.param) for number in range(3)]
+    told = [labelled(small(number), request.param) for number in range(3)]
+    sent_back = RejectedTry(
+        role="student", prompt="soliloquy/student", rule="state", calls=[0], text="Hm?", because="No."
+    )
+    told[1].turns[0].rejected.append(sent_back)
+    return told
 
 
 @pytest.fixture

@@ -118,9 +118,14 @@ def test_labels_are_in_a_block_for_every_turn() -> None:
 def test_messages_that_were_sent_back_are_in_a_block_where_there_are_some() -> None:
     made = conversation()
     assert columns(accepted_rows([made]))["turns"]["of"]["rejected"] is None
-    made.turns[0].student.rejected.add(text="Hm?", because="It asks nothing.")
+    made.turns[0].rejected.add(role="student", rule="state", text="Hm?", because="It asks nothing.")
     turns = columns(accepted_rows([made]))["turns"]["of"]
-    assert turns["rejected"]["of"] == {"text": ["Hm?"], "because": ["It asks nothing."]}
+    assert turns["rejected"]["of"] == {
+        "role": ["student"],
+        "rule": ["state"],
+        "text": ["Hm?"],
+        "because": ["It asks nothing."],
+    }
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_verdicts_are_counted_by_what_supports_them() -> None:
 
 def test_messages_that_were_sent_back_are_counted_by_who_sent_them() -> None:
     made = conversation()
-    made.turns[0].student.rejected.add(text="Hm?", judge=Judge.JUDGE_RULE)
+    made.turns[0].rejected.add(text="Hm?", judge=Judge.JUDGE_RULE)
     statistics = Statistics()
     statistics.add(accepted_rows([made]))
     assert statistics.sent_back == {"rule": 1}

@@ -19,7 +19,7 @@ def grown(seconds: float) -> Conversation:
             attempt.execution.seconds, attempt.execution.waited_seconds = seconds, 2 * seconds
             attempt.execution.runsc_version = f"v{seconds}"
             attempt.execution.lane = Lane.LANE_FAST if seconds < 2 else Lane.LANE_SINGLE_USE
-    tried = conversation.turns[-1].student.rejected.add().calculation.attempts.add()
+    tried = conversation.turns[-1].rejected.add().calculation.attempts.add()
     tried.execution.seconds, tried.execution.runsc_version = seconds, f"v{seconds}"
     return conversation
 

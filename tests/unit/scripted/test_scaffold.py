@@ -127,13 +127,13 @@ def test_a_number_is_judged_by_a_program_that_ran() -> None:
 
 
 def test_what_does_not_fit_goes_back_with_the_reason_and_is_kept() -> None:
-    sent_back = [rejected for one in conversations() for turn in one.turns for rejected in turn.student.rejected]
+    sent_back = [rejected for one in conversations() for turn in one.turns for rejected in turn.rejected]
     assert {rejected.judge for rejected in sent_back} >= {Judge.JUDGE_RULE, Judge.JUDGE_MODEL}
     assert all(rejected.text and rejected.because for rejected in sent_back)
-    one = next(one for one in conversations() if any(turn.student.rejected for turn in one.turns))
+    one = next(one for one in conversations() if any(turn.rejected for turn in one.turns))
     prompts = [prompt.messages[-1].text for _, prompt in RECIPE.prompts(one) if prompt.name == "scaffold/student"]
     again = [text for text in prompts if "<rejected>" in text]
-    assert len(again) == sum(len(turn.student.rejected) for turn in one.turns)
+    assert len(again) == sum(len(turn.rejected) for turn in one.turns)
     assert len(prompts) == len(one.turns) - 1 + len(again)
 
 
@@ -145,13 +145,13 @@ async def test_a_student_that_never_fits_is_dropped_with_the_reason(text: str, b
     one = await with_an_obstinate_student(text)
     assert one.ending == Ending.ENDING_REJECTED
     last = one.turns[-1]
-    assert [rejected.text for rejected in last.student.rejected] == [text] * 3
+    assert [rejected.text for rejected in last.rejected] == [text] * 3
     assert not last.HasField("tutor")
     (fault,) = RECIPE.faults(one)
     assert fault.startswith(f"rejected: 3 messages of turn {last.number} do not show")
-    rejected = json.loads(json.dumps(RECIPE.record(one)))["turns"][-1]["student"]["rejected"]
+    rejected = json.loads(json.dumps(RECIPE.record(one)))["turns"][-1]["rejected"]
     assert [(tried["text"], tried["because"]) for tried in rejected] == [
-        (tried.text, tried.because) for tried in last.student.rejected
+        (tried.text, tried.because) for tried in last.rejected
     ]
 
 

@@ -30,6 +30,8 @@ _LABELS = {"turns.student.intent", "turns.student.labels"}
 _THOUGHTS = {f"turns.tutor.{field}" for field in ("thoughts", "evaluation", "labels")}
 _SOLUTIONS = {"problem.solution", "problem.steps", "problem.enrichment"}
 _RAW = {"turns.calls", "problem.enrichment.calls"}
+# They hold some of all of these.
+_TAKEN_BACK = ("turns.rejected", "rewinds")
 
 
 def _left_out(choice: ExportOptions) -> list[str]:
@@ -37,7 +39,8 @@ def _left_out(choice: ExportOptions) -> list[str]:
         *((choice.hidden, _HIDDEN), (choice.labels, _LABELS), (choice.thoughts, _THOUGHTS)),
         *((choice.solutions, _SOLUTIONS), (choice.raw, _RAW)),
     )
-    return [REASONS.name, *(path for is_kept, paths in parts if not is_kept for path in paths)]
+    left_out = [path for is_kept, paths in parts if not is_kept for path in paths]
+    return [REASONS.name, *left_out, *(_TAKEN_BACK if left_out else ())]
 
 
 def _without(fields: Iterable[pa.Field], left_out: Collection[str], above: str = "") -> Iterator[pa.Field]:
