@@ -117,7 +117,7 @@ def generate(
     if kafka is None:
         _check_sandbox()
     changed = chosen_prompts(recipe, prompts, scripted=settings["models"].has_scripted)
-    source = problems_of(problems, recipe, changed)
+    source = problems_of(problems, recipe, changed, lambda line: None if quiet else echo(line, err=True))
     plan = Plan.of(recipe, source, prompts=changed, problems=problems, **settings)
     started = time.monotonic()
     show = display(plan.conversations, quiet=quiet or as_json)

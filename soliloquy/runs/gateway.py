@@ -13,7 +13,7 @@ from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import routes, tutoring
 from soliloquy.runs.model import ModelSettings
-from soliloquy.runs.plan import Plan, Unranked, problems_of
+from soliloquy.runs.plan import NoneUsable, Plan, Unranked, problems_of
 from soliloquy.runtime.failure import did_you_mean
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.transports.port import Transport
@@ -74,6 +74,8 @@ class Plans:
         try:
             place = f"{self.files}/{request.problems}" if is_file else request.problems
             return problems_of(place, request.recipe, request.prompts)
+        except NoneUsable as error:
+            raise BadRequest(f"problems {request.problems!r}: {error}") from error
         except (UnreadableSource, OSError) as error:
             # Callers need not know where the folder is.
             reason = str(error).replace(f"{self.files}/", "")

@@ -1,15 +1,17 @@
 """A plan says what a run is to do; its identity says what the dataset depends on."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
 from soliloquy.problems.commission_source import CommissionSource
+from soliloquy.problems.files.problem_file import ProblemFile
 from soliloquy.problems.solving.independent_programs import PROGRAM
 from soliloquy.problems.sources import ProblemSource, is_file, problem_source
+from soliloquy.problems.use import use_of
 from soliloquy.recipes.checks import CHECKS
 from soliloquy.recipes.recipe import checked_prompts, find
 from soliloquy.runtime.failure import Failure
@@ -21,6 +23,10 @@ from soliloquy.v1.runs_pb2 import Run
 
 # The values of the parts that an identity leaves out, so that runs without them keep their ids.
 _ABSENT: dict[str, Any] = {"verified": False, "programs": False, "checks": [], "prompt_settings": {}, "best_of": {}}
+
+
+class NoneUsable(Failure):
+    """The recipe can use none of the problems."""
 
 
 class Unranked(Failure):
@@ -137,15 +143,26 @@ def _can_solve(models: Models) -> bool:
     return all(endpoint.engine != "scripted" for endpoint in models.asked("codegen", PROGRAM))
 
 
-def problems_of(problems: str, recipe: str, prompts: Mapping[str, str] = {}) -> ProblemSource:
-    """Opens a bank or a file; if the recipe writes problems, they are its examples.
+def problems_of(
+    problems: str, recipe: str, prompts: Mapping[str, str] = {}, tell: Callable[[str], None] = lambda line: None
+) -> ProblemSource:
+    """Opens a bank, or the problems of a file that the recipe can use; if it writes problems, they are its examples.
 
-    Raises Failure.
+    Tells how many problems of a file are left out, and why. Raises Failure.
     """
     source, wanted = problem_source(problems), find(recipe)
     if wanted.commissioned is None or wanted.topics is None:
-        return source
+        return _usable(source, recipe, tell) if isinstance(source, ProblemFile) else source
     return CommissionSource(examples=source, topics=wanted.topics(prompts), commissioned=wanted.commissioned)
+
+
+def _usable(source: ProblemFile, recipe: str, tell: Callable[[str], None]) -> ProblemSource:
+    use = use_of(source.problems, find(recipe).refuses)
+    if not use.usable:
+        raise NoneUsable(f"the recipe {recipe} cannot work with these problems: {use}")
+    if use.refused:
+        tell(f"{recipe}: {use}")
+    return ProblemFile(problems=use.usable)
 
 
 def difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:

@@ -15,11 +15,11 @@ from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS
 from soliloquy.truth.arithmetic_terms import READINGS, Term
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import Unworkable, agree, are_alike, converts, in_unit_of, restates_share
+from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.written_arithmetic import ROUGHLY, is_restated, may_calculate, tokens_of
 from soliloquy.truth.written_numbers import Written
 
 _LETTER_BEHIND = re.compile(r"[\d.,]*\d[A-Za-z]")
-_NUMBER_AT_START = re.compile(r"[\d.,eE×*^ ()+-]*\d[)}]?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -182,7 +182,10 @@ def _restates_power(left: Sequence[Written], right: Sequence[Written]) -> bool:
 
 def _unit_at_end(right: Sequence[Written], end: int) -> str:
     last = next(token for token in right if token.end == end)
-    return _NUMBER_AT_START.sub("", last.text, count=1).strip() if last.unit and last.text[0] not in "$£€" else ""
+    if not last.unit or last.text[0] in "$£€":
+        return ""
+    number = next(iter(numbers_in(last.text)), None)
+    return last.text[number.end :].strip() if number is not None else ""
 
 
 def _ends_there(right: Sequence[Written], end: int) -> bool:

@@ -181,4 +181,6 @@ def _near(written: WrittenQuantity, wanted: float, value: float, tolerance: floa
 
 def _names_another_thing(word: str, wanted: Unit) -> bool:
     thing = wanted.kind.removeprefix("counted ")
-    return bool(word) and len(word) > 3 and word.endswith("s") and not word.startswith(thing)
+    # "32 students" is said of 32 students/class, too.
+    alike = word.startswith(thing) or thing.startswith(word)
+    return bool(word) and len(word) > 3 and word.endswith("s") and not alike

@@ -15,6 +15,12 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
+def content_words(text: str) -> list[str]:
+    """Returns the words in order without function words; a single letter may be a symbol."""
+    found = (word if len(word) == 1 else word.casefold() for word in _WORD.findall(text))
+    return [word for word in found if len(word) == 1 or word not in _FUNCTION_WORDS]
+
+
 def bigram_entropy(said: Sequence[str]) -> float:
     """Returns how varied the neighbouring word pairs of a message are, in bits."""
     pairs = list(pairwise(said))

@@ -1,6 +1,5 @@
 """`soliloquy problems check`."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
+from soliloquy.problems.use import use_of
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
@@ -54,13 +54,7 @@ def _refusals(path: Path) -> Iterator[str]:
         recipe = find(name)
         if recipe.topics is not None:
             continue
-        reasons = {problem.id: why for problem in problems if (why := recipe.refuses(problem))}
-        line = f"{name}: {len(problems) - len(reasons):,} of {len(problems):,} problems are of use"
-        kinds = Counter(why.partition(":")[0] for why in reasons.values()).most_common()
-        for kind, count in kinds:
-            first = next(one for one, why in reasons.items() if why.startswith(kind))
-            line += f"; {count:,} are not: {kind}, such as {first}"
-        yield line
+        yield f"{name}: {use_of(problems, recipe.refuses)}"
 
 
 def _families(path: Path) -> Sequence[Path]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow, ResultRow, SlipRow, StepRow
 from soliloquy.problems.files.prose_solution import steps_from_prose
-from soliloquy.problems.files.step_questions import ANSWER_ASK
+from soliloquy.problems.files.step_questions import ANSWER_ASK, ask_differently
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
@@ -104,6 +104,7 @@ def _stated_steps(row: ProblemRow, *, derive_slips: bool = True) -> list[pb.Step
         if step.HasField("result"):
             known[step.result.symbol] = step.result
         steps.append(step)
+    ask_differently(steps, own={stated.ask for stated in row.steps or ()})
     return steps
 
 

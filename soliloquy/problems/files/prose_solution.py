@@ -6,11 +6,12 @@ from keyword import iskeyword
 
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.stated_results import Stated, lists_values, stated_result
-from soliloquy.problems.files.step_questions import question_for
+from soliloquy.problems.files.step_questions import ask_differently
 from soliloquy.problems.mistakes.wrong_ways import FACTORS
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.number_format import is_workable
+from soliloquy.truth.spelled import MAGNITUDES
 from soliloquy.v1 import conversation_pb2 as pb
 
 _OPERATION = re.compile(r"[-+*/(]")
@@ -122,8 +123,10 @@ def unit_at(text: str, position: int) -> str:
 
 
 def _unit(stated: re.Match[str]) -> str:
-    """Returns the word after a number if it is a known unit or ends the sentence."""
+    """Returns the word after a number if it is a known unit or ends the sentence, and no part of the number."""
     unit = (stated["unit"] or "").rstrip(".")
+    if unit.casefold() in MAGNITUDES:
+        return ""
     closes = not re.match(r"\s*\w", stated["rest"])
     known = any(part in FACTORS for part in re.split(r"[*/^()²³\d-]+", unit))
     return _textbook(unit) if known or closes else ""
@@ -150,11 +153,8 @@ def steps_from_prose(solution: str) -> list[pb.Step]:
     for number, text in enumerate(_pieces(solution), start=1):
         start = solution.index(text, end)
         end = start + len(text)
-        step = _step(number, text, start, [link for link in right if start <= link.start and link.end <= end])
-        if step.HasField("result") and any(step.ask == earlier.ask for earlier in steps):
-            # A question says which step it leads to.
-            step.ask = question_for("", number=number, symbol=step.result.symbol)
-        steps.append(step)
+        steps.append(_step(number, text, start, [link for link in right if start <= link.start and link.end <= end]))
+    ask_differently(steps)
     return steps
 
 

@@ -1,13 +1,22 @@
 """The question that leads to a step of a solution in prose, without its number."""
 
 import re
+from collections.abc import Collection, Iterable, Iterator
 
 from soliloquy.truth.spelled import has_any
+from soliloquy.v1.conversation_pb2 import Step
 
 # The question for a step that only states the answer.
 ANSWER_ASK = "What is the answer to the question, then?"
-# The questions for steps without a number, of which no two in a row are alike.
-_ONWARD = ("What comes next?", "What follows from that?")
+# The questions for steps without a number.
+_ONWARD = (
+    "What comes next?",
+    "What follows from that?",
+    "What else matters here?",
+    "How do you go on?",
+    "What do you know now?",
+    "And what does that mean?",
+)
 # The questions for a number of which the text says nothing before it, by the number of the step.
 _UNNAMED = (
     "What do you work out first?",
@@ -44,6 +53,23 @@ def question_for(explanation: str, *, number: int, symbol: str) -> str:
     before = _text_before_number(explanation, symbol)
     asked = "" if has_any(before) else _label(before) or _what_is(before) or _setting(before)
     return asked or _of_symbol(symbol, number)
+
+
+def ask_differently(steps: Iterable[Step], own: Collection[str] = ()) -> None:
+    """Replaces questions that repeat another one, since a question says which step it leads to; keeps a user's own."""
+    asked = set[str]()
+    for step in steps:
+        if step.ask in asked and step.ask not in own:
+            others = _others(step.number, step.result.symbol if step.HasField("result") else "")
+            step.ask = next((one for one in others if one not in asked), step.ask)
+        asked.add(step.ask)
+
+
+def _others(number: int, symbol: str) -> Iterator[str]:
+    if symbol:
+        yield _of_symbol(symbol, number)
+    phrases = _UNNAMED if symbol else _ONWARD
+    yield from (phrases[(number - 1 + more) % len(phrases)] for more in range(len(phrases)))
 
 
 def _text_before_number(explanation: str, symbol: str) -> str:

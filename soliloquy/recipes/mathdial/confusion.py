@@ -26,7 +26,7 @@ class NoConfusion(Exception):
 
 def sampling_refusal(problem: Problem) -> str:
     """Returns the reason not to sample solutions of a problem; empty if there is none."""
-    steps, most = len(problem.steps), POLICY["confusion"]["most_steps_sampled"]
+    steps, most = len(problem.steps), POLICY["confusion"]["most_steps"]
     if not problem.HasField("answer"):
         return "no answer: the problem has no number for one"
     return f"too many steps: {steps}; problems of {most} at most are sampled" if steps > most else ""
@@ -46,7 +46,6 @@ def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
     told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
     none = Confusion(samples=len(solutions), discarded=discarded)
     answer, most = max(left.items(), key=lambda group: len(group[1]), default=(0.0, []))
-    steps = len(problem.steps)
     if not wrong:
         raise NoConfusion(f"no sample is wrong: {told}", none)
     common, agreeing = wrong.most_common(1)[0]
@@ -54,8 +53,6 @@ def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
         raise NoConfusion(f"samples agree on a wrong answer: {agreeing} of {len(solutions)} on {common:g}", none)
     if not most:
         raise NoConfusion(f"no wrong sample will do: {told}", none)
-    if steps > limits["most_steps"]:
-        raise NoConfusion(f"too many steps: {steps}; problems of {limits['most_steps']} at most are kept", none)
     return Confusion(
         solution=without_marks(most[0]),
         answer=answer,

@@ -16,9 +16,10 @@ from soliloquy.recipes.scaffold.expected_answers import (
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.number_format import format_quantity
-from soliloquy.truth.phrases import is_much_like, says
+from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
 from soliloquy.truth.support import is_supported
+from soliloquy.truth.utterances import content_words
 from soliloquy.v1.conversation_pb2 import Problem, Step, StepKind
 
 POLICY = table_beside(__file__, "plan_rules.toml")
@@ -85,10 +86,11 @@ def _uncovered(plan: Plan, problem: Problem) -> Iterator[str]:
 
 
 def _coarse(plan: Plan, problem: Problem) -> Iterator[str]:
-    most = math.ceil(len(problem.steps) / 2)
+    # Behind the last result a solution only comments on it.
+    end = max((step.number for step in problem.steps if step.HasField("result")), default=len(problem.steps))
     for number, one in enumerate(plan.questions, start=1):
-        if (count := len(set(one.steps))) > most:
-            yield f"sub-question {number} covers {count} of {len(problem.steps)} steps; ask for less at a time"
+        if (count := sum(step <= end for step in set(one.steps))) > math.ceil(end / 2):
+            yield f"sub-question {number} covers {count} of {end} steps; ask for less at a time"
 
 
 def _contradiction(plan: Plan, problem: Problem) -> Iterator[str]:
@@ -99,7 +101,7 @@ def _contradiction(plan: Plan, problem: Problem) -> Iterator[str]:
         if step is not None and _is_right(number, plan, problem) is False:
             yield f"sub-question {number} expects {one.answer!r}, and {_comes_to(step)}"
     for (at, one), (other_at, other) in combinations(enumerate(plan.questions, start=1), 2):
-        if is_much_like(one.question, other.question, _LIMITS["same_words"]) and one.answer != other.answer:
+        if _ask_the_same(one, other) and one.answer != other.answer:
             yield f"sub-questions {at} and {other_at} ask the same and expect {one.answer!r} and {other.answer!r}"
 
 
@@ -127,8 +129,13 @@ def _unclear(plan: Plan, problem: Problem) -> Iterator[str]:
         if "?" not in one.question and (not last or last[0].lower() not in _LIMITS["requests"]):
             yield f"sub-question {number} asks nothing: {one.question!r}"
     for (at, one), (other_at, other) in combinations(enumerate(plan.questions, start=1), 2):
-        if is_much_like(one.question, other.question, _LIMITS["same_words"]):
+        if _ask_the_same(one, other):
             yield f"sub-questions {at} and {other_at} ask the same"
+
+
+def _ask_the_same(one: SubQuestion, other: SubQuestion) -> bool:
+    # One word changes what is asked for: "the red folder", "the green folder".
+    return content_words(one.question) == content_words(other.question)
 
 
 _RULES = {
@@ -153,8 +160,9 @@ def _is_right(number: int, plan: Plan, problem: Problem) -> bool | None:
     if right is None:
         return gives_law(one.answer, step.formula)
     if not right and _goes_on(number, plan):
-        # A sub-question may ask for the inputs before a later one asks for the result.
-        return any(gives_quantity(one.answer, known, **CLOSENESS) for known in step.inputs)
+        # A sub-question may ask for the equation or the inputs before a later one asks for the result.
+        inputs = (gives_quantity(one.answer, known, **CLOSENESS) for known in step.inputs)
+        return bool(gives_law(one.answer, step.formula)) or any(inputs)
     return right
 
 

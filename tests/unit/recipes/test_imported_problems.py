@@ -13,7 +13,11 @@ from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.mathdial.scripted import planner
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.scaffold.answers import PlanAnswer
+from soliloquy.recipes.scaffold.plan_rules import faults
+from soliloquy.recipes.scaffold.scripted import planner as scaffold_planner
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.runs.plan import NoneUsable, problems_of
 from soliloquy.v1.conversation_pb2 import Problem
 
 ROWS: dict[str, dict[str, Any]] = {
@@ -34,6 +38,21 @@ ROWS: dict[str, dict[str, Any]] = {
 
 def problem(name: str) -> Problem:
     return problem_from_row(ProblemRow.model_validate_json(json.dumps(ROWS[name])), source="test")
+
+
+# Solutions as people write them: words before the numbers, comments behind them, one letter for many quantities.
+PROSE = {
+    "comments behind the answer": "Step 1) The weight is balanced by the rope. Step 2) F = 20 * 9.8 = 196 N. "
+    "Step 3) So the rope has to hold that much. Step 4) A thin string would tear. Step 5) A rope of steel would not.",
+    "words before the answer": "Step 1) It moves evenly. Step 2) No net force acts then. Step 3) The rope pulls up. "
+    "Step 4) Gravity pulls down. Step 5) Both are the same size: F = 20 * 9.8 = 196 N.",
+    "one letter, several times": "Step 1) t = 60 / 20 = 3 s. Step 2) v = 3 * 9.8 = 29.4 m/s. "
+    "Step 3) t = 100 / 20 = 5 s. Step 4) v = 5 * 9.8 = 49 m/s.",
+    "a power of ten": "Step 1) P = 4 * 2500 = 10 x 10^3 W. Step 2) The motor runs for an hour. "
+    "Step 3) E = 10000 * 3600 = 3.6 x 10^7 J.",
+    "one step": "F = 20 * 9.8 = 196 N",
+    "nine steps": " ".join(f"Step {number}) {number} * 3 = {number * 3} m." for number in range(1, 10)),
+}
 
 
 class Known:
@@ -61,9 +80,41 @@ def test_a_recipe_says_why_a_problem_is_of_no_use() -> None:
     assert find("mathdial").refuses(problem("given")) == ""
 
 
+@pytest.mark.parametrize("name", PROSE)
+async def test_the_scripted_planner_follows_any_solution_that_scaffold_does_not_refuse(name: str) -> None:
+    known = problem_from_row(ProblemRow(question="How strong is it in the end?", solution=PROSE[name]), source="test")
+    assert find("scaffold").refuses(known) == ""
+    for seed in range(20):
+        answer = scaffold_planner.plan(
+            ParsedPrompt("scaffold/planning", f"<question>{known.question}</question>", Known(known)), Random(seed)
+        )
+        broken = {rule for rule, _ in faults(PlanAnswer.model_validate_json(answer).plan, known)}
+        # The mistakes that it makes on purpose.
+        assert broken <= {"last", "contradiction", "given_away", "uncovered", "count"}, seed
+        if not broken:
+            return
+    raise AssertionError("no plan of 20 breaks no rule")
+
+
+def file_of(folder: Path, *names: str) -> str:
+    file = folder / "mine.jsonl"
+    file.write_text("\n".join(json.dumps({**ROWS[name], "id": name}) for name in names), "utf-8")
+    return str(file)
+
+
+def test_a_run_works_with_the_usable_problems_of_a_file_and_tells_how_many_are_not(tmp_path: Path) -> None:
+    told = list[str]()
+    source = problems_of(file_of(tmp_path, "given", "in words"), "scaffold", tell=told.append)
+    assert [source.problem(1, ordinal).id for ordinal in range(2)] == ["given", "given"]
+    assert told == ["scaffold: 1 of 2 problems are of use; 1 is not: no answer, such as in words"]
+
+
+def test_a_run_without_usable_problems_does_not_start(tmp_path: Path) -> None:
+    with pytest.raises(NoneUsable, match=r"recipe mathdial .*0 of 1 .*no answer, such as in words"):
+        problems_of(file_of(tmp_path, "in words"), "mathdial")
+
+
 def test_a_check_of_a_file_tells_what_each_recipe_can_use(tmp_path: Path) -> None:
-    file = tmp_path / "mine.jsonl"
-    file.write_text("\n".join(json.dumps({**ROWS[name], "id": name}) for name in ("given", "in words")), "utf-8")
-    lines = CliRunner().invoke(check, [str(file)]).output.splitlines()
-    assert "mathdial: 1 of 2 problems are of use; 1 are not: no answer, such as in words" in lines
+    lines = CliRunner().invoke(check, [file_of(tmp_path, "given", "in words")]).output.splitlines()
+    assert "mathdial: 1 of 2 problems are of use; 1 is not: no answer, such as in words" in lines
     assert "soliloquy: 2 of 2 problems are of use" in lines

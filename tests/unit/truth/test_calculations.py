@@ -172,6 +172,12 @@ def test_a_calculation_gives_its_expression_and_its_place() -> None:
     assert (link.expression, text[link.start : link.end], link.stated) == ("3 * 4.5", "3 x $4.50 = $13.50", 13.5)
 
 
+@pytest.mark.parametrize("stated", ["15 x 10^5 J", "15 × 10⁵ J", "1.5e6 J", "1,500,000 J"])
+def test_the_unit_stands_behind_the_whole_number(stated: str) -> None:
+    [link] = calculations_of(f"E = 10000 * 150 = {stated}.")
+    assert (link.stated, link.unit) == (1.5e6, "J")
+
+
 @given(st.text("0123456789 +-*/^=().,xm²√%$\\{}\nab", max_size=200))
 def test_no_text_breaks_the_reader(text: str) -> None:
     for link in calculations_of(text):

@@ -21,6 +21,7 @@ from soliloquy.truth.quantities import calculations_in, is_same, quantities_in
         ("25 %", 0.25, ""),
         ("12 apples", 12.0, "apples"),
         ("12", 12.0, "apples"),
+        ("32 pupils/class", 32.0, "pupils/class"),
         ("30 degrees", 30.0, "°"),
     ],
 )

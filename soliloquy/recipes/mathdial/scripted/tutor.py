@@ -7,7 +7,7 @@ from random import Random
 from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.worked_solutions import pupil_solution
+from soliloquy.recipes.mathdial.scripted.worked_solutions import pupil_solution, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
@@ -57,11 +57,13 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         "explanation": step.explanation,
         "inputs": " and the ".join(known.name for known in step.inputs),
         "equation": found.equation,
+        "calculation": next(line.numbers for line in work_through(reading.problem) if line.step.number == step.number),
         "value": format_quantity(step.result),
     }
     options: Sequence[str] = book().wordings("tutor", "says", intent, **slots)
     if intent != "reveal_answer":
         options = [text for text in options if not _gives_away(text, reading.problem)]
+        options = options or book().wordings("tutor", "says", "calculation", **slots)
     return capitalize(rephrase([Part(options=options)], rng, reading.word_limit, before))
 
 

@@ -1,6 +1,7 @@
 """Plays the planner, which builds plans with occasional mistakes, and the verifier, which finds vague ones."""
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -47,34 +48,64 @@ def verify(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def _by_parts(problem: Problem) -> _Rows:
-    """Puts one step into each sub-question, or several if there are too many."""
-    steps, most = problem.steps, POLICY["plans"]["most_questions"]
-    count = min(len(steps), most)
-    cuts = [round(at * len(steps) / count) for at in range(count + 1)]
-    return [_row(steps[start:end]) for start, end in pairwise(cuts)]
+    """Ends each sub-question at a step that comes to something; puts several together if there are too many."""
+    parts = _parts(problem.steps)
+    count = min(len(parts), POLICY["plans"]["most_questions"])
+    cuts = [round(at * len(parts) / count) for at in range(count + 1)]
+    return [_row([step for part in parts[start:end] for step in part]) for start, end in pairwise(cuts)]
+
+
+def _parts(steps: Sequence[Step]) -> list[list[Step]]:
+    """Adds the comments behind the last result to its part."""
+    end = _telling(steps).number
+    parts, part = list[list[Step]](), list[Step]()
+    for step in steps[:end]:
+        part.append(step)
+        if step.HasField("result") or step.formula:
+            parts.append(part)
+            part = []
+    parts[-1] += steps[end:]
+    return parts
 
 
 def _row(steps: Sequence[Step]) -> dict[str, Any]:
-    last = steps[-1]
-    return {"Question": last.ask, "Expected Answer": _answer(last), "Steps": [step.number for step in steps]}
+    step = _telling(steps)
+    return {"Question": step.ask, "Expected Answer": _answer(step), "Steps": [each.number for each in steps]}
+
+
+def _telling(steps: Sequence[Step]) -> Step:
+    """Returns the last step with a result, else the last one."""
+    return next((step for step in reversed(steps) if step.HasField("result")), steps[-1])
 
 
 def _add_approaches(rows: _Rows, problem: Problem, rng: Random) -> _Rows:
     """Adds a sub-question for the approach before a step, as far as there is room; one per quantity name."""
     parted, room, asked = list[dict[str, Any]](), POLICY["plans"]["most_questions"] - len(rows), set[str]()
     for row in rows:
-        step = problem.steps[row["Steps"][-1] - 1]
-        if room and step.expression and step.formula and step.result.name not in asked:
-            parted.append(_approach(step, rng))
+        step = _telling([problem.steps[number - 1] for number in row["Steps"]])
+        is_long = row["Steps"].index(step.number) >= _half(problem)
+        if room and (is_long or (step.expression and step.formula)) and step.result.name not in asked:
+            parted.append(_approach(row, step, problem, rng))
             asked.add(step.result.name)
             room -= 1
         parted.append(row)
-    return parted if len(parted) > 1 else [_approach(problem.steps[-1], rng), *parted]
+    return parted if len(parted) > 1 else [_approach(rows[0], _telling(problem.steps), problem, rng), *parted]
 
 
-def _approach(step: Step, rng: Random) -> dict[str, Any]:
+def _half(problem: Problem) -> int:
+    """Returns the most steps that a sub-question may cover."""
+    return math.ceil(_telling(problem.steps).number / 2)
+
+
+def _approach(row: dict[str, Any], step: Step, problem: Problem, rng: Random) -> dict[str, Any]:
+    """Takes the steps that lead to a result out of its row."""
+    covered = row["Steps"]
+    at = covered.index(step.number)
+    own = covered[: min(at + 1, _half(problem))]
+    row["Steps"] = covered[min(at, len(own)) :]
     question = book().one_of(rng, "planner", "approach", name=step.result.name)
-    return {"Question": question, "Expected Answer": step.formula or step.explanation, "Steps": [step.number]}
+    answer = step.formula or problem.steps[own[-1] - 1].explanation
+    return {"Question": question, "Expected Answer": answer, "Steps": own}
 
 
 def _answer(step: Step) -> str:

@@ -102,6 +102,31 @@ def test_what_is_put_in_may_be_asked_for_before_what_comes_out() -> None:
     assert broken(asked("What is the mass of the car?", "1500 kg", 1), FORCE, WORK) == set()
 
 
+def test_the_equation_in_numbers_may_be_asked_for_before_what_comes_out() -> None:
+    in_numbers = car()
+    in_numbers.steps[0].formula = "F = 1500 × 2.4"
+    approach = asked("How do you find the force?", "F = 1500 × 2.4", 1)
+    assert broken(approach, FORCE, WORK, problem=in_numbers) == set()
+
+
+def test_one_other_word_asks_for_something_else() -> None:
+    assert (
+        broken(
+            asked("What does the red folder weigh?", "3600 N", 1),
+            asked("What does the green folder weigh?", "180 kJ", 2),
+        )
+        == set()
+    )
+    assert broken(asked("What do you get for F?", "3600 N", 1), asked("What do you get for W?", "180 kJ", 2)) == set()
+    assert "unclear" in broken(FORCE, asked("What net force acts on this car?", "3600 N", 1), WORK)
+
+
+def test_comments_behind_the_answer_belong_to_the_last_sub_question() -> None:
+    commented = car()
+    commented.steps.extend(Step(number=number, explanation="So it is strong.") for number in (3, 4, 5))
+    assert broken(FORCE, asked(WORK.question, "180 kJ", 2, 3, 4, 5), problem=commented) == set()
+
+
 def test_words_are_left_to_the_verifier_and_numbers_are_not() -> None:
     approach = asked("Which law connects force and acceleration?", "Newton's second law", 1)
     assert undecided(plan(approach, FORCE, WORK), car()) == [1]
