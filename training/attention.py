@@ -1,13 +1,37 @@
 """Attention over packed samples: each attends only to itself, with the same result as if it were alone."""
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn.functional import dropout as dropped
 from torch.nn.functional import scaled_dot_product_attention
-from transformers import AttentionInterface
+from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AttentionInterface, AutoConfig
+
+from soliloquy.runtime.failure import Failure
 
 NAME = "packed"
+# Kinds of layers that see no more of a sample than attention with an optional window does.
+_LAYERS = {"full_attention", "sliding_attention"}
+# What models pass on that changes nothing here: positions are in the queries and keys, and nothing is cached.
+_NEUTRAL = {"position_ids", "cache_position", "use_cache", "output_router_logits"}
+
+
+def check_architecture(base: Path) -> None:
+    """Raises Failure for a model whose layers would mix packed samples without an error."""
+    try:
+        config = AutoConfig.from_pretrained(base, local_files_only=True)
+        model = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
+    except (OSError, ValueError, KeyError) as error:
+        raise Failure(f"{base} holds no model that transformers can train: {error}") from error
+    strange = sorted({*(getattr(config.get_text_config(), "layer_types", None) or ())} - _LAYERS)
+    if strange or not model._supports_attention_backend:
+        own = f"layers of {', '.join(strange)}" if strange else "an attention of its own"
+        raise Failure(
+            f"{base}: {model.__name__} has {own}, which would mix samples that are packed into one sequence: "
+            "tune a model with full or sliding attention"
+        )
 
 
 def packed_attention(
@@ -17,31 +41,75 @@ def packed_attention(
     value: torch.Tensor,
     attention_mask: None,
     *,
-    borders: torch.Tensor,
+    borders: torch.Tensor | None = None,
     scaling: float | None = None,
     dropout: float = 0.0,
     sliding_window: int | None = None,
-    **_: Any,
+    softcap: float | None = None,
+    s_aux: torch.Tensor | None = None,
+    **further: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Called by transformers in each layer; `borders` is passed through from the call of the model."""
-    if query.is_cuda and query.dtype in (torch.bfloat16, torch.float16) and not dropout:
+    """Called by transformers in each layer; `borders` is passed through from the call of the model.
+
+    `softcap` bounds the scores, as in Gemma 2; `s_aux` is a score a head that takes attention off the sample, as in
+    gpt-oss.
+    """
+    if strange := sorted(name for name, set_to in further.items() if name not in _NEUTRAL and _counts(name, set_to)):
+        raise Failure(f"{type(module).__name__} computes attention with {', '.join(strange)}, which packing does not")
+    if borders is None:
+        raise Failure(f"{type(module).__name__} does not pass on where packed samples begin: tune another model")
+    half = query.dtype in (torch.bfloat16, torch.float16)
+    if query.is_cuda and half and not dropout and softcap is None and s_aux is None:
         return _varlen(query, key, value, borders, scaling, sliding_window), None
-    edges = borders.tolist()
-    shared = query.shape[1] != key.shape[1]
-    parts = [
-        scaled_dot_product_attention(
-            query[:, :, start:end],
-            key[:, :, start:end],
-            value[:, :, start:end],
-            attn_mask=_window(end - start, sliding_window, query.device),
-            is_causal=sliding_window is None or end - start <= sliding_window,
-            dropout_p=dropout,
-            scale=scaling,
-            enable_gqa=shared,
-        )
-        for start, end in pairwise(edges)
-    ]
+    parts = []
+    for start, end in pairwise(borders.tolist()):
+        one = (query[:, :, start:end], key[:, :, start:end], value[:, :, start:end])
+        window = _window(end - start, sliding_window, query.device)
+        if softcap is None and s_aux is None:
+            parts.append(
+                scaled_dot_product_attention(
+                    *one,
+                    attn_mask=window,
+                    is_causal=window is None,
+                    dropout_p=dropout,
+                    scale=scaling,
+                    enable_gqa=query.shape[1] != key.shape[1],
+                )
+            )
+        else:
+            parts.append(_with_changed_scores(*one, window, scaling, dropout, softcap, s_aux))
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
+
+
+def _counts(name: str, value: Any) -> bool:
+    """Whether an argument asks for something other than plain causal attention."""
+    return value is False if name == "is_causal" else value is not None and value is not False
+
+
+def _with_changed_scores(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    window: torch.Tensor | None,
+    scaling: float | None,
+    dropout: float,
+    softcap: float | None,
+    s_aux: torch.Tensor | None,
+) -> torch.Tensor:
+    """Computes one sample step by step: no kernel of torch caps scores or knows of a score outside the sample."""
+    heads, length, size = query.shape[1:]
+    shared = heads // key.shape[1]
+    key, value = key.repeat_interleave(shared, dim=1), value.repeat_interleave(shared, dim=1)
+    scores = query @ key.transpose(2, 3) * (size**-0.5 if scaling is None else scaling)
+    if softcap is not None:
+        scores = torch.tanh(scores / softcap) * softcap
+    seen = torch.ones(length, length, dtype=torch.bool, device=query.device).tril() if window is None else window
+    scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
+    if s_aux is not None:
+        elsewhere = s_aux.to(scores.dtype).reshape(1, heads, 1, 1).expand(len(scores), -1, length, -1)
+        scores = torch.cat([scores, elsewhere], dim=-1)
+    weights = scores.softmax(dim=-1, dtype=torch.float32).to(value.dtype)
+    return dropped(weights[..., :length], dropout) @ value
 
 
 def _varlen(

@@ -8,19 +8,18 @@ import sys
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
-from training.folder import Job, TrainingFolder
+from training.folder import WORKERS_LOG, Job, TrainingFolder
 
 # Restarts resume from the newest checkpoint.
 RESTARTS = 3
 _PR_SET_PDEATHSIG = 1
-_LOG = "workers.log"
 
 
 def run_in_workers(job: Job, config: Path, workers: int) -> None:
     """Raises Failure with the failure of the workers, or when they are lost too often."""
     folder, command = TrainingFolder(job), _command(job, config, workers)
     for _ in range(1 + RESTARTS):
-        with (folder.path / _LOG).open("ab") as log:
+        with (folder.path / WORKERS_LOG).open("ab") as log:
             # Torch's launcher ends all workers when one ends.
             process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=_die_with_parent)
             try:
@@ -34,8 +33,8 @@ def run_in_workers(job: Job, config: Path, workers: int) -> None:
         if failure := folder.failure():
             raise failure
     raise Failure(
-        f"the workers ended {1 + RESTARTS} times with status {status}: see {folder.path / _LOG}; the same command "
-        "resumes from the newest checkpoint"
+        f"the workers ended {1 + RESTARTS} times with status {status}: see {folder.path / WORKERS_LOG}; the same "
+        "command resumes from the newest checkpoint"
     )
 
 

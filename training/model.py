@@ -41,6 +41,7 @@ def check_hardware(settings: TrainingSettings) -> None:
 def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | None = None) -> Any:
     """Continues from `adapter` if one is given, otherwise from fresh matrices."""
     check_hardware(settings)
+    attention.check_architecture(base)
     model = _load(base, settings, world)
     # Every worker and every restart draws the same fresh matrices.
     torch.manual_seed(settings.seed)

@@ -1,11 +1,12 @@
 """Runs a training in Ray Train's workers: Ray starts, watches and restarts them; the loop is the same."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.failure import Failure
-from training.folder import Job, TrainingFolder
+from training.folder import WORKERS_LOG, Job, TrainingFolder
 from training.settings import one_line
 
 # Restarts of all workers when one is lost.
@@ -26,6 +27,7 @@ _OBJECT_STORE_BYTES = 160 * 2**20
 
 def run_on_ray(job: Job, workers: int) -> None:
     """Trains on the cluster of RAY_ADDRESS, or starts one; raises Failure with the failure of the workers."""
+    job = _of_any_folder(job)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import logging
@@ -54,7 +56,7 @@ def run_on_ray(job: Job, workers: int) -> None:
             run_config=RunConfig(
                 # Only Ray's own records; checkpoints and results go to the training's folder.
                 name=f"{job.folder.name}-{os.getpid()}",
-                storage_path=str((job.folder / "ray").resolve()),
+                storage_path=str(job.folder / "ray"),
                 failure_config=FailureConfig(max_failures=RESTARTS),
             ),
         )
@@ -62,12 +64,22 @@ def run_on_ray(job: Job, workers: int) -> None:
         try:
             trainer.fit()
         except Exception as error:  # Ray wraps the error of the workers
-            gave_up = Failure(f"Ray gave up the training: {one_line(error)}")
+            log = folder.path / WORKERS_LOG
+            log.write_text(f"{error}\n", "utf-8")
+            last = str(error).strip().splitlines()[-1]
+            gave_up = Failure(f"Ray gave up the training: {last}; {log} has the whole error")
             raise folder.failure() or gave_up from error
         if failure := folder.failure():
             raise failure
     finally:
         ray.shutdown()
+
+
+def _of_any_folder(job: Job) -> Job:
+    """Makes the job's paths absolute: workers run in folders of their own."""
+    data = job.data if "://" in job.data else str(Path(job.data).resolve())
+    adapter = job.adapter and job.adapter.resolve()
+    return replace(job, base=job.base.resolve(), data=data, folder=job.folder.resolve(), adapter=adapter)
 
 
 def _work(config: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
+from training.attention import check_architecture
 from training.checkpoints import weights
 from training.data import Prepared, prepare
 from training.folder import REPORT, Job, TrainingFolder
@@ -28,6 +29,7 @@ def check(job: Job, workers: int, report_read: Callable[[int], None] = lambda _:
     """Prepares the data; raises Failure for problems that show before the training."""
     check_batch(job.settings, workers)
     check_hardware(job.settings)
+    check_architecture(job.base)
     folder = TrainingFolder(job)
     with folder.opened():
         prepare(folder.prepared, job.data, job.settings, Template(job.base), report_read)

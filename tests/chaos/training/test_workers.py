@@ -31,7 +31,8 @@ def _shared(base: Path, data: Path, folder: Path) -> Any:
     # Each worker draws its own dropout.
     lora = SETTINGS.lora.model_copy(update={"dropout": 0.0})
     settings = SETTINGS.model_copy(update={"batch": 2, "max_steps": 4, "lora": lora})
-    return Job(settings=settings, base=base, data=str(data), folder=folder / "shared")
+    # Workers of Ray run in folders of their own, and find the data all the same.
+    return Job(settings=settings, base=base, data=os.path.relpath(data), folder=folder / "shared")
 
 
 @pytest.mark.timeout(400)
