@@ -17,23 +17,29 @@ from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.v1.conversation_pb2 import Turn
 
-LABELS = Path(__file__).parent / "labels" / "claims.jsonl"
+_LABELS = Path(__file__).parent / "labels"
+# Labelled numbers of replies, and labelled replies.
+SETS = {"claims": _LABELS / "claims.jsonl", "verdicts": _LABELS / "verdicts.jsonl"}
 _OUTCOMES = ("claims", "contradict", "found", "missed", "false alarms", "unjudged")
 
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--set", "chosen", type=click.Choice([*SETS]), default="claims", show_default=True, help="The labels.")
 @LISTED
 @AS_JSON
-def claims(*, folder: Path, listed: bool, as_json: bool) -> None:
-    """Compare the truth check with 300 labelled claims of tutors, by what the program of the turn came to.
+def claims(*, folder: Path, chosen: str, listed: bool, as_json: bool) -> None:
+    """Compare the truth check with labelled claims of tutors, by what the program of the turn came to.
+
+    The set `claims` labels 300 numbers of 134 replies, `verdicts` all 62 other replies that their program's printed
+    verdict, or its lack of one, makes suspect.
 
     FOLDER holds published conversations of Code Soliloquies. A contradiction is `found` if the check finds one in its
     turn. It is a `false alarm` for each claim of a turn in which no claim was labelled as one. In an `unjudged` turn
     the check compares nothing.
     """
     kinds: dict[str, Readings] = defaultdict(Readings)
-    for (name, at), labelled in _by_turn().items():
+    for (name, at), labelled in _by_turn(SETS[chosen]).items():
         path = next(folder.rglob(name), None)
         if path is None:
             raise click.UsageError(f"{folder} has no {name}: use a folder with the conversations that were labelled")
@@ -41,10 +47,10 @@ def claims(*, folder: Path, listed: bool, as_json: bool) -> None:
     report({**dict(sorted(kinds.items())), "all": total(kinds.values())}, _OUTCOMES, listed=listed, as_json=as_json)
 
 
-def _by_turn() -> Mapping[tuple[str, int], Sequence[str]]:
+def _by_turn(labels: Path) -> Mapping[tuple[str, int], Sequence[str]]:
     """Returns the labels of each turn, by its file and the place of its reply."""
     turns: dict[tuple[str, int], list[str]] = defaultdict(list)
-    for row in cases(LABELS):
+    for row in cases(labels):
         turns[row["file"], row["turn"]].append(row["label"])
     return turns
 

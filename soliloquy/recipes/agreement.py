@@ -6,7 +6,14 @@ from collections.abc import Collection, Mapping
 from soliloquy.recipes.codegen import has_run, output
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.manners import Findings
-from soliloquy.recipes.reached_values import confirms, denied_value, found_right, refutes
+from soliloquy.recipes.reached_values import (
+    compares_own_number,
+    confirms,
+    corrects,
+    denied_value,
+    found_right,
+    refutes,
+)
 from soliloquy.recipes.verdicts import verdict
 from soliloquy.v1.conversation_pb2 import (
     VERIFICATION_NONE,
@@ -44,7 +51,11 @@ def agrees(turn: Turn, agreeing: AgreeingLetters) -> bool | None:
     if letter not in _VERDICTS:
         return None
     found = code_verdict(turn.calculation)
+    if found and letter not in agreeing["right"] and compares_own_number(turn):
+        return None
     found = found_right(turn) if found is None else found
+    if found and letter in agreeing["wrong"] and corrects(turn):
+        return True
     if found is not None:
         return letter in agreeing["right" if found else "wrong"]
     fits = (letter in agreeing["right"] and confirms(turn)) or (letter in agreeing["wrong"] and refutes(turn))

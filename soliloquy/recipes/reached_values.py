@@ -48,6 +48,26 @@ def refutes(turn: Turn) -> bool:
     return differs or _states(turn.tutor.text, values[-1])
 
 
+def corrects(turn: Turn) -> bool:
+    """Whether the tutor tells the numbers that a program came to instead of another: "2.6 m/s, not 2.9 m/s"."""
+    values = _values(turn, of_student=False) or _values(turn, of_student=True)
+    text = turn.tutor.text
+    others = [one for one in denied_numbers(text) if not any(_is_rounded(value, one) for value in values)]
+    return bool(values and others) and all(_states(text, value) for value in values)
+
+
+def compares_own_number(turn: Turn) -> bool:
+    """Whether the number that a program calls the student's is its own, which the student did not state."""
+    values = [
+        float(plain(named.value))
+        for attempt in turn.calculation.attempts[-1:]
+        for named in attempt.execution.values
+        if is_of_student(named.name) and named.value.WhichOneof("kind") in ("real", "integer")
+    ]
+    stated = [*numbers_in_digits(turn.student.text)]
+    return bool(values) and not any(_is_rounded(value, one) for value in values for one in stated)
+
+
 def denied_value(turn: Turn) -> str:
     """Returns the only number that a program came to, as the tutor denies it: "not 5 seconds"; empty if it does not."""
     values = _values(turn, of_student=False)

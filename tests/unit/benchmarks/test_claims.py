@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     labels = tmp_path / "labels.jsonl"
     rows = [{"turn": 4, "label": "contradicts"}, {"turn": 9, "label": "agrees"}, {"turn": 9, "label": "contradicts"}]
     labels.write_text("\n".join(json.dumps({"file": file.name, "number": 1, **row}) for row in rows), "utf-8")
-    monkeypatch.setattr(claims, "LABELS", labels)
+    monkeypatch.setitem(claims.SETS, "claims", labels)
     return tmp_path
 
 
