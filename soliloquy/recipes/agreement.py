@@ -52,7 +52,7 @@ def agrees(turn: Turn, agreeing: AgreeingLetters) -> bool | None:
         return None
     found = code_verdict(turn.calculation)
     if found and letter not in agreeing["right"] and compares_own_number(turn):
-        return None
+        return True if refutes(turn) else None
     found = found_right(turn) if found is None else found
     if found and letter in agreeing["wrong"] and corrects(turn):
         return True

@@ -32,7 +32,13 @@ def found_right(turn: Turn) -> bool | None:
 def confirms(turn: Turn) -> bool:
     """Whether the program came to what the tutor tells, or to what the student wrote out without working it out."""
     values = _values(turn, of_student=False) or _values(turn, of_student=True)
-    return bool(values) and (_states(turn.tutor.text, values[-1]) or _calculates(turn.student.text, values[-1]))
+    if not values:
+        return False
+    if _states(turn.tutor.text, values[-1]) or _calculates(turn.student.text, values[-1]):
+        return True
+    # A program works in metres where a student says centimetres.
+    in_base = [one.unit.in_base(one.value) for one in quantities_in(turn.student.text) if one.unit]
+    return all(any(_is_near(value, one) for one in in_base) for value in values)
 
 
 def refutes(turn: Turn) -> bool:
@@ -58,12 +64,7 @@ def corrects(turn: Turn) -> bool:
 
 def compares_own_number(turn: Turn) -> bool:
     """Whether the number that a program calls the student's is its own, which the student did not state."""
-    values = [
-        float(plain(named.value))
-        for attempt in turn.calculation.attempts[-1:]
-        for named in attempt.execution.values
-        if is_of_student(named.name) and named.value.WhichOneof("kind") in ("real", "integer")
-    ]
+    values = _values(turn, of_student=True)
     stated = [*numbers_in_digits(turn.student.text)]
     return bool(values) and not any(_is_rounded(value, one) for value in values for one in stated)
 
@@ -78,13 +79,14 @@ def denied_value(turn: Turn) -> str:
 
 
 def _values(turn: Turn, *, of_student: bool) -> list[float]:
-    """Returns the numbers that a program calls the student's, or all others; none if it came to anything else."""
+    """Returns the numbers that a program calls the student's, or all others; none if it came to more than verdicts."""
     if not has_run(turn.calculation):
         return []
     found = turn.calculation.attempts[-1].execution.values
-    if any(named.value.WhichOneof("kind") not in ("real", "integer") for named in found):
+    if any(named.value.WhichOneof("kind") not in ("real", "integer", "boolean") for named in found):
         return []
-    return [float(plain(named.value)) for named in found if is_of_student(named.name) == of_student]
+    numbers = (named for named in found if named.value.WhichOneof("kind") != "boolean")
+    return [float(plain(named.value)) for named in numbers if is_of_student(named.name) == of_student]
 
 
 def _states_all(text: str, values: Iterable[float]) -> bool:

@@ -25,7 +25,7 @@ BELOW = {
     "client": {"dataset", "recipes", "runtime", "truth"},
 }
 COMPOSITION_ROOT = {"runs", "cli"}
-# The parts of a recipe that serve a part above, which finds them by name; the recipe itself imports none of them.
+# The parts of a recipe, or of all, that serve a part above, which finds them by name; no recipe itself imports them.
 SERVING = {"formats": {"dataset"}, "figures": {"dataset"}, "evaluate": None, "commands": None, "replicate": None}
 
 
@@ -51,7 +51,8 @@ def modules(folder: Path) -> list[Path]:
 def above(path: Path) -> set[str] | None:
     """Returns the parts above the recipes that a part of a recipe may import; None if it may import anything."""
     place = path.relative_to(LIBRARY).with_suffix("").parts
-    return SERVING[place[2]] if place[0] == "recipes" and len(place) > 2 and place[2] in SERVING else set()
+    part = next((name for name in place[1:3] if name in SERVING), None)
+    return SERVING[part] if place[0] == "recipes" and part else set()
 
 
 def test_each_part_of_the_library_imports_only_what_lies_below_it() -> None:

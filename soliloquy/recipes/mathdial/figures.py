@@ -3,18 +3,29 @@
 from soliloquy.dataset.figures import Figures
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.tables import share
+from soliloquy.recipes.mathdial.published import PUBLISHED
 
-_PUBLISHED = ("14,197 in 2,861 conversations", "17.3", "3.54", "0.83")
-_RESOLVED = ("75 %", "14 %")
+_DATA, _RESOLVED = PUBLISHED["data"], PUBLISHED["resolved"]
+_MEASURES = (
+    f"{_DATA['pairs']['whole']:,} in {_DATA['dialogues']['paper']:,} conversations",
+    *(str(_DATA[measure]["paper"]) for measure in ("words", "entropy", "uptake")),
+)
 
 
 def _beside(kept: Statistics, _: Statistics) -> list[tuple[str, str, str]]:
     if not kept.words:
         return []
-    rows = [(*row, there) for row, there in zip(kept.dialogue_measures(), _PUBLISHED, strict=True)]
-    rows += [(*row, there) for row, there in zip(kept.resolution_measures(), _RESOLVED, strict=False)]
+    rows = [(*row, there) for row, there in zip(kept.dialogue_measures(), _MEASURES, strict=True)]
+    resolved = [f"{_RESOLVED[kind]['paper']:.0f} %" for kind in ("solved", "revealed")]
+    rows += [(*row, there) for row, there in zip(kept.resolution_measures(), resolved, strict=False)]
     if moves := kept.labels["tutor.move"]:
-        rows.append(("replies with the move focus", share(moves["focus"], moves.total()), "37 %"))
+        rows.append(
+            (
+                "replies with the move focus",
+                share(moves["focus"], moves.total()),
+                f"{PUBLISHED['moves']['focus']['paper']:.0f} %",
+            )
+        )
     return rows
 
 

@@ -39,6 +39,7 @@ def turn_of(student: str, values: dict[str, float], letter: str, reply: str) -> 
         ("I divide them.", {"v": 12.5}, "b", "Good plan.", None),
         ("I get 15 m/s.", {"student_v": 15.0, "v": 12.5}, "b", "Great.", False),
         ("I get 15 m/s.", {"v_incorrect": 15.0, "v_correct": 12.5}, "a", "No.", True),
+        ("We know 10.0 cm and 12.5 cm.", {"h": 0.1, "w": 0.125}, "b", "Right, in metres.", True),
         ("I get some of it.", {"v": 12.5}, "c", "It is 12.5 m/s in the end.", True),
         # The tutor tells the program's number, and denies one that the student has given up.
         ("So it is 12.5 m/s after all.", {"v": 12.5}, "a", "No. I get 12.5 m/s, not 15 m/s.", True),
@@ -52,11 +53,12 @@ def test_numbers_are_a_verdict_too(
 
 
 def test_a_program_that_compares_its_own_number_says_nothing_of_the_students() -> None:
-    own = turn_of("Then I divide 50 m by 4 s, is that the way?", {"student_v": 12.5, "v": 12.5}, "a", "No, by 2 s.")
+    own = turn_of("Then I divide the one by the other.", {"student_v": 12.5, "v": 12.5}, "a", "No, by 2 s.")
+    other = turn_of("Then it is 10 m/s.", {"student_v": 12.5, "v": 12.5}, "a", "No, divide by 4 s.")
     stated = turn_of("Then it is 12.5 m/s.", {"student_v": 12.5, "v": 12.5}, "a", "No, divide by 2 s.")
-    for turn in (own, stated):
+    for turn in (own, other, stated):
         turn.calculation.attempts[0].execution.values.add(name="is_right").value.boolean = True
-    assert (agrees(own, AGREEING), agrees(stated, AGREEING)) == (None, False)
+    assert [agrees(turn, AGREEING) for turn in (own, other, stated)] == [None, True, False]
     own.tutor.evaluation = EVALUATION_CORRECT
     assert agrees(own, AGREEING) is True
 

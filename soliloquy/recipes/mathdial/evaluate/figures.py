@@ -11,7 +11,7 @@ from soliloquy.recipes.mathdial.evaluate.replies import (
     reply_figures,
     utterance_measures,
 )
-from soliloquy.runtime.beside import table_beside
+from soliloquy.recipes.mathdial.published import PUBLISHED
 from training.evaluation.cases import parse_figures
 from training.evaluation.report import figure_rows, format_share, is_measured, table
 from training.evaluation.shares import share_of
@@ -73,10 +73,15 @@ def _spoken(result: JudgedDialogue) -> list[tuple[str, str, str]]:
     return found
 
 
-_PUBLISHED = table_beside(__file__, "published.toml")
 _REPLIES = ("bleu", "bertscore", "kf1", "bertscore_problem")
-PAPER: Mapping[str, float] = _PUBLISHED["people"] | {
-    f"reply_{name}": _PUBLISHED["models"][0][name] for name in _REPLIES
+# Of the dialogues of people: reached by the teachers' own word, however many exchanges it took; without those in which
+# they revealed most of the answer.
+_YES, _REVEALED = (PUBLISHED["resolved"][kind]["paper"] / 100 for kind in ("solved", "revealed"))
+PAPER: Mapping[str, float] = {
+    SUCCESS[-1]: round(_YES + _REVEALED, 2),
+    OWN: _YES,
+    **{name: PUBLISHED["data"][name]["paper"] for name in ("entropy", "words")},
+    **{f"reply_{name}": PUBLISHED["replies"][0][name] for name in _REPLIES},
 }
 WHOSE = "the paper's people; replies: its Flan-T5 780M"
 _COLUMNS = {
@@ -137,7 +142,7 @@ def _replies(report: Mapping[str, Any]) -> Iterator[str]:
 {counts["unseen"]} about others; {replies["all"]["unanswered"]} histories were left without a reply.
 """
     ours = [_number(_of(replies, column)) for column in _COLUMNS]
-    rows = [[row["name"], *(_number(row[column]) for column in _COLUMNS)] for row in _PUBLISHED["models"]]
+    rows = [[row["name"], *(_number(row[column]) for column in _COLUMNS)] for row in PUBLISHED["replies"]]
     yield from table(["tutor", *_COLUMNS.values()], [[report["name"], *ours], *rows])
     yield ""
 

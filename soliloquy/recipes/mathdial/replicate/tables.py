@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from soliloquy.cli.replicate.published import Published
-from soliloquy.cli.replicate.tables import Found, Table, beside_paper, mean, portion
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer
 from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue, judge
 from soliloquy.recipes.mathdial.evaluate.replies import utterance_measures
 from soliloquy.recipes.mathdial.moves import INTENTS, move_name
+from soliloquy.recipes.mathdial.published import PUBLISHED
+from soliloquy.recipes.replicate.published import Published
+from soliloquy.recipes.replicate.tables import Found, Table, beside_paper, mean, portion
 from soliloquy.truth.utterances import bigram_entropy
 from soliloquy.v1.conversation_pb2 import Conversation, Resolution
 
@@ -73,7 +73,7 @@ def tables(published: Published) -> Iterator[Table]:
         judged, counted = _judged(dialogues), [one.outcome() for one in dialogues if one.answer]
         found |= {"reached": _reached(judged, counted), "seen": _seen(dialogues, judged)}
     found["models"] = _models(published)
-    return beside_paper(Path(__file__).with_name("paper.toml"), found)
+    return beside_paper(PUBLISHED, found)
 
 
 def _dialogue(row: dict[str, Any], conversation: Conversation) -> _Dialogue:

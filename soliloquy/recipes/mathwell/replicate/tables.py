@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isclose
-from pathlib import Path
 from typing import Any
 
-from soliloquy.cli.replicate.published import Published
-from soliloquy.cli.replicate.tables import Cell, Found, Portion, Table, beside_paper, mean, portion
 from soliloquy.recipes.mathwell.criteria.operations import OPERATIONS, operations_by_people
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
 from soliloquy.recipes.mathwell.figures import PUBLISHED
 from soliloquy.recipes.mathwell.writer import ANSWER, CALL
+from soliloquy.recipes.replicate.published import Published
+from soliloquy.recipes.replicate.tables import Cell, Found, Portion, Table, beside_paper, mean, portion
+from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.values import shown
 from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Job
@@ -70,7 +70,7 @@ def tables(published: Published) -> Iterator[Table]:
             name: Found(ours="not run" if answers is None else portion(_same(answers, row) for row in rows))
             for name, rows in (("approved", approved), ("labelled", labelled))
         }
-    return beside_paper(Path(__file__).with_name("paper.toml"), found)
+    return beside_paper(table_beside(__file__, "paper.toml"), found)
 
 
 def _labelled(rows: Sequence[Row]) -> dict[str, Found]:

@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from soliloquy.cli.replicate.published import Published
-from soliloquy.cli.replicate.tables import Cell, Found, Table, beside_paper, mean, portion
+from soliloquy.recipes.replicate.published import Published
+from soliloquy.recipes.replicate.tables import Cell, Found, Table, beside_paper, mean, portion
 from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.refusals import is_refusal
 
 
@@ -24,7 +24,7 @@ def tables(published: Published) -> Iterator[Table]:
     found = {"own": dict.fromkeys(("plans", "sessions", "samples"), Found())}
     if answers:
         found["plans"] = _plans(answers)
-    return beside_paper(Path(__file__).with_name("paper.toml"), found)
+    return beside_paper(table_beside(__file__, "paper.toml"), found)
 
 
 def _plans(answers: Sequence[str]) -> dict[str, Found]:

@@ -5,16 +5,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-from soliloquy.cli.replicate.published import Published
-from soliloquy.cli.replicate.tables import Cell, Counts, Found, Table, beside_paper, mean, portion
 from soliloquy.recipes.agreement import agrees, code_verdict, letter_of
 from soliloquy.recipes.reached_values import found_right, refutes
+from soliloquy.recipes.replicate.published import Published
+from soliloquy.recipes.replicate.tables import Cell, Counts, Found, Table, beside_paper, mean, portion
 from soliloquy.recipes.soliloquy.codes import ACTIONS, STATE_LETTERS, WORDS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
+from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job
@@ -37,7 +37,7 @@ def tables(published: Published) -> Iterator[Table | Counts]:
         found["truth"] = _truth(messages, turns)
     if logs:
         found["experts"] = _experts(logs)
-    yield from beside_paper(Path(__file__).with_name("paper.toml"), found)
+    yield from beside_paper(table_beside(__file__, "paper.toml"), found)
     if turns:
         yield _actions(turns)
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from soliloquy.cli.sandbox import run_here
 from soliloquy.dataset.exports.dialogue import conversation_of
 from soliloquy.dataset.exports.format import Row
 from soliloquy.dataset.exports.importing import dialogue_of
@@ -20,8 +19,8 @@ _READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns=
 class Published:
     """Rows that cannot be read are left out."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, execute: Callable[[Sequence[Job]], list[Execution]]) -> None:
+        self._folder, self._execute = folder, execute
         # A line for each file that is missing, each row that was left out, and why no program ran.
         self.refused: list[str] = []
         self.read = 0
@@ -61,7 +60,7 @@ class Published:
     def run(self, jobs: Sequence[Job]) -> list[Execution] | None:
         """Runs published programs in the sandbox; None where there is none."""
         try:
-            return run_here(jobs)
+            return self._execute(jobs)
         except Failure as failure:
             self.refused.append(f"programs are not run: {failure}")
             return None

@@ -1,9 +1,7 @@
 """The tables that a recipe computes from its paper's published data, and how they are shown."""
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -102,12 +100,14 @@ class Counts:
         return {"title": self.title, "counts": rows}
 
 
-def beside_paper(paper: Path, found: Mapping[str, Mapping[str, Found | Mapping[str, Found]]]) -> Iterator[Table]:
-    """Yields the tables that something was found for, as a file names and explains their measures.
+def beside_paper(
+    paper: Mapping[str, Any], found: Mapping[str, Mapping[str, Found | Mapping[str, Found]]]
+) -> Iterator[Table]:
+    """Yields the tables that something was found for, as the paper's file names and explains their measures.
 
     A measure may have a figure of each writer or model. What the paper states is in the file or comes with the figure.
     """
-    for name, written in tomllib.loads(paper.read_text("utf-8")).items():
+    for name, written in paper.items():
         if measures := found.get(name):
             rows = [row for each, figures in measures.items() for row in _rows(written[each], figures)]
             why = {written[each]["measure"]: written[each]["why"] for each in measures if "why" in written[each]}

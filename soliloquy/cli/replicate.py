@@ -29,9 +29,10 @@ def replicate(context: click.Context, /, *, paper: str, folder: Path, as_json: b
     Each figure comes by the authors' definition, by ours from the same rows, and as the paper states it. Shares have
     95 % intervals. Missing files and unreadable rows are listed, and the exit status is then 1.
     """
-    from soliloquy.cli.replicate.published import Published
+    from soliloquy.cli.sandbox import run_here
+    from soliloquy.recipes.replicate.published import Published
 
-    published = Published(folder)
+    published = Published(folder, run_here)
     tables = list(load(_RECIPES[paper], "replicate.tables:tables", object)(published))
     for line in published.refused:
         echo(line, err=True)

@@ -1,0 +1,1 @@
+"""What the commands `replicate` of all recipes share: the published rows, and the tables made of them."""
