@@ -14,6 +14,7 @@ from soliloquy.cli.parameters import DURATION, SIZE, Choice, whole
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.recipes.recipe import load_judges
+from soliloquy.recipes.scripted.faults import LEVELS
 from soliloquy.runtime.foreign import refuse_foreign
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -86,8 +87,8 @@ NOISE = option(
     "--noise",
     default="none",
     show_default=True,
-    type=Choice(["none", "real"]),
-    help="Imitate the errors in the output of real models.",
+    type=Choice(list(LEVELS)),
+    help="Imitate the faults in the answers of real models, at the rates that were counted or at twice those.",
 )
 SCRIPTED = (PROBLEMS, LATENCY, NOISE)
 CLASSIFIERS = option(

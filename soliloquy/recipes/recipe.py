@@ -149,7 +149,7 @@ class Recipe:
     replies: Callable[[Conversation, ReplyContext], list[Lesson]] | None = None
     # The scripted answer to each prompt, by prompt name, for runs without a language model.
     speakers: Mapping[str, Speaker]
-    # Imitates the faults of real models in this recipe's answers, by a field of such an answer, and their rates.
+    # Imitates the faults of real models in this recipe's answers, by the prompt's name, and their rates.
     noise: Mapping[str, Spoil] = field(default_factory=dict)
     noise_rates: Mapping[str, Any] = field(default_factory=dict)
     # None if the recipe tutors nobody.

@@ -25,7 +25,7 @@ class ModelSettings:
     problems: Sequence[str] = ()
     # Seconds that the scripted model takes for each answer.
     latency: float = 0.0
-    # "real" imitates the malformed output of real models.
+    # How often answers have the faults of real models: one of the levels of `recipes/scripted/levels.toml`.
     noise: str = "none"
     # Which endpoint answers each role. API keys are read where they are used and never travel with the settings.
     models: Models = field(default_factory=shipped_models)
@@ -59,7 +59,7 @@ def _prompts_like(name: str) -> Sequence[str]:
 
 def scripted_model(settings: ModelSettings, *, person: bool = False) -> StreamingModel:
     """`person` makes it answer as to a person, whose words follow no script."""
-    from services.model.engines.noise import real_noise
+    from services.model.engines.noise import noise_of
     from services.model.engines.scripted import ScriptedEngine
 
     books = [problem_source(problems).book for problems in settings.problems]
@@ -67,5 +67,4 @@ def scripted_model(settings: ModelSettings, *, person: bool = False) -> Streamin
         lambda question: next(filter(None, (book.recognise(question) for book in books)), None),
         next((book.draw for book in books if book.draw), None) or load_bank(_WRITING_BANK).draw,
     )
-    noise = real_noise() if settings.noise == "real" else None
-    return ScriptedEngine(book, latency=settings.latency, noise=noise, person=person)
+    return ScriptedEngine(book, latency=settings.latency, noise=noise_of(settings.noise), person=person)

@@ -27,8 +27,8 @@ from tests.e2e.runs import (
     worker_pids,
 )
 
-# So few attempts that some problems are given up.
-GIVING_UP: dict[str, Any] = {"conversations": 30, "noise": "real", "max_attempts": 1}
+# So few turns that some problems are given up.
+GIVING_UP: dict[str, Any] = {"conversations": 30, "max_turns": 6, "max_attempts": 1}
 
 
 @pytest.fixture(scope="module")

@@ -4,60 +4,81 @@ import json
 import re
 from collections.abc import Mapping
 from random import Random
+from typing import Any
 
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scripted.faults import Fields, Rates, Spoil, fenced, unfenced
+from soliloquy.recipes.scripted.faults import LEVELS, Fields, Rates, Spoil, fenced, unfenced
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.beside import table_beside
 
 _VERDICT = re.compile(r"(?<== )(True|False)(?=\s*$)", re.MULTILINE)
+# What a message is to be, in the last tag of the prompt that says so.
+_KIND = re.compile(r'(?<= kind=")\w+(?=")')
+_SIGN = re.compile(r"(?<=[\w)] )[-+*/](?= [\w(])")
+_OTHER_SIGN = {"+": "-", "-": "+", "*": "/", "/": "*"}
 _ASSIGNED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
 
 
-def real_noise() -> "Noise":
-    """Returns the faults of all answers, and those that recipes know of their own."""
+def noise_of(level: str) -> "Noise | None":
+    """Returns the faults of all answers and those that recipes know of their own; None for the level without any."""
+    if not LEVELS[level]:
+        return None
     tables = table_beside(__file__, "noise.toml")
-    spoils: dict[str, tuple[Spoil, Rates]] = {}
-    for name in known_recipes():
-        recipe = find(name)
-        own = Rates({**tables, **recipe.noise_rates})
-        spoils |= {field: (spoil, own) for field, spoil in recipe.noise.items()}
-    return Noise(Rates(tables), spoils)
+    rates = {name: Rates(_merged(tables, find(name).noise_rates), LEVELS[level]) for name in known_recipes()}
+    spoils = {prompt: spoil for name in known_recipes() for prompt, spoil in find(name).noise.items()}
+    return Noise(Rates(tables, LEVELS[level]), rates, spoils)
+
+
+def _merged(tables: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**tables, **own, "words": {**tables["words"], **own.get("words", {})}}
 
 
 class Noise:
     """Draws each request's faults from the request's own random source."""
 
-    def __init__(self, rates: Rates, spoils: Mapping[str, tuple[Spoil, Rates]]) -> None:
-        """`spoils` has what recipes do to answers with a field."""
+    def __init__(self, rates: Rates, recipes: Mapping[str, Rates], spoils: Mapping[str, Spoil]) -> None:
+        """`recipes` has the rates of each recipe, and `spoils` what recipes do to the answers to their prompts."""
         self._rates = rates
+        self._recipes = recipes
         self._spoils = spoils
 
-    def misread(self, prompt: str, rng: Random) -> str:
-        """Returns the prompt as a model reads it that contradicts the code's verdict."""
+    def misread(self, name: str, prompt: str, rng: Random) -> str:
+        """Returns a prompt as a model reads it that contradicts the code's verdict, or does not do as it was told."""
+        rates = self._of(name)
         start, end = prompt.rfind("<output>"), prompt.rfind("</output>")
-        if not self._rates.fault("verdict", rng) or not 0 <= start < end:
-            return prompt
-        opposite = _VERDICT.sub(lambda verdict: str(verdict.group() == "False"), prompt[start:end])
-        return prompt[:start] + opposite + prompt[end:]
+        if rates.fault("verdict", rng) and 0 <= start < end:
+            opposite = _VERDICT.sub(lambda verdict: str(verdict.group() == "False"), prompt[start:end])
+            prompt = prompt[:start] + opposite + prompt[end:]
+        told = [*_KIND.finditer(prompt)]
+        if told and (other := rates.fault(f"kinds.{told[-1].group()}", rng)):
+            prompt = prompt[: told[-1].start()] + other + prompt[told[-1].end() :]
+        return prompt
 
-    def spoil(self, answer: str, rng: Random, *, retry: bool) -> str:
+    def spoil(self, answer: str, parsed: ParsedPrompt, rng: Random) -> str:
         """Returns the answer with its faults; code that is a retry after an error is not broken again."""
+        if spoil := self._spoils.get(parsed.prompt):
+            answer = spoil(answer, parsed, self._of(parsed.prompt), rng)
         if not answer.startswith("{"):
-            return f"Student: {answer}" if self._rates.fault("prefix", rng) else answer
+            return answer
         fields: Fields = json.loads(answer)
         if "Python" in fields:
-            self._spoil_code(fields["Python"], rng, retry)
-        elif known := next((field for field in fields if field in self._spoils), None):
-            spoil, rates = self._spoils[known]
-            fields = spoil(fields, rates, rng)
+            self._spoil_code(fields["Python"], rng, retry=parsed.has("error"))
+        elif fields.get("Use Python") == "y" and self._rates.fault("decision", rng):
+            fields = {"Use Python": "n"}
         return self._written(fields, rng)
 
-    def _spoil_code(self, fields: Fields, rng: Random, retry: bool) -> None:
+    def _of(self, prompt: str) -> Rates:
+        """Returns the rates of the recipe that a prompt's name begins with."""
+        return self._recipes.get(prompt.partition("/")[0], self._rates)
+
+    def _spoil_code(self, fields: Fields, rng: Random, *, retry: bool) -> None:
         code = unfenced(fields["Python Code"])
         variables = fields["Result Variable"]
         if self._rates.fault("code", rng):
             code, variables = self._greek(code, variables, rng)
+        if self._rates.fault("program", rng):
+            code = _miscalculating(code, rng)
         failure = self._rates.fault("failure", rng)
         if failure and not retry:
             code = _broken(code, failure)
@@ -88,6 +109,14 @@ class Noise:
                 return str(rng.choice(self._rates.words["refusals"]))
             case _:
                 return text
+
+
+def _miscalculating(code: str, rng: Random) -> str:
+    """Returns the code with another operator in one place."""
+    if signs := [*_SIGN.finditer(code)]:
+        sign = rng.choice(signs)
+        return f"{code[: sign.start()]}{_OTHER_SIGN[sign.group()]}{code[sign.end() :]}"
+    return code
 
 
 def _broken(code: str, failure: str) -> str:

@@ -56,9 +56,9 @@ class ScriptedEngine:
         if self._noise is None:
             return speak(ParsedPrompt(request.prompt, prompt, self._book), draw(seed, request.prompt))
         faults = draw(seed, request.prompt, "noise")
-        parsed = ParsedPrompt(request.prompt, self._noise.misread(prompt, faults), self._book)
+        parsed = ParsedPrompt(request.prompt, self._noise.misread(request.prompt, prompt, faults), self._book)
         answer = speak(parsed, draw(seed, request.prompt))
-        return self._noise.spoil(answer, faults, retry=parsed.has("error"))
+        return self._noise.spoil(answer, parsed, faults)
 
     def _speakers(self, name: str) -> Mapping[str, Speaker]:
         recipe = find(name)

@@ -5,6 +5,7 @@ from soliloquy.recipes.mathdial import claims, composer, lessons, moves, planner
 from soliloquy.recipes.mathdial.confusion import confusion_of, sampling_refusal
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted import SPEAKERS
+from soliloquy.recipes.mathdial.scripted.noise import NOISE, RATES
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.v1.conversation_pb2 import Ending
@@ -31,6 +32,8 @@ RECIPE = Recipe(
     dialogue=lessons.dialogue,
     replies=lessons.replies,
     speakers=SPEAKERS,
+    noise=NOISE,
+    noise_rates=RATES,
     person=Person(
         visible_text={"mathdial/replying": str},
         open=student.begin,

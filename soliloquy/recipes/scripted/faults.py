@@ -5,18 +5,24 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.runtime.beside import table_beside
+
+# The levels of noise, by name, with how often faults occur at each.
+LEVELS: Mapping[str, float] = table_beside(__file__, "levels.toml")
 # The fields of a JSON answer.
 Fields = dict[str, Any]
-# Puts faults into an answer.
-Spoil = Callable[[Fields, "Rates", Random], Fields]
+# Puts faults into the answer to a prompt.
+Spoil = Callable[[str, ParsedPrompt, "Rates", Random], str]
 _FENCE = re.compile(r"```python\n(.*)\n```", re.DOTALL)
 
 
 class Rates:
     """The rate of each fault, in tables of which at most one fault applies at a time, and the words of faults."""
 
-    def __init__(self, tables: Mapping[str, Any]) -> None:
+    def __init__(self, tables: Mapping[str, Any], level: float = 1) -> None:
         self._tables = tables
+        self._level = level
 
     @property
     def words(self) -> Mapping[str, Any]:
@@ -24,9 +30,13 @@ class Rates:
         return words
 
     def fault(self, table: str, rng: Random) -> str | None:
+        """Draws from a table, or from one within a table: `intent.right`; nothing is drawn from a missing one."""
+        rates: Mapping[str, Any] = self._tables
+        for name in table.split("."):
+            rates = rates.get(name, {})
         drawn, reached = rng.random(), 0.0
-        for fault, rate in self._tables[table].items():
-            reached += rate
+        for fault, rate in rates.items():
+            reached += rate * self._level
             if drawn < reached:
                 return str(fault)
         return None

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.model.engines.noise import real_noise
+from services.model.engines.noise import noise_of
 from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.server import FakeServer, FakeSettings
 from soliloquy.runtime.model.agreements import agreement_with
@@ -50,7 +50,7 @@ class Figures:
 async def figures(dialect: str, conversations: int, *, settings: str | None = None) -> Figures:
     """Grows conversations through a client whose settings name the dialect, or another one."""
     fake = FakeServer(
-        ScriptedEngine(BANK.book), FakeSettings(dialect=dialect), ScriptedEngine(BANK.book, noise=real_noise())
+        ScriptedEngine(BANK.book), FakeSettings(dialect=dialect), ScriptedEngine(BANK.book, noise=noise_of("real"))
     )
     agreement_with.cache_clear()
     async with asking(fake, model="large", dialect=dialect if settings is None else settings) as remote:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from services.model.engines.noise import real_noise
+from services.model.engines.noise import noise_of
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_from_row import problem_from_row
@@ -53,7 +53,7 @@ async def test_a_problem_of_ones_own_is_enriched(problem: Problem) -> None:
 
 
 async def test_noise_is_found_and_asked_again() -> None:
-    engine = ScriptedEngine(Shelf(), noise=real_noise())
+    engine = ScriptedEngine(Shelf(), noise=noise_of("real"))
     outcomes = []
     for seed in range(150):
         ask = Ask(model=engine, role="planner", origin=(seed,))

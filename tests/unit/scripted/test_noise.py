@@ -7,20 +7,22 @@ import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from services.model.engines import noise
-from services.model.engines.noise import real_noise
+from services.model.engines.noise import noise_of
 from services.model.engines.scripted import ScriptedEngine
+from soliloquy.recipes.scripted.faults import LEVELS, Rates
 from soliloquy.recipes.soliloquy.recipe import RECIPE
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, Shelf
 
 CALLS = 2500
 TABLES = tomllib.loads(Path(noise.__file__).with_name("noise.toml").read_text("utf-8"))
-RATES = {**TABLES, **RECIPE.noise_rates}
+RATES = {**TABLES, **RECIPE.noise_rates, "words": {**TABLES["words"], **RECIPE.noise_rates["words"]}}
 REFUSALS = TABLES["words"]["refusals"]
 QUESTION = f"<question>{CART.question}</question>"
 DESCRIPTION = (
@@ -39,7 +41,7 @@ SAYING = QUESTION + conversation([f"Tutor: {CART.steps[4].ask}"]) + '<intent kin
 @cache
 def answers(state: str, prompt: str) -> list[str]:
     async def ask() -> list[str]:
-        engine = ScriptedEngine(Shelf(), noise=real_noise())
+        engine = ScriptedEngine(Shelf(), noise=noise_of("real"))
         return [(await engine.generate(request(state, prompt, seed))).text for seed in range(CALLS)]
 
     return asyncio.run(ask())
@@ -112,7 +114,10 @@ def test_codes_are_labelled_at_the_published_rates() -> None:
 def test_step_numbers_are_miswritten_at_their_rates() -> None:
     fields = parsed(judgements())
     shares = Counter(field["Step Number"] for field in fields)
-    written = {"Step 5": "worded", "5 & 6": "several", "5b": "lettered", "4": "backwards"}
+    written = {
+        **{"Step 5": "worded", "5 & 6": "several", "5b": "lettered"},
+        **{"4": "backwards", "6": "skipped", "N/A": "none"},
+    }
     assert set(shares) == {*written, "5"}
     for number, fault in written.items():
         assert near(shares[number] / len(fields), RATES["step_number"][fault]), fault
@@ -124,12 +129,45 @@ def test_verdicts_are_contradicted_at_the_published_rate() -> None:
     assert near(contradicting / len(fields), RATES["verdict"]["contradicted"])
 
 
-def test_replies_leak_the_speaker_at_its_rate() -> None:
-    fields = parsed(judgements())
-    leaking = sum(bool(re.match(r"(Student|Tutor\w*): ", field["Tutorbot Response"])) for field in fields)
-    assert near(leaking / len(fields), RATES["prefix"]["speaker"])
+def test_students_write_their_name_at_its_rate() -> None:
     said = answers("student", SAYING)
     assert near(sum(text.startswith("Student: ") for text in said) / CALLS, RATES["prefix"]["speaker"])
+
+
+def test_students_who_are_to_be_right_are_wrong_three_times_in_ten() -> None:
+    numbers = [text for text in answers("student", SAYING) if "m/s^2" in text]
+    wrong = sum(not re.search(r"(?<![\d.])3\.60?(?!\d)", text) for text in numbers)
+    assert wrong / CALLS == pytest.approx(RATES["kinds"]["right"]["wrong"], abs=0.04)
+
+
+@pytest.mark.parametrize("table", ["student", "reply"])
+def test_messages_are_too_long_at_their_rates(table: str) -> None:
+    if table == "student":
+        said = answers("student", SAYING)
+    else:
+        said = [field["Tutorbot Response"] for field in parsed(judgements())]
+    lengths = [len(text.split()) for text in said]
+    assert near(sum(length > 120 for length in lengths) / len(said), RATES[table]["too_long"])
+    padded = [any(sentence in text for sentence in RATES["words"]["messages"][table]["padding"]) for text in said]
+    assert near(sum(padded) / len(said), RATES[table]["too_long"] + RATES[table]["over_limit"])
+
+
+def test_replies_tell_the_result_too_early_at_the_published_rate() -> None:
+    said = [field["Tutorbot Response"] for field in parsed(judgements())]
+    assert near(sum("3.6" in text for text in said) / len(said), RATES["giveaway"]["told"])
+
+
+def test_some_results_are_not_calculated() -> None:
+    decisions = [text for text in answers("deciding", JUDGING) if strict(text)]
+    plain = sum(json.loads(text) == {"Use Python": "n"} for text in decisions)
+    assert near(plain / len(decisions), RATES["decision"]["not_calculated"])
+
+
+def test_a_worse_level_has_every_fault_more_often() -> None:
+    kind, bad = (Rates(RATES, LEVELS[level]) for level in ("real", "harsh"))
+    for table in ("verdict", "giveaway", "kinds.right", "step_number", "reply"):
+        drawn = [sum(rates.fault(table, Random(seed)) is not None for seed in range(CALLS)) for rates in (kind, bad)]
+        assert drawn[1] > 1.5 * drawn[0] or drawn[1] == CALLS, table
 
 
 def snippets(prompt: str = DESCRIPTION) -> list[str]:
@@ -191,7 +229,7 @@ def test_some_code_has_greek_names_and_its_result_is_still_named() -> None:
 
 @pytest.mark.parametrize(("state", "prompt"), [("received_python", JUDGING), ("use_python", DESCRIPTION)])
 async def test_noise_strikes_the_same_request_the_same_way(state: str, prompt: str) -> None:
-    engine = ScriptedEngine(Shelf(), noise=real_noise())
+    engine = ScriptedEngine(Shelf(), noise=noise_of("real"))
     again = [(await engine.generate(request(state, prompt, seed))).text for seed in range(300)]
     assert again == answers(state, prompt)[:300]
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from services.model.engines.noise import real_noise
+from services.model.engines.noise import noise_of
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.dataset.rows import rows
 from soliloquy.recipes.mathwell.commissions import commissioned
@@ -19,7 +19,7 @@ from tests.unit.recipes.mathwell.writing import BANK, commissions, made
 from tests.unit.scripted.growing import Desk
 
 COUNT = 300
-NOISY = ScriptedEngine(BANK.book, noise=real_noise())
+NOISY = ScriptedEngine(BANK.book, noise=noise_of("real"))
 
 
 class Rough(Desk):

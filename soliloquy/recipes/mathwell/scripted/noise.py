@@ -1,10 +1,12 @@
 """Imitates what is wrong with written problems, at the rates of noise.toml."""
 
+import json
 import re
 from random import Random
 from typing import Any
 
 from soliloquy.recipes.scripted.faults import Fields, Rates, fenced, unfenced
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.beside import table_beside
 
 _FUNCTION = "Python Function"
@@ -17,18 +19,18 @@ _OTHER_SIGN = {"+": "-", "-": "+", "*": "/", "/": "*"}
 RATES = table_beside(__file__, "noise.toml")
 
 
-def spoil_problem(fields: Fields, rates: Rates, rng: Random) -> Fields:
+def spoil_problem(answer: str, reading: ParsedPrompt, rates: Rates, rng: Random) -> str:
+    fields: Fields = json.loads(answer)
     code = unfenced(fields[_FUNCTION])
     if fault := rates.fault("function", rng):
         code = _spoil_function(code, fault)
     fields[_FUNCTION] = fenced(code, rates.fault("fence", rng))
     if fault := rates.fault("criteria", rng):
         _fail_criterion(fields, fault, rates.words["inappropriate"], rng)
-    return fields
+    return json.dumps(fields, ensure_ascii=False)
 
 
-# By the field that only such an answer has.
-NOISE = {_FUNCTION: spoil_problem}
+NOISE = {"mathwell/writing": spoil_problem}
 
 
 def _spoil_function(code: str, fault: str) -> str:

@@ -53,7 +53,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
 
 def _state(reading: ParsedPrompt, current: SubQuestion) -> str:
     """Decides by the program's verdict, the expected answer, or cue words."""
-    if not _tutor_messages(reading):
+    if not tutor_messages(reading):
         return "start"
     message = reading.section("message")
     if reading.has("output"):
@@ -86,8 +86,8 @@ def _message(reading: ParsedPrompt, plan: list[SubQuestion], at: int, shown: str
         "explanation": "" if "?" in explanation or any(revealed(explanation, hidden, known)) else explanation,
     }
     said = [book().part("tutor", "says", shown, **slots)]
-    return capitalize(rephrase(said, rng, reading.word_limit, _tutor_messages(reading)))
+    return capitalize(rephrase(said, rng, reading.word_limit, tutor_messages(reading)))
 
 
-def _tutor_messages(reading: ParsedPrompt) -> list[str]:
+def tutor_messages(reading: ParsedPrompt) -> list[str]:
     return _SAID.findall(reading.section("history"))

@@ -1,12 +1,19 @@
 """Imitates what is odd in real tutors' judgements and enrichments, at the rates of noise.toml."""
 
+import json
 from random import Random
 
 from soliloquy.recipes.scripted.faults import Fields, Rates
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.spoilt_messages import given_away, spoil_reply, spoil_student
+from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
+from soliloquy.recipes.soliloquy.scripted.steps import is_numeric
 from soliloquy.runtime.beside import table_beside
+from soliloquy.truth.number_format import format_quantity
 
 _EVALUATION = "Evaluation of Student Response"
 _STEP = "Step Number"
+_REPLY = "Tutorbot Response"
 _ACTION = "Action Based on Evaluation"
 _ACTION_ALIAS = "Action Based on the Evaluation"
 _DETAILED, _OUTLINE = "Detailed Solution", "Solution Outline"
@@ -14,7 +21,9 @@ _DETAILED, _OUTLINE = "Detailed Solution", "Solution Outline"
 RATES = table_beside(__file__, "noise.toml")
 
 
-def spoil_judgement(fields: Fields, rates: Rates, rng: Random) -> Fields:
+def spoil_judgement(answer: str, reading: ParsedPrompt, rates: Rates, rng: Random) -> str:
+    fields: Fields = json.loads(answer)
+    fields[_REPLY] = _spoilt_reply(fields, reading, rates, rng)
     label, words = rates.fault("code_label", rng), rates.words
     code = fields[_EVALUATION]
     match label:
@@ -27,14 +36,23 @@ def spoil_judgement(fields: Fields, rates: Rates, rng: Random) -> Fields:
         case "aliased_key":
             fields = {_ACTION_ALIAS if key == _ACTION else key: value for key, value in fields.items()}
     fields[_STEP] = _misnumbered(int(fields[_STEP]), rates.fault("step_number", rng))
-    if rates.fault("prefix", rng):
-        speaker = rng.choice(("Tutor", "Tutorbot", "Student"))
-        fields["Tutorbot Response"] = f"{speaker}: {fields['Tutorbot Response']}"
-    return fields
+    return _written(fields)
 
 
-def spoil_enrichment(fields: Fields, rates: Rates, rng: Random) -> Fields:
-    own = f"{rng.uniform(100, 1000):.5g}"
+def _spoilt_reply(fields: Fields, reading: ParsedPrompt, rates: Rates, rng: Random) -> str:
+    text: str = fields[_REPLY]
+    if rates.fault("opposite", rng) and (opposite := rates.words["opposite"].get(fields[_EVALUATION])):
+        text = f"{rng.choice(opposite)} {text}"
+    if rates.fault("giveaway", rng) and int(fields[_ACTION]) not in GIVING_ACTIONS:
+        # A student who was right is told what comes next.
+        ahead = reading.problem.steps[reading.step.number - (fields[_EVALUATION] != "b") :]
+        if result := next((step.result for step in ahead if is_numeric(step)), None):
+            text = given_away(text, format_quantity(result), rates, rng)
+    return spoil_reply(text, reading, rates, rng)
+
+
+def spoil_enrichment(answer: str, reading: ParsedPrompt, rates: Rates, rng: Random) -> str:
+    fields, own = json.loads(answer), f"{rng.uniform(100, 1000):.5g}"
     match rates.fault("enrichment", rng):
         case "own_number":
             fields[_DETAILED] += f" That is nearly {own}."
@@ -42,11 +60,19 @@ def spoil_enrichment(fields: Fields, rates: Rates, rng: Random) -> Fields:
             fields[_OUTLINE] += f" The result = {own}."
         case "misnumbered":
             fields[_OUTLINE] = fields[_OUTLINE].replace("Step 2)", "Step 3)", 1)
-    return fields
+    return _written(fields)
 
 
-# By the field that only such an answer has.
-NOISE = {_EVALUATION: spoil_judgement, _DETAILED: spoil_enrichment}
+NOISE = {
+    "soliloquy/enriching": spoil_enrichment,
+    "soliloquy/student": spoil_student,
+    "soliloquy/received_python": spoil_judgement,
+    "soliloquy/no_python": spoil_judgement,
+}
+
+
+def _written(fields: Fields) -> str:
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def _misnumbered(step: int, fault: str | None) -> str:
@@ -57,6 +83,10 @@ def _misnumbered(step: int, fault: str | None) -> str:
             return f"{step} & {step + 1}"
         case "lettered":
             return f"{step}b"
+        case "none":
+            return "N/A"
+        case "skipped":
+            return str(step + 1)
         case "backwards":
             return str(max(1, step - 1))
         case _:

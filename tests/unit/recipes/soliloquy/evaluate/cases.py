@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 
 from services.executor.handler import run
-from services.model.engines.noise import real_noise
+from services.model.engines.noise import noise_of
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.bank.sampling import sample
@@ -23,7 +23,7 @@ from training.evaluation.recipe_loop import RecipeLoop
 
 BANK = load_bank("physics")
 SCRIPTED = ScriptedEngine(BANK.book)
-NOISY = ScriptedEngine(BANK.book, noise=real_noise())
+NOISY = ScriptedEngine(BANK.book, noise=noise_of("real"))
 
 
 class Forgiving:
