@@ -9,8 +9,10 @@ from contextlib import suppress
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.truth.calculations import calculations_of
+from soliloquy.truth.exactness import is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable
 from soliloquy.truth.laws import Law, expression, law, law_between, laws_in
+from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.v1.conversation_pb2 import Quantity
@@ -37,7 +39,9 @@ def final_number(answer: str) -> WrittenQuantity | None:
 def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
     """Whether an answer equals this quantity in any form and unit; None if it holds no number."""
     worked = _calculate(answer)
-    if worked is not None and math.isclose(worked, wanted.value, rel_tol=tolerance):
+    if worked is not None and (
+        is_right(worked, wanted.value, wanted.unit, tolerance) or is_rounded(wanted.value, worked)
+    ):
         return True
     if found := final_number(answer):
         return is_same(found, wanted.value, wanted.unit, tolerance, least_digits=least_digits)

@@ -1,6 +1,5 @@
 """Judges a tutor's answer to a case by the truth check and the sandbox, with the evidence."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from soliloquy.recipes.soliloquy.evaluate.cases import CaseKind, TutorCase
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.verdicts import verdict
 from soliloquy.runtime.values import plain, status_name
+from soliloquy.truth.exactness import is_right
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status
@@ -124,4 +124,4 @@ def _is_result(number: float, case: TutorCase) -> bool:
     result, tolerance = case.step.result, case.conversation.problem.tolerance or 0.01
     asked = unit(result.unit)
     forms = (result.value, result.value * asked.factor + asked.offset)
-    return any(math.isclose(number, form, rel_tol=tolerance) for form in forms)
+    return any(is_right(number, form, result.unit, tolerance) for form in forms)

@@ -1,7 +1,6 @@
 """Plays the tutor: whether its reply needs a calculation, and the reply with its assessment of the message."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from soliloquy.recipes.soliloquy.scripted.hints import (
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading, read_reply
 from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, sentences, working
+from soliloquy.truth.exactness import is_right
 from soliloquy.truth.number_format import format_quantity, format_rounded, with_unit
 
 # After this many wrong answers the tutor solves the step at the next one.
@@ -180,7 +180,7 @@ def verdict(reading: ParsedPrompt, said: ReplyReading) -> bool | None:
     number = _calculated_number(reading.output)
     if number is None or said.value is None:
         return None
-    return math.isclose(said.value, number, rel_tol=reading.problem.tolerance or 0.01)
+    return is_right(said.value, number, reading.step.result.unit, reading.problem.tolerance or 0.01)
 
 
 def _calculated_number(output: Mapping[str, str]) -> float | None:

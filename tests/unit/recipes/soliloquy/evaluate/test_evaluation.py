@@ -7,13 +7,16 @@ import pytest
 
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.soliloquy import prompting
-from soliloquy.recipes.soliloquy.evaluate.cases import CaseKind, Rehearsal
+from soliloquy.recipes.soliloquy.evaluate.cases import CaseKind, Rehearsal, TutorCase
 from soliloquy.recipes.soliloquy.evaluate.evaluation import draw_cases
 from soliloquy.recipes.soliloquy.evaluate.figures import figures
+from soliloquy.recipes.soliloquy.evaluate.judging import judge
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.runtime.failure import Failure
 from soliloquy.truth.quantities import quantities_in
+from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, Conversation, Problem, Quantity, Step, Turn
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
 from tests.unit.recipes.soliloquy.evaluate.cases import (
     NOISY,
     SCRIPTED,
@@ -134,6 +137,20 @@ def test_the_evidence_of_a_case_shows_what_was_said_run_and_found() -> None:
     assert wrong["reply"]
     refused = results(Refusing(), drawn(1))[0].as_json()
     assert refused["ended"] == "the prompt has 900 tokens, which is more than the context of 512"
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "is_verified"), [("", 10010, True), ("", 9910, False), ("$", 9910, False), ("m", 9950, True)]
+)
+def test_a_program_comes_as_near_as_the_kind_of_number_asks_for(unit: str, value: float, is_verified: bool) -> None:
+    step = Step(number=1, result=Quantity(symbol="n", value=10010, unit=unit))
+    case = TutorCase(kind=CaseKind.RIGHT, conversation=Conversation(problem=Problem(tolerance=0.01)), step=step)
+    turn = Turn(number=1)
+    turn.tutor.evaluation = EVALUATION_CORRECT
+    execution = turn.calculation.attempts.add(code="n = 1").execution
+    execution.status = STATUS_OK
+    execution.values.add(name="n").value.real = value
+    assert judge(case, Conversation(turns=[turn])).passed["verification"] is is_verified
 
 
 async def test_too_few_questions_are_said_with_their_number() -> None:
