@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringC
 
 from soliloquy.recipes.speech import cleaned, has_alternatives, is_about_the_message, is_only_a_name, second_speaker
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
+from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.code import names, unfenced
 from soliloquy.runtime.refusals import Refusal, is_refusal
 
@@ -15,8 +16,10 @@ Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 _NUMBER = re.compile(r"\d")
+_WORDS = table_beside(__file__, "answers.toml")
+_CHOICE = "|".join((*_WORDS["yes"], *_WORDS["no"]))
 # A choice that was not made.
-_EITHER = re.compile(r"^\W*(?:y|yes|n|no)\s*(?:/|\||or)\s*(?:y|yes|n|no)\W*$", re.IGNORECASE)
+_EITHER = re.compile(rf"^\W*(?:{_CHOICE})\s*(?:/|\||or)\s*(?:{_CHOICE})\W*$", re.IGNORECASE)
 
 
 def yes_or_no(value: object) -> object:
@@ -52,7 +55,7 @@ _MOST_STEPS = 10_000
 
 
 def says_nothing(text: str) -> bool:
-    return text.strip(" .-_").lower() in ("n/a", "na", "none", "null", "not applicable")
+    return text.strip(" .-_").lower() in _WORDS["nothing"]
 
 
 def _none_if_empty(value: object) -> object:

@@ -1,16 +1,14 @@
 """Rewrites numbers of other countries, clocks, sums of money and mixed units as the readers of numbers expect them."""
 
 import re
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-_MONEY = r"(?P<money>euros?|€|quid|pounds?|£|dollars?|bucks|\$|francs?|CHF|rupees)"
-_CENTS = r"(?:cents?|ct|c|p|pence|centimes?)"
-# The second unit's share of the first; both are written out in the second.
-_MIXED = (
-    (r"(?:h|hrs?|hours?|std\.?|stunden?)", r"(?:min|mins?|minutes?|minuten?)\b", 60, "min"),
-    (r"(?:min|mins?|minutes?)", r"(?:s|secs?|seconds?)\b", 60, "s"),
-    (r"(?:ft|feet|foot|')", r"(?:in\b|inch(?:es)?\b|\"|'')", 12, "in"),
-    (r"(?:lbs?|pounds?)", r"(?:oz|ounces?)\b", 16, "oz"),
+_WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_MONEY, _CENTS = (
+    f"(?P<{kind}>{'|'.join(_WORDS[words])})" for kind, words in (("money", "currencies"), ("ct", "cents"))
 )
 _NUMBER = r"(\d+(?:\.\d+)?)"
 
@@ -60,8 +58,14 @@ _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     ),
     (re.compile(r"(?<![\d.])(\d+)m(\d\d)\b"), r"\1.\2 m"),
     *(
-        (re.compile(rf"{_NUMBER} ?{one} ?(?:and )?{_NUMBER} ?{other}", re.IGNORECASE), _mixed(scale, name))
-        for one, other, scale, name in _MIXED
+        (
+            re.compile(
+                rf"{_NUMBER} ?(?:{'|'.join(unit['first'])}) ?(?:and )?{_NUMBER} ?(?:{'|'.join(unit['second'])})",
+                re.IGNORECASE,
+            ),
+            _mixed(unit["times"], unit["name"]),
+        )
+        for unit in _WORDS["mixed"]
     ),
     # Ratios and odds
     (re.compile(r"(?<![\d:.])(\d+) ?: ?(\d+)(?![\d:])"), r"\1/\2"),
