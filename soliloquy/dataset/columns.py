@@ -4,8 +4,9 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
+
+from soliloquy.runtime.arrow import pa
 
 # The columns that identify who answered a model call.
 ANSWERED_BY = ("role", "engine", "model", "adapter_digest")

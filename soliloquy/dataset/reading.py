@@ -269,7 +269,7 @@ class Dataset:
         """Returns the row groups that may match, by Parquet's statistics; None for all."""
         if condition is None:
             return None
-        # This import loads pandas if it is installed.
+        # Few reads have a condition, and this takes 50 ms to load.
         from pyarrow.dataset import ParquetFileFormat
 
         files, root = self._storage.for_arrow()

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from soliloquy.dataset.contract import inlined, labelled, row_handler
 from soliloquy.dataset.earlier import upgraded
 from soliloquy.recipes.labels import Labels, labels_of
 from soliloquy.recipes.packages import DEFAULT
+from soliloquy.runtime.arrow import pa
 
 _REQUIRED = ["id", "run", "problem", "turns"]
 # The key under which the metadata of a schema names the recipe of its rows.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from soliloquy.runtime.beside import table_beside
+from soliloquy.truth.patterns import lazy_pattern
 
 _DATA = table_beside(__file__, "speech.toml")
 
@@ -34,86 +35,88 @@ def _forms(verb: str) -> str:
 
 
 _FLAGS = re.IGNORECASE | re.MULTILINE
-_OWN = {speaker: re.compile(rf"\A\s*{_name(speaker)}\s*", _FLAGS) for speaker in ("student", "tutor")}
+_OWN = {speaker: lazy_pattern(rf"\A\s*{_name(speaker)}\s*", _FLAGS) for speaker in ("student", "tutor")}
 _OTHER = {
-    "student": re.compile(rf"^\s*({_name('tutor')}|(?<!\A){_name('student')})", _FLAGS),
-    "tutor": re.compile(rf"^\s*({_name('student')}|(?<!\A){_name('tutor')})", _FLAGS),
+    "student": lazy_pattern(rf"^\s*({_name('tutor')}|(?<!\A){_name('student')})", _FLAGS),
+    "tutor": lazy_pattern(rf"^\s*({_name('student')}|(?<!\A){_name('tutor')})", _FLAGS),
 }
-_HEADING = re.compile(
+_HEADING = lazy_pattern(
     rf"\A\s*[#*_\[ ]*(?!(?:{_any(_DATA['said'])})[*_\]]* ?[:\uff1a][*_]*[ \t]*\S)"
     rf"(?:{_any(_DATA['heading'])})[*_\]]*(?: ?[:\uff1a][*_]*\s*|\]\s*|\s*\n)",
     re.IGNORECASE,
 )
 # A code in brackets before the words, and what a bracket after them tells.
-_MOVE = re.compile(
+_MOVE = lazy_pattern(
     rf"\A\s*[*_]*[\[(](?:{_any(_DATA['moves'])})(?: (?:question|move|hint))?[\])][*_]*:?\s*", re.IGNORECASE
 )
-_RATING = re.compile(rf"\s*[*_]*[\[(](?:{_any(_DATA['ratings'])})\s*[:=][^\])\n]*[\])][*_]*\s*\Z", re.IGNORECASE)
-_PREFACE = re.compile(
+_RATING = lazy_pattern(rf"\s*[*_]*[\[(](?:{_any(_DATA['ratings'])})\s*[:=][^\])\n]*[\])][*_]*\s*\Z", re.IGNORECASE)
+_PREFACE = lazy_pattern(
     rf"\A\s*[*_]*(?:{_any(_DATA['preface_openings'])})\b[^\n]*?\b(?:{_any(_DATA['preface_names'])})\b[^\n:]*:"
     r"[*_]*[ \t]*(?:\n+|(?=[\"“«]))",
     re.IGNORECASE,
 )
 # An opening word alone, on a line of its own.
-_ASSENT = re.compile(
+_ASSENT = lazy_pattern(
     r"\A\s*(?:sure|certainly|of course|absolutely|okay|understood)(?: thing)?[!.,:]*\s*\n+", re.IGNORECASE
 )
-_RULE = re.compile(r"\A\s*(?:-{3,}|\*{3,}|_{3,})\s*$\s*|\s*^\s*(?:-{3,}|\*{3,}|_{3,})\s*\Z", re.MULTILINE)
-_REMARK = re.compile(
+_RULE = lazy_pattern(r"\A\s*(?:-{3,}|\*{3,}|_{3,})\s*$\s*|\s*^\s*(?:-{3,}|\*{3,}|_{3,})\s*\Z", re.MULTILINE)
+_REMARK = lazy_pattern(
     rf"(?:\A|\s+)(?P<open>[(\[*_]+)(?:{_any(_DATA['remark_openings'])})(?!\w)(?P<body>[^\n]*?)[)\]*_]+[.)]?\s*\Z",
     re.IGNORECASE,
 )
-_BARE_REMARK = re.compile(rf"\n\s*[*_]*(?:{_any(_DATA['remark_openings'])})(?!\w)(?P<body>[^\n]*)\Z", re.IGNORECASE)
-_LEADING_RATING = re.compile(
+_BARE_REMARK = lazy_pattern(rf"\n\s*[*_]*(?:{_any(_DATA['remark_openings'])})(?!\w)(?P<body>[^\n]*)\Z", re.IGNORECASE)
+_LEADING_RATING = lazy_pattern(
     rf"\A\s*[*_]*(?:{_any(_DATA['ratings'])})[*_]*\s*[:=]\s*[*_]*[\d.]+[^\n]*\n+", re.IGNORECASE
 )
 # What stands below a rule, in brackets or italics.
-_BELOW_RULE = re.compile(
+_BELOW_RULE = lazy_pattern(
     r"\n\s*(?:-{3,}|\*{3,}|_{3,})\s*\n+\s*(?:\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]*\*|_[^_\n]*_)\s*\Z"
 )
 # The merits of the message, in a list.
-_MERITS = re.compile(
+_MERITS = lazy_pattern(
     r"\n\s*[*_]*(?:this|the|my) (?:message|reply|response|question)\b[^\n]*:[*_]*\s*\n"
     r"(?:[ \t]*[-*•] [^\n]*(?:\n|\Z))+\Z",
     re.IGNORECASE,
 )
-_ANNOUNCED = re.compile(r"\A[^\n]*:[*_]*\s*\n+")
-_LEADING_REMARK = re.compile(
+_ANNOUNCED = lazy_pattern(r"\A[^\n]*:[*_]*\s*\n+")
+_LEADING_REMARK = lazy_pattern(
     rf"\A\s*[(\[*_]+(?:{_any(_DATA['remark_openings'])})(?!\w)(?P<body>[^\n]*?)[)\]*_]+\s*\n", re.IGNORECASE
 )
-_REASON = re.compile(rf"\n\s*[*_(]*(?:{_any(_DATA['reasons'])})\b[^\n]*\Z", re.IGNORECASE)
-_LEADING_BRACKETS = re.compile(r"\A\s*(?:\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]*\*|_[^_\n]*_)\s*\n")
-_BRACKETED = re.compile(
+_REASON = lazy_pattern(rf"\n\s*[*_(]*(?:{_any(_DATA['reasons'])})\b[^\n]*\Z", re.IGNORECASE)
+_LEADING_BRACKETS = lazy_pattern(r"\A\s*(?:\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]*\*|_[^_\n]*_)\s*\n")
+_BRACKETED = lazy_pattern(
     r"(?:\A|\n)\s*(?:\((?P<a>[^()\n]*)\)|\[(?P<b>[^\[\]\n]*)\]|\*(?P<c>[^*\n]*)\*|_(?P<d>[^_\n]*)_)\s*\Z"
 )
-_REMARK_SIGN = re.compile(rf"\b(?:{_any(_DATA['remark_signs'])})\b", re.IGNORECASE)
-_REMARK_WORD = re.compile(rf"\b(?:{_any(_DATA['remark_words'])})\b", re.IGNORECASE)
-_OFFER = re.compile(
+_REMARK_SIGN = lazy_pattern(rf"\b(?:{_any(_DATA['remark_signs'])})\b", re.IGNORECASE)
+_REMARK_WORD = lazy_pattern(rf"\b(?:{_any(_DATA['remark_words'])})\b", re.IGNORECASE)
+_OFFER = lazy_pattern(
     rf"\n\s*[*_(]*(?:{_any(_DATA['offer_openings'])})\b(?=[^\n]*\b(?:{_any(_DATA['offer_words'])})\b)[^\n]*\Z",
     re.IGNORECASE,
 )
-_ACTION = re.compile(
+_ACTION = lazy_pattern(
     rf"(?<!\w)[*_(\[](?:{_any(_DATA['adverbs'])}|{'|'.join(map(_forms, _DATA['verbs']))})\b[^*_()\[\]\d\n]*[*_)\]]",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"\A\s*```[\w-]*\n(?P<words>.*?)\n?```\s*\Z", re.DOTALL)
-_TAGGED = re.compile(r"\A\s*<(?P<tag>[a-z_]+)>(?P<words>.*)</(?P=tag)>\s*\Z", re.DOTALL | re.IGNORECASE)
-_BLOCK_QUOTE = re.compile(r"^ *> ?", re.MULTILINE)
+_FENCE = lazy_pattern(r"\A\s*```[\w-]*\n(?P<words>.*?)\n?```\s*\Z", re.DOTALL)
+_TAGGED = lazy_pattern(r"\A\s*<(?P<tag>[a-z_]+)>(?P<words>.*)</(?P=tag)>\s*\Z", re.DOTALL | re.IGNORECASE)
+_BLOCK_QUOTE = lazy_pattern(r"^ *> ?", re.MULTILINE)
 # All lines are quoted, but for a preface.
-_IN_BLOCK_QUOTE = re.compile(r"\A(?:[^\n]*:[*_]*\s*\n+)?(?: *>[^\n]*(?:\n|\Z)|[ \t]*\n)+\Z")
+_IN_BLOCK_QUOTE = lazy_pattern(r"\A(?:[^\n]*:[*_]*\s*\n+)?(?: *>[^\n]*(?:\n|\Z)|[ \t]*\n)+\Z")
 # Parts under headings, of which the last is spoken.
-_PARTS = re.compile(
+_PARTS = lazy_pattern(
     rf"\A\s*\[(?!{_any(_DATA['heading'])})[^\]\n]+\].*^\s*\[(?:{_any(_DATA['heading'])})\]\s*", re.I | re.M | re.S
 )
-_ALTERNATIVE = re.compile(rf"^[ *_#]*(?:{_any(_DATA['alternatives'])}) (?:\d|[A-C]\b)[^\n:]*:", _FLAGS)
-_OFFERED = re.compile(rf"\A[^\n]*\bhere are\b[^\n]*\b(?:{_any(_DATA['offered'])})\b[^\n]*:", re.IGNORECASE)
-_TO_THE_CALLER = re.compile("|".join(_DATA["to_the_caller"]), re.IGNORECASE)
-_PLAN = re.compile(rf"^[ \t#*_\d.-]*(?:{_any(_DATA['plans'])})[*_]* ?:", _FLAGS)
-_QUOTED = re.compile(r"\A\s*(?:`(?P<e>[^`]*)`|\"(?P<a>[^\"]*)\"|“(?P<b>[^“”]*)”|«(?P<c>[^«»]*)»|„(?P<d>[^„“]*)“)\s*\Z")
+_ALTERNATIVE = lazy_pattern(rf"^[ *_#]*(?:{_any(_DATA['alternatives'])}) (?:\d|[A-C]\b)[^\n:]*:", _FLAGS)
+_OFFERED = lazy_pattern(rf"\A[^\n]*\bhere are\b[^\n]*\b(?:{_any(_DATA['offered'])})\b[^\n]*:", re.IGNORECASE)
+_TO_THE_CALLER = lazy_pattern("|".join(_DATA["to_the_caller"]), re.IGNORECASE)
+_PLAN = lazy_pattern(rf"^[ \t#*_\d.-]*(?:{_any(_DATA['plans'])})[*_]* ?:", _FLAGS)
+_QUOTED = lazy_pattern(
+    r"\A\s*(?:`(?P<e>[^`]*)`|\"(?P<a>[^\"]*)\"|“(?P<b>[^“”]*)”|«(?P<c>[^«»]*)»|„(?P<d>[^„“]*)“)\s*\Z"
+)
 
 
 # Models that fail repeat a sign without end, on which the patterns would hang.
-_RUN = re.compile(r"([\W_])\1{19,}")
+_RUN = lazy_pattern(r"([\W_])\1{19,}")
 
 
 class Speech(NamedTuple):

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
 from typing import Any
@@ -11,6 +11,12 @@ from soliloquy.runtime.failure import Failure, Refused
 
 _OURS = ("soliloquy", "services")
 _log = logging.getLogger(__name__)
+
+
+@cache
+def installed_entry_points() -> Any:
+    """Reads the entry points of every installed package once for all groups. Python 3.12 gave them another type."""
+    return entry_points()
 
 
 class BadPackage(Failure, Refused):
@@ -29,7 +35,7 @@ class Extensions:
     def claims(self) -> Mapping[str, Sequence[str]]:
         """Maps each name to the `module` or `module:object` of every package that claims it, or to ours alone."""
         found: dict[str, list[str]] = {}
-        added = ((point.name, point.value) for point in entry_points(group=self._group))
+        added = ((point.name, point.value) for point in installed_entry_points().select(group=self._group))
         for name, value in chain(self._ours(), added):
             claimed = found.setdefault(name, [])
             # An editable install beside a built one lists its entry points twice.

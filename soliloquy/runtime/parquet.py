@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+from soliloquy.runtime.arrow import pa
 
 # The buffer of one column; without it, a whole row group of the column would be in memory.
 READ_AT_ONCE = 1_048_576

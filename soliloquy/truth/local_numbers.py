@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from soliloquy.truth.patterns import lazy_pattern
+
 _WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _MONEY, _CENTS = (
     f"(?P<{kind}>{'|'.join(_WORDS[words])})" for kind, words in (("money", "currencies"), ("ct", "cents"))
@@ -38,14 +40,14 @@ def _mixed(scale: int, name: str) -> Callable[[re.Match[str]], str]:
 
 _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     # "1.250,00", "1'250,5"; "83.200.000", "10'000"; "1,25,000"
-    (re.compile(r"(?<![\d.,])\d{1,3}(?:[.'’]\d{3})+,\d+(?![\d.,]\d)"), _with_decimals),
-    (re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3}){2,}|(?:['’]\d{3})+)(?![\d.,]?\d)"), _digits),
-    (re.compile(r"(?<![\d.,])\d{1,2}(?:,\d{2})+,\d{3}(?![\d,])"), _digits),
+    (lazy_pattern(r"(?<![\d.,])\d{1,3}(?:[.'’]\d{3})+,\d+(?![\d.,]\d)"), _with_decimals),
+    (lazy_pattern(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3}){2,}|(?:['’]\d{3})+)(?![\d.,]?\d)"), _digits),
+    (lazy_pattern(r"(?<![\d.,])\d{1,2}(?:,\d{2})+,\d{3}(?![\d,])"), _digits),
     # No thousands begin with a zero, or end before three digits.
-    (re.compile(r"(?<![\d,.])(?:0,\d+|\d+,\d{1,2})(?![\d,]|\.\d)"), _with_decimals),
-    (re.compile(r"(?<![\d:])(\d+):(\d\d) ?(?=h\b|hours?\b)"), r"\1 h \2 min "),
+    (lazy_pattern(r"(?<![\d,.])(?:0,\d+|\d+,\d{1,2})(?![\d,]|\.\d)"), _with_decimals),
+    (lazy_pattern(r"(?<![\d:])(\d+):(\d\d) ?(?=h\b|hours?\b)"), r"\1 h \2 min "),
     (
-        re.compile(
+        lazy_pattern(
             r"(?<![\d:.])(?P<hours>[01]?\d|2[0-3])(?::|h|\.(?=\d\d ?(?:am|pm)\b))(?P<minutes>[0-5]\d)(?![\d:])"
             r"(?: ?(?P<half>[ap]\.?m)\b)?",
             re.IGNORECASE,
@@ -53,13 +55,13 @@ _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
         _clock,
     ),
     (
-        re.compile(rf"(?P<whole>\d+) ?{_MONEY} ?(?:and )?(?P<part>\d\d)\b(?: ?{_CENTS}\b)?(?! ?%)", re.IGNORECASE),
+        lazy_pattern(rf"(?P<whole>\d+) ?{_MONEY} ?(?:and )?(?P<part>\d\d)\b(?: ?{_CENTS}\b)?(?! ?%)", re.IGNORECASE),
         _money,
     ),
-    (re.compile(r"(?<![\d.])(\d+)m(\d\d)\b"), r"\1.\2 m"),
+    (lazy_pattern(r"(?<![\d.])(\d+)m(\d\d)\b"), r"\1.\2 m"),
     *(
         (
-            re.compile(
+            lazy_pattern(
                 rf"{_NUMBER} ?(?:{'|'.join(unit['first'])}) ?(?:and )?{_NUMBER} ?(?:{'|'.join(unit['second'])})",
                 re.IGNORECASE,
             ),
@@ -68,14 +70,14 @@ _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
         for unit in _WORDS["mixed"]
     ),
     # Ratios and odds
-    (re.compile(r"(?<![\d:.])(\d+) ?: ?(\d+)(?![\d:])"), r"\1/\2"),
-    (re.compile(r"^\W*(?:a )?(\d+) (?:in|out of) (\d+)\W*$"), r"\1/\2"),
-    (re.compile(r"(?<=\d) ?k\b(?! ?[/*·])"), "000"),
-    (re.compile(r"(?<=\d)[oO]\b"), "0"),
-    (re.compile(r"(?<![\d)] )(?<![\d)])\b(?:minus|negative) (?=\d)", re.IGNORECASE), "-"),
+    (lazy_pattern(r"(?<![\d:.])(\d+) ?: ?(\d+)(?![\d:])"), r"\1/\2"),
+    (lazy_pattern(r"^\W*(?:a )?(\d+) (?:in|out of) (\d+)\W*$"), r"\1/\2"),
+    (lazy_pattern(r"(?<=\d) ?k\b(?! ?[/*·])"), "000"),
+    (lazy_pattern(r"(?<=\d)[oO]\b"), "0"),
+    (lazy_pattern(r"(?<![\d)] )(?<![\d)])\b(?:minus|negative) (?=\d)", re.IGNORECASE), "-"),
     # A mark that stands right before a sign or a fraction hides it.
-    (re.compile(r"-\s?\\[dt]?frac\{(\d+)\}\{(\d+)\}"), r"-\1/\2"),
-    (re.compile(r"(?<=\d)(?=[½⅓⅔¼¾⅕⅛])"), " "),
+    (lazy_pattern(r"-\s?\\[dt]?frac\{(\d+)\}\{(\d+)\}"), r"-\1/\2"),
+    (lazy_pattern(r"(?<=\d)(?=[½⅓⅔¼¾⅕⅛])"), " "),
 ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
 
 # The significant digits of numbers that are not rounded, such as fractions and words.
@@ -14,8 +15,8 @@ EXACT = 15
 # A float reaches 308.
 LARGEST_EXPONENT = 300
 
-_EXPONENT = re.compile(r"[-+]?\d{1,6}")
-_SEPARATOR = re.compile("[,\u202f\u00a0 ]")
+_EXPONENT = lazy_pattern(r"[-+]?\d{1,6}")
+_SEPARATOR = lazy_pattern("[,\u202f\u00a0 ]")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 # Excludes the digits of names (v2), exponents and longer numbers, and the minus of a difference.
 _SIGN = r"(?P<sign>(?<![\d)\w])(?:[-−]|(?<![\d)\w]\s)[-−]\s)(?=[\d.]))?"
@@ -39,8 +40,8 @@ _IN_DIGITS = rf"{_FRACTION}|{_POWER_OF_TEN}|{_DECIMAL}"
 _GOES_ON = rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?(?:\s+(?:of\s+)?an?(?=\s))?"
 # The characters a number in digits can start with; the lookahead skips most of a text.
 _MAY_BEGIN = rf"\-−.\d\\{''.join(FRACTIONS)}"
-_NUMBER = re.compile(rf"(?=[{_MAY_BEGIN}]){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
-_OR_WORD = re.compile(rf"{_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE)
+_NUMBER = lazy_pattern(rf"(?=[{_MAY_BEGIN}]){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
+_OR_WORD = lazy_pattern(rf"{_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

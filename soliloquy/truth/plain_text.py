@@ -4,6 +4,7 @@ import re
 
 from soliloquy.truth.markup import without_markup
 from soliloquy.truth.number_format import format_exact
+from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.spelled import SPELLED, value_of
 
 _GREEK = {
@@ -20,21 +21,21 @@ _SIGNS = {
     "Rightarrow": "→",
     "to": "→",
 }
-_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
-_COMMAND = re.compile(r"\\([A-Za-z]+)")
-_SUBSCRIPT = re.compile(r"_\{(\w+)\}")
-_EXPONENT = re.compile(r"\^\{([^{}]+)\}")
+_FRACTION = lazy_pattern(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_COMMAND = lazy_pattern(r"\\([A-Za-z]+)")
+_SUBSCRIPT = lazy_pattern(r"_\{(\w+)\}")
+_EXPONENT = lazy_pattern(r"\^\{([^{}]+)\}")
 # No thousands begin with a zero.
-_DECIMAL_COMMA = re.compile(r"(?<![\d,.])(?:(0),(\d+)|(\d+),(\d{1,2}))(?![\d,])")
-_SPELLED = re.compile(rf"\b{SPELLED}\b", re.I)
+_DECIMAL_COMMA = lazy_pattern(r"(?<![\d,.])(?:(0),(\d+)|(\d+),(\d{1,2}))(?![\d,])")
+_SPELLED = lazy_pattern(rf"\b{SPELLED}\b", re.I)
 # Smaller numbers in words are more often pronouns, articles or counts.
 _COUNTED = 12
 _DIGIT = "zero|one|two|three|four|five|six|seven|eight|nine"
 # "twenty-three point two five"
-_POINT = re.compile(rf"\b(zero|{SPELLED}) point ((?:(?:{_DIGIT})\b ?)+)", re.I)
+_POINT = lazy_pattern(rf"\b(zero|{SPELLED}) point ((?:(?:{_DIGIT})\b ?)+)", re.I)
 _DIGITS = {word: str(digit) for digit, word in enumerate(_DIGIT.split("|"))}
 _OPERATIONS = {"times": "×", "multiplied by": "×", "divided by": "/", "plus": "+", "minus": "-"}
-_OPERATION = re.compile(rf"(?<=\d)\s+({'|'.join(_OPERATIONS)})\s+(?=\d)", re.I)
+_OPERATION = lazy_pattern(rf"(?<=\d)\s+({'|'.join(_OPERATIONS)})\s+(?=\d)", re.I)
 
 
 def plain(text: str) -> str:

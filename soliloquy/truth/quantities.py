@@ -9,23 +9,24 @@ from pathlib import Path
 from soliloquy.truth.exactness import is_exact, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.numbers import EXACT, Number, numbers_in
+from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.units import Unit, unit, unit_after
 
 _CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
 _VERBS, _HEDGES = "|".join(_CUES["states"]), "|".join(_CUES["hedges"])
-STATES = re.compile(rf"(?:[=≈≅~→]|\\approx|\b(?:{_VERBS}))[\s:(]*(?:(?:{_HEDGES}) )*\W{{0,3}}$", re.IGNORECASE)
-LABELS = re.compile(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNORECASE)
+STATES = lazy_pattern(rf"(?:[=≈≅~→]|\\approx|\b(?:{_VERBS}))[\s:(]*(?:(?:{_HEDGES}) )*\W{{0,3}}$", re.IGNORECASE)
+LABELS = lazy_pattern(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNORECASE)
 # How many characters before a number are searched for cues.
 BEFORE = 32
 
 
-_WORD = re.compile(r"[\s-]*([^\W\d_]+)")
-_GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√²³]|[-−]\s?[\w(])")
-_SUBTRACTS = re.compile(r"\s+[-−]\s")
-_FORMULA = re.compile(r"\$([^$]*[\\=^_][^$]*)\$")
+_WORD = lazy_pattern(r"[\s-]*([^\W\d_]+)")
+_GOES_ON = lazy_pattern(r"\s*(?:[×*/+^·⋅=π√²³]|[-−]\s?[\w(])")
+_SUBTRACTS = lazy_pattern(r"\s+[-−]\s")
+_FORMULA = lazy_pattern(r"\$([^$]*[\\=^_][^$]*)\$")
 # More brackets than anyone nests would each be tried as the start.
 _OPERAND = r"\({0,9}\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
-_CALCULATION = re.compile(rf"(?<![\w.^]){_OPERAND}(?:\s?[-+−*×·⋅/]\s?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
+_CALCULATION = lazy_pattern(rf"(?<![\w.^]){_OPERAND}(?:\s?[-+−*×·⋅/]\s?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
 _IN_PYTHON = str.maketrans({"^": "**", "−": "-", "²": "**2", "³": "**3", "×": "*", "·": "*", "⋅": "*"})
 _CURRENCIES = tuple("$€£")
 # The kinds of units that people combine.

@@ -4,6 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
+from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.phrases import words_of
 
 _TABLE = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text("utf-8"))
@@ -21,9 +22,9 @@ SPELLED = (
     rf"(?:(?:{_WHOLE})(?:\spoint(?:\s(?:{_ONE}))+)?(?:\sand\s(?:an?\s|(?:{_ONE})\s)(?:{_PART})s?)?(?:[-\s](?:{_PART})s?)?"
     rf"|an?\s(?:{_PART})(?=\s(?:of|an?)\b)|half(?=\san?\s))"
 )
-_ANY_WORD = re.compile(rf"\b(?:{_ONE}|{_TEN}|{_PART}|(?:an?)\s(?:{_LARGE}))\b", re.IGNORECASE)
+_ANY_WORD = lazy_pattern(rf"\b(?:{_ONE}|{_TEN}|{_PART}|(?:an?)\s(?:{_LARGE}))\b", re.IGNORECASE)
 _WORDS = {*_UNITS, *_TENS, *_PARTS, *MAGNITUDES}
-_TOKEN = re.compile(r"[a-z]+")
+_TOKEN = lazy_pattern(r"[a-z]+")
 
 
 def has_any(text: str) -> bool:

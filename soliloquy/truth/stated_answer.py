@@ -7,6 +7,7 @@ from pathlib import Path
 
 from soliloquy.truth.local_numbers import standard
 from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
+from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in
 from soliloquy.truth.units import unit_after
 
@@ -14,13 +15,13 @@ _CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("
 
 
 def _any(kind: str, form: str) -> re.Pattern[str]:
-    return re.compile(form.format("|".join(_CUES[kind])), re.IGNORECASE)
+    return lazy_pattern(form.format("|".join(_CUES[kind])), re.IGNORECASE)
 
 
 _DENIED = _any("denied", r"(?:{})[\s:$€£\"'“(]*$")
 _DENIED_BEHIND = _any("denied_behind", r"\W*(?:{})")
 _LABELLED = _any("labels", r"\b(?:{})\s*#?$")
-_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
+_ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
 _CORRECTION = _any("corrections", r"\b(?:{})\b")
 _REASON = _any("reasons", r"\b(?:{})\b(?:(?!,\s|[.!?;]\s|\n|\bto get\b|\bwhich\b|\band got\b|=).)*")
 # What is repeated goes on to the end of the sentence, or to a conclusion.
@@ -29,33 +30,33 @@ _RECALLED = _any(
 )
 _ASKING = _any("asking", r"\W*(?:(?:so|but|and|ok|okay|well|hmm?|oh|um|wait|hey)\b\W*)?(?:{})\b")
 _ASKING_WHETHER = _any("asking_whether", r"\W*(?:(?:so|but|and|ok|okay|well|hmm?|oh|um)\b\W*)*(?:{})\W*")
-_TAG = re.compile(r",\s*[^\d,?]+\?$")
+_TAG = lazy_pattern(r",\s*[^\d,?]+\?$")
 _ALONE = _any("alone", r"\W*(?:(?:{})\b\W*)*(?:[^\W\d]\w? ?= ?)?")
 _CONCLUDES = _any("concludes", r"\b(?:{})\b[^\d.!?;]*$")
 _CONCLUDES_BEHIND = _any("concludes_behind", r"[^,;.\d]{{0,25}}\b(?:{})\b")
 _NAMED = _any("named", r"\b(?:{})\W*$")
 _GOES_ON = _any("goes_on", r"\b(?:{})\b[\s\S]*\d")
 # One of several known values: "a = 3, b = 4".
-_ASSIGNS = re.compile(r"[^,;=]{0,12}[,;]\s*(?:and )?[^\W\d]\w? ?=")
+_ASSIGNS = lazy_pattern(r"[^,;=]{0,12}[,;]\s*(?:and )?[^\W\d]\w? ?=")
 # What others say, what is struck out, the bounds of an error, what is restated, and remarks in brackets.
-_BESIDE = re.compile(
+_BESIDE = lazy_pattern(
     r"[\"“„][^\"”“]{20,}[\"”“]|~~[^~]*~~|(?:±|\+/-)\s*\d+(?:[.,]\d+)?|\s\(\s?=[^()]*\)|^\s*>[^\n]*\n"
     r"|(?<=[\w%°€$]) \([^()=]*(?:[^\W\d_]{2}|\d of \d)[^()=]*\)",
     re.MULTILINE,
 )
-_SENTENCE = re.compile(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
-_EITHER = re.compile(r"\bor\b|\bbetween\b.*\band\b", re.IGNORECASE)
+_SENTENCE = lazy_pattern(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
+_EITHER = lazy_pattern(r"\bor\b|\bbetween\b.*\band\b", re.IGNORECASE)
 # What is still to be worked out.
-_OPERAND_BEHIND = re.compile(r"\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*[(\d]", re.IGNORECASE)
-_OPERAND_BEFORE = re.compile(r"[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*$", re.IGNORECASE)
-_INSTRUCTS = re.compile(
+_OPERAND_BEHIND = lazy_pattern(r"\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*[(\d]", re.IGNORECASE)
+_OPERAND_BEFORE = lazy_pattern(r"[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*$", re.IGNORECASE)
+_INSTRUCTS = lazy_pattern(
     r"\W*(?:you |to |I['’]d |I would |we )?(?:add|subtract|divide|multiply|take|use|write)\b", re.IGNORECASE
 )
-_ENDS = re.compile(
+_ENDS = lazy_pattern(
     r"\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as|for (?:there|it))\b)",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"\s*[^\W\d_]+")
+_WORD = lazy_pattern(r"\s*[^\W\d_]+")
 # Smaller numbers in words are answers only where nothing else may be.
 _COUNTED = 12
 

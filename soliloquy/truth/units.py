@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from soliloquy.truth.patterns import lazy_pattern
+
 _TABLES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("units.toml").read_text("utf-8"))
 _PREFIX_WORDS = "|".join(sorted(set(_TABLES["prefixes"].values())))
 _WORDS = {word.lower(): name for word, name in _TABLES["words"].items()}
@@ -32,10 +34,15 @@ _SYMBOLS = {
 }
 _SYMBOLS |= _TABLES["prefixable"] | _TABLES["others"]
 _SYMBOL = _longest_match(_SYMBOLS)
+# Matches the same symbols where no letter follows, at a sixth of the length: a unit's pattern repeats it.
+_WHOLE_SYMBOL = (
+    rf"(?:(?:{_longest_match(_TABLES['prefixes'])})(?:{_longest_match(_TABLES['prefixable'])})"
+    rf"|{_longest_match(_TABLES['prefixable'] | _TABLES['others'])})(?![A-Za-zµμΩ])"
+)
 _EXPONENT = r"(?:\([-−]?\d\)|\{\s?[-−]?\d\s?\}|[-−]?\d)"
 _POWER = rf"(?:[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?{_EXPONENT}|-[1234](?!\d)|(?<=m)[23](?![\d.,]\d|\d))?"
 # `\w` matches superscripts too.
-_FACTOR = rf"(?:{_SYMBOL})(?![A-Za-zµμΩ]){_POWER}"
+_FACTOR = rf"{_WHOLE_SYMBOL}{_POWER}"
 _PRODUCT = rf"{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*"
 # Blanked-out markup leaves wide gaps.
 _SIGN = r"\s{0,20}[·*⋅/]\s{0,20}"
@@ -44,7 +51,7 @@ _RAISED = r"(?:\s+(?:squared|cubed)|\s?\^\s?[23])?"
 _SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_]){_RAISED}"
 # Matches a further factor after a space: "kg m/s" is one unit, "3 m in 2 s" is not.
 _NEXT = rf" {{1,3}}(?!(?:s|A|C|T|h|t|min)(?![\w^-])|in\b){_FACTOR}"
-_SPELLED_PART = re.compile(
+_SPELLED_PART = lazy_pattern(
     rf"(?P<per>\b(?:per|a)\b|/)|(?P<after>squared|cubed|\^\s?[23])|(?P<before>square|cubic)"
     rf"|\b(?P<prefix>{_PREFIX_WORDS})?(?P<unit>{_WORD})(?:es|s)?\b"
 )
@@ -71,7 +78,7 @@ class Unit:
 NO_UNIT = Unit("", 1.0)
 
 
-_UNIT = re.compile(
+_UNIT = lazy_pattern(
     rf"(?:[\s\u00a0\u202f~-]|\\,?){{0,3}}?(?:"
     rf"(?P<symbols>(?:1/)?{_FACTOR}(?:{_SIGN}(?:\({_PRODUCT}\)|{_PRODUCT})|{_NEXT})*)"
     rf"(?P<per>\s+per\s+(?:{_FACTOR}|{_SPELLED}))?"
@@ -102,7 +109,7 @@ def unit(text: str) -> Unit:
     return known if known is not None and end == len(text) else Unit(f"counted {text.lower().rstrip('s')}", 1.0)
 
 
-_METER_SECOND = re.compile(r"(?<![A-Za-zµμ])ms(?=\s?(?:\^|\*\*)?\s?[({]?[-−⁻])")
+_METER_SECOND = lazy_pattern(r"(?<![A-Za-zµμ])ms(?=\s?(?:\^|\*\*)?\s?[({]?[-−⁻])")
 
 
 @functools.lru_cache(4096)

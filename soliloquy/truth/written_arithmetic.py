@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from soliloquy.truth.arithmetic_policy import WORDS
 from soliloquy.truth.markup import without_markup
+from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.spelled import FRACTIONS, has_any
 from soliloquy.truth.written_numbers import (
     DIGITS,
@@ -19,7 +20,7 @@ from soliloquy.truth.written_numbers import (
     unit_at,
 )
 
-_WHOLE = re.compile(r"-?\d{1,6}")
+_WHOLE = lazy_pattern(r"-?\d{1,6}")
 
 
 def _any(words: Iterable[str]) -> str:
@@ -28,12 +29,12 @@ def _any(words: Iterable[str]) -> str:
 
 
 _EQUALS = rf"=(?!>)|→|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.,?|{_any(WORDS.equals)})"
-_STATES = re.compile(_EQUALS, re.IGNORECASE)
+_STATES = lazy_pattern(_EQUALS, re.IGNORECASE)
 # Signs and words that state the same quantity again; the end of a line may stand before them.
-_RESTATES = re.compile(
+_RESTATES = lazy_pattern(
     rf"=(?!>)|[≈≃≅≐]|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.|{_any(WORDS.restates)})", re.IGNORECASE
 )
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"(?P<space>[^\S\r\n]+|\$)|(?P<line>\s+)"
     rf"|(?P<equals>{_EQUALS})"
     r"|(?P<subscript>_(?:\{[^{}]*\}|\w))"
@@ -47,9 +48,9 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 # "8 : 2 = 4", "84 cm : 6 = 14 cm", "18:24 = 3:4"; elsewhere a colon is punctuation, or a ratio that is only named.
-_DIVIDES = re.compile(rf"(?<=\s):\s{DIGITS}\s?[^\W\d]{{0,3}}\s?=|:{DIGITS}\s?=\s?\d+\s?:")
-_RATIO = re.compile(r"(?<=\d):\d")
-_CALCULATES_ON = re.compile(r"\s*(?:[-+*/^×·∙⋅÷]|x\b|\\(?:times|cdot)\b)")
+_DIVIDES = lazy_pattern(rf"(?<=\s):\s{DIGITS}\s?[^\W\d]{{0,3}}\s?=|:{DIGITS}\s?=\s?\d+\s?:")
+_RATIO = lazy_pattern(r"(?<=\d):\d")
+_CALCULATES_ON = lazy_pattern(r"\s*(?:[-+*/^×·∙⋅÷]|x\b|\\(?:times|cdot)\b)")
 # Signs behind which a number may be rounded freely.
 ROUGHLY = frozenset(["≈", "≃", "≅", "≐", "\\approx", "\\simeq", "\\cong"])
 _SIGNS = {"times": "*", "over": "/", "plus": "+", "minus": "-", "power": "^"}

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from soliloquy.truth.arithmetic_policy import WORDS
 from soliloquy.truth.numbers import exponent_of
+from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, value_of
 from soliloquy.truth.units import Unit, measure, unit, unit_after
 
@@ -24,7 +25,7 @@ DIGITS = (
     rf"|\d+{_COMMA}\d{{1,2}}(?!\d)|\d+|\.\d+)"
 )
 SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"(?P<whole>\d+) (?P<top>\d)/(?P<bottom>\d\d?)(?!\d|\.\d)"
     r"|(?P<hours>[01]?\d|2[0-3]):(?P<minutes>[0-5]\d)(?![\d:])"
     rf"|(?:(?P<mantissa>{DIGITS})\s*(?:[×x*·]|\\times|\\cdot)\s*)?10\s*(?:(?:\^|\*\*)\s*(?:[({{]\s*(?P<within>[-+]?\s?\d+)\s*[)}}]"
@@ -32,21 +33,21 @@ _NUMBER = re.compile(
     rf"|(?P<number>{DIGITS})(?:[eE](?P<power>[-+]?\d+)|(?P<vulgar>[{_PARTS}]))?|(?P<lone>[{_PARTS}])"
 )
 FIRST_OF_NUMBERS = frozenset(f"0123456789.$£€{_PARTS}")
-_IN_WORDS = re.compile(rf"\b{SPELLED}\b", re.IGNORECASE)
-_GROUPING = re.compile(r"[\s'’]+")
-_CONTINENTAL = re.compile(r"(?:\d+|\d{1,3}(?:\.\d{3})+),\d{1,2}|\d{1,3}(?:\.\d{3}){2,}")
+_IN_WORDS = lazy_pattern(rf"\b{SPELLED}\b", re.IGNORECASE)
+_GROUPING = lazy_pattern(r"[\s'’]+")
+_CONTINENTAL = lazy_pattern(r"(?:\d+|\d{1,3}(?:\.\d{3})+),\d{1,2}|\d{1,3}(?:\.\d{3}){2,}")
 # A decimal, or a thousand and more on the continent.
-_AMBIGUOUS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
-_MAGNITUDE = re.compile(rf"\s(?P<word>{'|'.join(MAGNITUDES)})\b", re.IGNORECASE)
-_EXPONENT = re.compile(rf"(?P<number>{DIGITS})")
+_AMBIGUOUS = lazy_pattern(r"[1-9]\d{0,2}\.\d{3}")
+_MAGNITUDE = lazy_pattern(rf"\s(?P<word>{'|'.join(MAGNITUDES)})\b", re.IGNORECASE)
+_EXPONENT = lazy_pattern(rf"(?P<number>{DIGITS})")
 _WIDEST_GAP = 20
-_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
-_CURRENCY = re.compile(r"[$£€]\s?(?=[\d.])")
-_PERCENT_OR_DEGREE = re.compile(r"\s?(?P<percent>%|percent\b)|\s?(?:\^\s?(?:\{\s*)?\\circ\s*\}?|\\degree)")
+_ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
+_CURRENCY = lazy_pattern(r"[$£€]\s?(?=[\d.])")
+_PERCENT_OR_DEGREE = lazy_pattern(r"\s?(?P<percent>%|percent\b)|\s?(?:\^\s?(?:\{\s*)?\\circ\s*\}?|\\degree)")
 # Text behind a number that is another operand, and no unit: "3 - m", "5 x 4".
 _NO_UNIT = (" -", " x ")
 EXPONENTS = str.maketrans(SUPERSCRIPTS, "0123456789-")
-_LABEL = re.compile(rf"(?:\b(?:{'|'.join(WORDS.labels)})\.?|#)[^\S\n]*\Z", re.IGNORECASE)
+_LABEL = lazy_pattern(rf"(?:\b(?:{'|'.join(WORDS.labels)})\.?|#)[^\S\n]*\Z", re.IGNORECASE)
 _LONGEST_LABEL = 12
 PERCENT = unit("%")
 

@@ -8,37 +8,38 @@ from fractions import Fraction
 from itertools import pairwise
 
 from soliloquy.truth.numbers import Number, numbers_in
+from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.spelled import FRACTIONS
 from soliloquy.truth.units import Unit, unit, unit_after
 
 # Both parts of a quotient count as numbers; parsed as one number, only its value would.
-_TEX_FRACTION = re.compile(r"\\[dt]?frac\{([^{}]+)\}\{([^{}]+)\}")
-_QUOTIENT = re.compile(r"(?<=[\d)])\s?[/⁄]\s?(?=[\d(])")
-_POWER = re.compile(r"(?<!\d)\^\s?[({]\s?[-−–]?(\d+(?:\.\d+)?)\s?[)}]")
-_LABEL = re.compile(
+_TEX_FRACTION = lazy_pattern(r"\\[dt]?frac\{([^{}]+)\}\{([^{}]+)\}")
+_QUOTIENT = lazy_pattern(r"(?<=[\d)])\s?[/⁄]\s?(?=[\d(])")
+_POWER = lazy_pattern(r"(?<!\d)\^\s?[({]\s?[-−–]?(\d+(?:\.\d+)?)\s?[)}]")
+_LABEL = lazy_pattern(
     r"(?:\b(?:steps?|equations?|eqs?\.|parts?|to the power(?: of)?|exponent)|#)\s?\(?"
     r"(?:\d+\w?\s?(?:,|and|&|to|or|[-–])\s?)*$",
     re.IGNORECASE,
 )
-_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
-_ARTICLE = re.compile(r"\s+(?:of\s+)?an?$")
+_ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
+_ARTICLE = lazy_pattern(r"\s+(?:of\s+)?an?$")
 # Matches a letter with its subscript, such as "a", "v_0" or "m1", but not the article in "2 m a second".
 _LETTER = r"(?!a\s[a-z]{3})[^\W\d_]\d?(?:_\{?\w+\}?)?(?![^\W\d_²³⁴])"
 _FUNCTION = r"(?:√|π|Δ|\\?(?:arc)?(?:sqrt|pi|sin|cos|tan|ln|log|exp)\b|math\.)"
 _SYMBOL = rf"(?:{_FUNCTION}|{_LETTER})"
-_BEFORE_SYMBOL = re.compile(
+_BEFORE_SYMBOL = lazy_pattern(
     rf"(?:÷\d{{1,2}})?\)*\s?(?:[×*·⋅÷/]\s?\(*(?:{_FUNCTION}|[^\W\d_]\w*)|[+−–-]\s?\(*{_SYMBOL}|\(*{_SYMBOL})"
 )
-_BEHIND_SYMBOL = re.compile(r"(?:[^\W\d_]\w*|[)²³⁴])\s?[×*·⋅÷/+−–-]\s?\(*$")
-_FACTOR = re.compile(rf"\s?[×*·⋅/]?\s?\(*{_SYMBOL}")
-_NO_UNIT = re.compile(r"\s*[-–−]\s")
+_BEHIND_SYMBOL = lazy_pattern(r"(?:[^\W\d_]\w*|[)²³⁴])\s?[×*·⋅÷/+−–-]\s?\(*$")
+_FACTOR = lazy_pattern(rf"\s?[×*·⋅/]?\s?\(*{_SYMBOL}")
+_NO_UNIT = lazy_pattern(r"\s*[-–−]\s")
 # "2 m g" is not a number of metre-grams.
-_LIKE_A_UNIT = re.compile(r"\s?[a-z](?: [a-z])+")
+_LIKE_A_UNIT = lazy_pattern(r"\s?[a-z](?: [a-z])+")
 _IS = r"\s*(?:=|≈|is|are|equals?|has|holds)\s*"
-_SAME = re.compile(_IS)
+_SAME = lazy_pattern(_IS)
 # Matches "60 seconds in a minute" and "each kilometre is 1000 m".
-_OF_ONE = re.compile(r"\s(?:in|per|to|make)\s(?:an?|one|each|every)(?=\s)")
-_ONE_IS = re.compile(rf"\b(?:an?|one|each|every) ([^\W\d_]+){_IS}$", re.IGNORECASE)
+_OF_ONE = lazy_pattern(r"\s(?:in|per|to|make)\s(?:an?|one|each|every)(?=\s)")
+_ONE_IS = lazy_pattern(rf"\b(?:an?|one|each|every) ([^\W\d_]+){_IS}$", re.IGNORECASE)
 # The number of characters before a number that may describe it.
 _BEFORE = 40
 # Larger numbers in words are values: "two forces" counts, "fifty metres" states.

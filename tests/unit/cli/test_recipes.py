@@ -14,6 +14,7 @@ from soliloquy.recipes import packages
 from soliloquy.recipes.labels import columns_of, labels_of
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
+from soliloquy.runtime import extensions
 from tests.e2e.runs import SOLILOQUY, run
 
 _IMPORTS = """\
@@ -99,7 +100,7 @@ def install(package: Path, name: str, *others: str) -> None:
 
 def forget() -> None:
     vars(packages.RECIPES).pop("claims", None)
-    for cached in (find, labels_of, columns_of):
+    for cached in (extensions.installed_entry_points, find, labels_of, columns_of):
         cached.cache_clear()
     sys.modules.pop("soliloquy.cli.generate", None)
     for name in [name for name in sys.modules if name.partition(".")[0] == "stranger"]:

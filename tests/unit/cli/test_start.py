@@ -1,5 +1,6 @@
 """Checks what a command loads before it does anything."""
 
+import re
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ from soliloquy.cli.lazy import LazyGroup
 from soliloquy.cli.main import commands
 from soliloquy.cli.model import model
 from soliloquy.cli.problems import problems
+from soliloquy.truth.patterns import lazy_pattern
 
 SLOW = ("aiohttp", "aiokafka", "faststream", "uvicorn", "numpy", "pyarrow", "sympy")
 
@@ -34,6 +36,20 @@ def test_a_start_does_not_wait_for_libraries_that_only_kafka_or_a_snippet_needs(
         "soliloquy.runs.worker"
     ]
     assert printed(f"import {', '.join(modules)}; print([name for name in {SLOW} if name in sys.modules])") == "[]\n"
+
+
+def test_conversions_to_arrow_load_pandas_only_for_who_asks_for_it() -> None:
+    code = "from soliloquy.dataset import rows; print(rows.pa.array([1]).to_pylist(), 'pandas' in sys.modules)"
+    assert printed(f"{code}; print(list(rows.pa.table({{'of': [1]}}).to_pandas()))") == "[1] False\n['of']\n"
+
+
+def test_a_pattern_is_compiled_when_it_is_first_used() -> None:
+    lazy = lazy_pattern("A+", re.IGNORECASE)
+    assert "search" not in vars(lazy)
+    assert [lazy.search(text) is not None for text in ("baa", "b")] == [True, False]
+    assert lazy.flags & re.IGNORECASE
+    with pytest.raises(re.error):
+        lazy_pattern("(").search("")
 
 
 def test_a_list_of_commands_loads_none_of_them() -> None:
