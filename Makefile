@@ -97,7 +97,7 @@ servers: .venv/serve .venv/runsc .venv-vllm/installed .venv-llama-cpp/installed 
 lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(RESOLVE) --extra build --output-file requirements.lock
 	$(RESOLVE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
-	$(RESOLVE) --extra dev --extra serve --extra train --constraint requirements-dev.lock --output-file requirements-serve.lock
+	$(RESOLVE) --extra dev --extra serve --extra train --extra trl --constraint requirements-dev.lock --output-file requirements-serve.lock
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
 		| $(RESOLVE:pyproject.toml=-) --constraint requirements-dev.lock --output-file deploy/images/build.lock
 	$(RESOLVE) --extra s3 --extra otlp --constraint requirements-dev.lock --output-file deploy/images/workers.lock

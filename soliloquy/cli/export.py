@@ -42,7 +42,7 @@ def _description(name: str) -> str:
     "--out",
     required=True,
     type=click.Path(path_type=Path),
-    help="The file to write, or a folder for --splits and for hf.",
+    help="The file to write, or a folder for --splits, hf and preferences.",
 )
 @click.option(
     "--splits", metavar="NAME=SHARE,..", help="Write several files, e.g. train=0.9,test=0.1, split by problem."
@@ -54,6 +54,7 @@ def _description(name: str) -> str:
     type=Choice(list(PARTS)),
     help="A part to leave out; may be repeated.",
 )
+@click.option("--uncertain", is_flag=True, help="Also export preferences of rules that read, and may be wrong.")
 @click.option("--rejected", is_flag=True, help="Export the rejected conversations instead.")
 @AS_JSON
 def export(
@@ -63,6 +64,7 @@ def export(
     out: Path,
     splits: str | None,
     leave_out: tuple[str, ...],
+    uncertain: bool,
     rejected: bool,
     as_json: bool,
 ) -> None:
@@ -73,7 +75,9 @@ def export(
     hidden (all but the problem and what is said).
     """
     form = find(name)
-    choice = ExportOptions(leave_out if form.holds_hidden else (*leave_out, "hidden"))
+    if uncertain and not getattr(form, "has_evidence", False):
+        raise click.UsageError("--uncertain requires --format preferences")
+    choice = ExportOptions(leave_out if form.holds_hidden else (*leave_out, "hidden"), uncertain=uncertain)
     try:
         shares = Splits.read(splits) if splits else None
     except InvalidSplits as bad:

@@ -34,7 +34,7 @@ def test_every_dependency_is_locked() -> None:
     extras = PROJECT["optional-dependencies"]
     for lock, chosen in {
         "requirements-dev.lock": ("dev",),
-        "requirements-serve.lock": ("dev", "serve", "train"),
+        "requirements-serve.lock": ("dev", "serve", "train", "trl"),
     }.items():
         wanted = {name_of(each) for extra in chosen for each in extras[extra]} - {"soliloquy"}
         assert wanted <= locked(ROOT / lock), lock

@@ -31,7 +31,9 @@ Row = dict[str, Any]
 class ExportOptions:
     """Selects the parts of each conversation to export."""
 
-    def __init__(self, leave_out: Collection[str] = ()) -> None:
+    def __init__(self, leave_out: Collection[str] = (), *, uncertain: bool = False) -> None:
+        """`uncertain` also exports what rests on a reading rather than on code, algebra or exact text."""
+        self.uncertain = uncertain
         without = {*leave_out, *(("thoughts", "labels", "raw") if "hidden" in leave_out else ())}
         exported = (part not in without for part in PARTS)
         self.hidden, self.prompts, self.solutions, self.thoughts, self.labels, self.raw = exported
@@ -61,6 +63,8 @@ class FolderFormat(_AnyFormat):
     export: Callable[[Dataset, Path, ExportOptions, Splits | None, bool], Counter[str]]
     # Yields the serialised conversations. Raises Failure.
     read: Callable[[Path], Iterator[bytes]]
+    # Whether its rows rest on the evidence of rules, some of which only read.
+    has_evidence: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -131,7 +131,7 @@ def test_its_conversations_are_shown_without_labels(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in NAMES if name not in ("soliloquies", "transcripts", "sgsm", "alpaca")]
+    "name", [name for name in NAMES if name not in ("soliloquies", "transcripts", "sgsm", "alpaca", "preferences")]
 )
 def test_it_is_exported_with_what_was_said(folder: Path, tmp_path: Path, name: str) -> None:
     out = tmp_path / f"out{SUFFIXES.get(name, '.json')}"

@@ -18,7 +18,7 @@ from tests.unit.dataset.labelled import RECIPES, labelled
 from tests.unit.dataset.small import dataset, small
 
 # Logs of others come back as they were; ours are none.
-OURS = [name for name in NAMES if name != "transcripts"]
+OURS = [name for name in NAMES if name not in ("transcripts", "preferences")]
 SUFFIXES = {"openai": ".jsonl", "mathdial": ".csv", "sgsm": ".jsonl", "hf": ""}
 
 

@@ -224,6 +224,6 @@ def test_formats_of_somebody_elses_recipe_are_found_and_none_takes_the_name_of_a
     monkeypatch.setattr(packages.RECIPES, "claims", named)
     found = Extensions("export format", "soliloquy.exports", formats._ours).claims
     assert found["dialogues"] == ["socratic_debugging.formats.dialogues:FORMAT"]
-    assert {*found} == {"dialogues", "hf", "openai", "sharegpt"}
+    assert {*found} == {"dialogues", "hf", "openai", "preferences", "sharegpt"}
     assert found["openai"] == ["soliloquy.dataset.exports.formats.openai:FORMAT"]
     assert "copied_debugging.formats.openai:FORMAT is not used" in caplog.text

@@ -19,7 +19,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Evaluation, Inte
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Execution, Items, NamedValue, Status, Value
 from tests.unit.dataset.small import told
 
-ROW_FORMATS = [name for name in NAMES if name != "hf"]
+ROW_FORMATS = [name for name in NAMES if name not in ("hf", "preferences")]
 # Rare on their own, and what formats are made of.
 TEXTS = st.text(max_size=30) | st.sampled_from(
     ["|EOM|", "x|EOM|Teacher: (focus)y", "Bob: hi", '{"Python":1}', "```", "\r\n", "v = 1", "</question>", "error: x"]
