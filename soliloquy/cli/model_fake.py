@@ -69,6 +69,13 @@ def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dic
     type=click.Choice(sorted(dialects())),
     help="Refuse and answer what endpoints of this kind do; without one, everything is accepted.",
 )
+@click.option(
+    "--replay",
+    "replayed",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Answer as the most similar prompt of this dataset was; the scripted model answers what is sent back.",
+)
 @click.option("--key-file", type=EXISTING_FILE, help="Ask for the key in this file.")
 @SEED
 def fake(
@@ -79,6 +86,7 @@ def fake(
     shares: dict[str, Any],
     retry_after: str,
     dialect: str | None,
+    replayed: Path | None,
     key_file: Path | None,
     **weather: Any,
 ) -> None:
@@ -87,9 +95,12 @@ def fake(
     The scripted model answers requests of `soliloquy generate --model openai`, so that it can write a whole dataset.
     With --noise real, it answers as real models do: with thoughts, refusals, prefaces, and malformed where no schema
     constrains it.
+    With --replay, it answers as others did, for example in conversations that `soliloquy import` read.
     Other programs get a value that their JSON schema allows.
     """
+    from services.model.engines.replayed import ReplayedEngine
     from services.model.fake.server import FakeServer, FakeSettings
+    from soliloquy.dataset.reading import Dataset
 
     settings = FakeSettings(
         **shares,
@@ -99,6 +110,8 @@ def fake(
         key=key_file.read_text("utf-8").strip() if key_file else "",
     )
     calm = scripted_model(ModelSettings(problems=problems))
+    if replayed:
+        calm = ReplayedEngine(Dataset(replayed), calm)
     noisy = scripted_model(ModelSettings(problems=problems, noise=noise)) if noise != "none" else None
     uvloop.run(_serve(FakeServer(calm, settings, noisy), address))
 
