@@ -112,5 +112,6 @@ def _export_rows(
 def _dialect(dataset: Dataset, name: str, suffix: str) -> Dialect | None:
     """Returns the dialect of the file that the dataset was imported from, if it was of this format and type."""
     origin = dataset.manifest.get("run", {}).get("imported", {})
-    known = origin.get("format") == name and "written" in origin and Path(origin["file"]).suffix == suffix
+    written_as = origin.get("suffix") or Path(origin.get("file", "")).suffix
+    known = origin.get("format") == name and "written" in origin and written_as == suffix
     return Dialect(**origin["written"]) if known else None

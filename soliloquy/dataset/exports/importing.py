@@ -140,8 +140,11 @@ def _with_rest(dialogue: Dialogue, row: Row, name: str) -> Dialogue:
 
 def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], known: Counter[str] | None) -> int:
     origin: dict[str, Any] = {"format": name, "file": source.name}
-    if source.is_file() and (written := dialect.detect(source)):
-        origin["written"] = asdict(written)
+    files = [source] if source.is_file() else sorted(source.glob("*.*"))
+    styles = {(file.suffix, dialect.detect(file)) for file in files if file.is_file()}
+    if len(styles) == 1:
+        [(suffix, written)] = styles
+        origin |= {"suffix": suffix, "written": asdict(written)} if written else {}
     with atomic_output(out) as folder:
         place, tally = Storage(folder), Tally()
         writer = DatasetWriter(place, folder, (), ShardLimits(), tally)

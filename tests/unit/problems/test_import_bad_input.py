@@ -206,7 +206,8 @@ def _physics(row: dict[str, str]) -> dict[str, str]:
         ("parquet", "a.parquet", b"PAR1 this is none", "not readable as Parquet"),
         ("parquet", "a.parquet", b"", "not readable as Parquet"),
         ("datasets", "a.arrow", b"", "is a file: name the folder that `datasets` saved"),
-        ("physics", "a.json", b'[{"Question": ', "item 1: not JSON, cut off, or too long"),
+        ("physics", "a.json", b'[{"Question": ', "item 1: not JSON, or cut off"),
+        ("physics", "a.json", b'[{"Question": "' + b"y" * LONGEST_LINE, "item 1: is longer than 1,048,576 characters"),
         ("physics", "a.xlsx", b"", "unknown suffix '.xlsx'"),
     ],
 )

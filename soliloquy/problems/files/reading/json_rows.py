@@ -72,7 +72,9 @@ def array_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
                 buffer += more
                 continue
             if fault:
-                raise UnreadableSource(f"{path}: item {number}: not JSON, cut off, or too long") from fault
+                too_long = len(buffer) > LONGEST_LINE
+                why = f"is longer than {LONGEST_LINE:,} characters" if too_long else "not JSON, or cut off"
+                raise UnreadableSource(f"{path}: item {number}: {why}") from fault
             yield _row(f"{path.name} item {number}", value)
             buffer = buffer[end:]
             number += 1

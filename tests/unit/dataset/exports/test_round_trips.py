@@ -1,6 +1,8 @@
 """Exports, imports and exports again: the bytes are the same."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +11,11 @@ from hypothesis import strategies as st
 from pydantic_core import from_json, to_json
 
 from soliloquy.dataset.exports.dialogue import conversation_of
-from soliloquy.dataset.exports.exporting import rows_of
+from soliloquy.dataset.exports.exporting import export, rows_of
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions
-from soliloquy.dataset.exports.importing import dialogue_of
+from soliloquy.dataset.exports.importing import dialogue_of, import_rows
 from soliloquy.dataset.exports.output import execution, written
+from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.soliloquy.labels_pb2 import StepState, TutorLabels
 from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Evaluation, Intent
@@ -120,3 +123,17 @@ def test_values_come_back_under_their_names() -> None:
     assert done.stdout == "printed"
     failed = execution("timeout: line 3: too long")
     assert (failed.status, failed.error_line, failed.error) == (Status.STATUS_TIMEOUT, 3, "too long")
+
+
+def test_a_folder_of_files_in_one_style_comes_back_in_it(tmp_path: Path) -> None:
+    rows = [{"qid": str(number), "conversation": "Teacher: (focus)Why?|EOM|Student: So."} for number in range(2)]
+    (tmp_path / "rows").mkdir()
+    # With spaces behind commas and colons.
+    lines = [json.dumps(row) + "\n" for row in rows]
+    for number, line in enumerate(lines):
+        (tmp_path / "rows" / f"{number}.jsonl").write_text(line, "utf-8")
+    read = [(str(number), row) for number, row in enumerate(rows)]
+    import_rows(tmp_path / "rows", "mathdial", tmp_path / "dataset", read, report=print)
+    dataset = Dataset(str(tmp_path / "dataset"))
+    export(dataset, "mathdial", tmp_path / "again.jsonl", choice=ExportOptions())
+    assert (tmp_path / "again.jsonl").read_text("utf-8") == "".join(lines)
