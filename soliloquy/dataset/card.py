@@ -12,6 +12,7 @@ from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.labelling import title_of
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import counts, share, table
+from soliloquy.dataset.tries import Tries
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT
 
@@ -34,6 +35,7 @@ class DatasetSummary:
 
 def card(summary: DatasetSummary) -> str:
     kept, dropped = summary.accepted, summary.rejected
+    mended = kept.tries
     command, note = again(summary)
     parts = {
         "front": _front(summary),
@@ -51,6 +53,10 @@ def card(summary: DatasetSummary) -> str:
         "responses": _responses(kept),
         "labels": "\n\n".join(_labels(kept)),
         "sent_back": counts("sent back by", kept.sent_back),
+        "sent_back_rules": counts(
+            "rule", Counter({f"{role}: {rule}": n for (role, rule), n in mended.sent_back.items()})
+        ),
+        "first_tries": _first_tries(mended),
         "programs": counts("program", kept.statuses),
         "errors": counts("failed with", kept.errors),
         "verdicts": _by_evaluation(
@@ -82,6 +88,12 @@ def card(summary: DatasetSummary) -> str:
     return text
 
 
+def _first_tries(tries: Tries) -> str:
+    """Returns a table only where answers were sent back."""
+    rows = [(*answerer, f"{count:,}", share(tries.stood[answerer], count)) for answerer, count in tries.first.items()]
+    return table(("role", "model", "answers", "right at the first try"), sorted(rows)) if tries.sent_back else ""
+
+
 def _papers(kept: Statistics, dropped: Statistics) -> Iterator[str]:
     """Yields the section of each recipe's paper, below the heading of the card's own figures."""
     for figures in all_figures(kept, dropped):
@@ -106,7 +118,7 @@ def thing(kept: Statistics) -> str:
 
 def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
     calculations = kept.attempts.total()
-    verdicts, supported = kept.judged, kept.verification.total()
+    verdicts, supported, mended = kept.judged, kept.verification.total(), kept.tries
     rows = [
         (thing(kept), f"{kept.conversations:,}"),
         ("generated but not kept", f"{dropped.conversations:,}"),
@@ -127,6 +139,12 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
         ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
         ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
         *([("evaluations that agree with the program's verdict", share(kept.agreeing, verdicts))] if verdicts else []),
+        *(
+            [("turns with an answer that was mended", share(mended.mended_turns, kept.turns))]
+            if mended.sent_back
+            else []
+        ),
+        *([("tokens of answers sent back", share(mended.tokens, kept.tokens.total()))] if mended.sent_back else []),
         *([("verdicts that nothing verified", share(kept.verification["none"], supported))] if supported else []),
         *([("student's replies meant to be wrong", share(kept.intents["wrong"], kept.replies))] if kept.words else []),
     ]

@@ -67,6 +67,8 @@ def running(found: Findings) -> Iterator[str]:
         yield _times(durations)
     if kept.tokens:
         yield _model(kept, durations)
+    if kept.tries.sent_back:
+        yield _tries(kept)
     if lengths := {
         name: bins for name, bins in combined(found.of_accepted.tokens, found.of_rejected.tokens).items() if bins
     }:
@@ -215,6 +217,19 @@ def _student(kept: Statistics) -> str:
     title = "Messages that showed something else than they should"
     body += bars(shares(judges, whole + back, faults=True), title=title)
     return card("The student", f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies", body)
+
+
+def _tries(kept: Statistics) -> str:
+    """Shows what was mended: by which rule, at what cost, and how often each model is right at first."""
+    tries, total = kept.tries, kept.tokens.total()
+    rules = {f"{role}: {rule}": count for (role, rule), count in tries.sent_back.most_common()}
+    body = bars(shares(most(rules), tries.sent_back.total(), faults=True), title="Answers sent back, by rule")
+    rights = [
+        Bar(f"{role}, {model}", (tries.stood[role, model],), count) for (role, model), count in tries.first.items()
+    ]
+    body += bars(sorted(rights), title="Right at the first try")
+    gist = f"{share(tries.mended_turns, kept.turns)} turns mended, with {share(tries.tokens, total)} of the tokens"
+    return card("Answers sent back", gist, body)
 
 
 def _labels(kept: Statistics) -> Iterator[str]:

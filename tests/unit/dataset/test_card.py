@@ -16,7 +16,7 @@ from tests.datasets import RUN, accepted_rows, rejected_rows
 from tests.unit.dataset.labelled import labelled
 from tests.unit.dataset.test_statistics import conversation
 
-OF_SOME_RECIPES = ["## Beside", "## Messages sent back", "## Labels"]
+OF_SOME_RECIPES = ["## Beside", "## Answers sent back", "## Labels"]
 
 
 def counted(*, rows_at_once: int = 2, engine: str = "scripted", **run: Any) -> DatasetSummary:

@@ -6,6 +6,7 @@ from math import log2
 
 import pytest
 
+from soliloquy.dataset.card import DatasetSummary, card
 from soliloquy.dataset.durations import Durations, quantile
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.tally import Tally
@@ -26,7 +27,7 @@ from soliloquy.v1.conversation_pb2 import (
     Verification,
 )
 from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
-from tests.datasets import accepted_rows, rejected_rows, timing_rows
+from tests.datasets import RUN, accepted_rows, rejected_rows, timing_rows
 from tests.unit.dataset.labelled import labelled
 from tests.unit.scripted.growing import grown
 
@@ -177,6 +178,34 @@ def test_messages_that_were_sent_back_are_counted_by_who_sent_them() -> None:
     statistics = Statistics()
     statistics.add(accepted_rows([made]))
     assert statistics.sent_back == {"rule": 1}
+
+
+def test_first_tries_mended_turns_and_their_tokens_are_counted_by_who_answered() -> None:
+    made = conversation()
+    turn = made.turns[0]
+    del turn.calls[:]
+    for tokens, outcome in ((7, "STRICT"), (8, "REPAIRED")):
+        turn.calls.add(
+            role="composer",
+            model="m",
+            prompt="soliloquy/no_python",
+            raw=["x"],
+            outcome=f"PARSE_OUTCOME_{outcome}",
+            prompt_tokens=tokens,
+            completion_tokens=1,
+        )
+    turn.rejected.add(role="composer", rule="steps", prompt="soliloquy/no_python", calls=[0])
+    statistics = Statistics()
+    statistics.add(accepted_rows([made]))
+    tries = statistics.tries
+    assert tries.sent_back == {("composer", "steps"): 1}
+    assert (tries.mended_turns, tries.tokens) == (1, 8)
+    assert (tries.first["composer", "m"], tries.stood["composer", "m"]) == (1, 0)
+    others = {answerer for answerer in tries.first if answerer != ("composer", "m")}
+    assert all(tries.stood[one] <= tries.first[one] for one in others)
+    text = card(DatasetSummary(manifest={"run": RUN}, accepted=statistics, rejected=Statistics()))
+    assert "| composer: steps | 1 | 100.0 % |" in text
+    assert "| composer | m | 1 | 0 % (0 of 1) |" in text
 
 
 def test_words_and_entropy_are_those_of_the_paper() -> None:
