@@ -4,7 +4,8 @@ A number is the answer if it has the right value, including its sign, in the ans
 in digits, fractions or words, with or without thousands separators. It may be rounded to the decimals that are written,
 but not to tens or hundreds. It is not the answer if the sentence denies it, reports what somebody else said, takes it
 back or supposes it, or if it is a term of a calculation. If a number of the question or another step's result has the
-same value, the sentence must name it as the answer or by the answer's own name.
+same value, a tutor tells the answer only in a sentence that names it as the answer or by the answer's own name. What a
+student's message comes to needs no such name.
 """
 
 import re
@@ -73,7 +74,7 @@ def reaches(message: str, wanted: ExpectedAnswer) -> bool:
     """Whether the student ends with the answer: what the message comes to, in its statements."""
     statements = " ".join(sentence for sentence in _sentences(message) if not sentence.endswith("?"))
     said = answer_quantity(statements, wanted.unit)
-    return said is not None and _is_answer(said, message, wanted)
+    return said is not None and _is_quantity(said, wanted)
 
 
 def tells(message: str, wanted: ExpectedAnswer) -> bool:
@@ -104,10 +105,14 @@ def _assertions(sentence: str) -> Iterator[WrittenQuantity]:
 
 
 def _is_answer(said: WrittenQuantity, sentence: str, wanted: ExpectedAnswer) -> bool:
-    if not _is_of_its_kind(said, wanted) or not _has_its_value(said, wanted):
+    if not _is_quantity(said, wanted):
         return False
     named = _NAMES.search(sentence) is not None or bool(wanted.name and says(sentence, wanted.name))
     return named or not wanted.shared
+
+
+def _is_quantity(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
+    return _is_of_its_kind(said, wanted) and _has_its_value(said, wanted)
 
 
 def _has_its_value(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
