@@ -28,21 +28,21 @@ from tests.e2e.runs import (
 )
 
 # So few turns that some problems are given up.
-GIVING_UP: dict[str, Any] = {"conversations": 30, "max_turns": 6, "max_attempts": 1}
+GIVING_UP: dict[str, Any] = {"conversations": 12, "max_turns": 6, "max_attempts": 1}
 
 
 @pytest.fixture(scope="module")
 def given_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A dataset of thirty from problems tried once, and its report."""
+    """A dataset of twelve from problems tried once, and its report."""
     out = tmp_path_factory.mktemp("given-up") / "out"
     return out, grown(out, **GIVING_UP)
 
 
 @pytest.fixture(scope="module")
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A dataset of twenty from noisy answers, and its report."""
+    """A dataset of six from noisy answers, and its report."""
     out = tmp_path_factory.mktemp("noisy") / "out"
-    return out, grown(out, conversations=20, noise="real")
+    return out, grown(out, conversations=6, noise="real")
 
 
 def test_every_conversation_asked_for_is_there_and_its_code_ran_in_gvisor(reference: Path) -> None:
@@ -58,7 +58,7 @@ def test_the_report_counts_what_the_files_hold(noisy: tuple[Path, dict[str, Any]
     out, report = noisy
     rows = records(out) + records(out, rejected=True)
     turns = [turn for row in rows for turn in row["turns"]]
-    assert (report["requested"], report["accepted"], report["failed"]) == (20, 20, 0)
+    assert (report["requested"], report["accepted"], report["failed"]) == (6, 6, 0)
     assert report["accepted"] + report["rejected"] == len(rows)
     assert report["turns"] == len(turns)
     assert report["python_turns"] == sum(turn["soliloquy"]["use_python"] for turn in turns)
@@ -168,7 +168,7 @@ def test_a_finished_run_is_not_run_again(reference: Path) -> None:
 
 def test_noise_costs_attempts_and_never_conversations(noisy: tuple[Path, dict[str, Any]]) -> None:
     _, report = noisy
-    assert report["accepted"] == 20
+    assert report["accepted"] == 6
     assert report["parse"]["repaired"] > 0
     assert set(report["parse"]) <= {"strict", "repaired", "reasked", "failed"}
 
@@ -179,9 +179,9 @@ def test_a_problem_that_is_given_up_is_replaced_by_another(
     """Whichever worker is faster, the same problems are accepted, and no more than requested."""
     (one, report), two = given_up, tmp_path / "two"
     grown(two, **GIVING_UP, in_flight=3, workers=2)
-    assert (report["accepted"], report["failed"]) == (30, 0)
+    assert (report["accepted"], report["failed"]) == (12, 0)
     assert report["rejected"] > 0
-    assert [row["ordinal"] for row in records(one) + records(one, rejected=True)] != list(range(30))
+    assert [row["ordinal"] for row in records(one) + records(one, rejected=True)] != list(range(12))
     assert dataset(one) == dataset(two)
 
 
