@@ -59,7 +59,7 @@ def _compare(name: str, row: dict[str, Any], at: int, labels: Sequence[str], kin
     conversation = conversation_of(dialogue_of(row, "soliloquies"), "", 0)
     number = sum(message["from"] == "student" for message in row["conversations"][:at])
     turn = conversation.turns[number - 1]
-    found = [evidence for where, evidence in contradictions(conversation, POLICY["agreeing"]) if where == turn.number]
+    found = [evidence for _, evidence in contradictions(conversation, [turn], POLICY["agreeing"])]
     is_judged = bool(found) or agrees(turn, POLICY["agreeing"]) is not None
     for label in labels:
         outcomes = ["claims", *([] if is_judged else ["unjudged"])]

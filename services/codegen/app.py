@@ -4,7 +4,7 @@ from functools import partial
 
 from services.codegen.handler import ProgramCache, write, write_programs
 from soliloquy.runtime.handling import MODEL_BOUND, Service
-from soliloquy.runtime.model import Model
+from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,
@@ -18,8 +18,8 @@ from soliloquy.v1.events_pb2 import (
 _REMEMBERED = 2048
 
 
-def service(model: Model) -> Service:
-    handle = partial(write, model=model)
+def service(model: Model, reserve: ReserveOf = no_reserve) -> Service:
+    handle = partial(write, model=model, reserve=reserve)
     return Service(
         name="codegen",
         handlers={

@@ -4,10 +4,10 @@ from copy import deepcopy
 from functools import partial
 
 from soliloquy.problems.solving import independent_programs
-from soliloquy.recipes.playing import play
+from soliloquy.recipes.playing import play_by_rules
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.runtime.model import Model
+from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.runtime.once import Once
 from soliloquy.v1.conversation_pb2 import CodeAttempt, ModelCall
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, ProgramsNeeded, ProgramsWritten
@@ -15,8 +15,10 @@ from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, ProgramsNeede
 ProgramCache = Once[tuple[list[CodeAttempt], list[ModelCall]]]
 
 
-async def write(event: CalculationNeeded | CodeFailed, model: Model) -> Outcome:
-    return await play(event, find(event.conversation.run.recipe).codegen, role="codegen", model=model)
+async def write(event: CalculationNeeded | CodeFailed, model: Model, reserve: ReserveOf = no_reserve) -> Outcome:
+    recipe = find(event.conversation.run.recipe)
+    spare = reserve("codegen", event.conversation.id)
+    return await play_by_rules(event, recipe.codegen, role="codegen", model=model, recipe=recipe, reserve=spare)
 
 
 async def write_programs(event: ProgramsNeeded, model: Model, programs: ProgramCache) -> Outcome:

@@ -1,5 +1,6 @@
 """Judges finished conversations and stores them."""
 
+from itertools import chain
 from typing import Protocol
 
 from services.collector.journal import calls_of
@@ -22,6 +23,8 @@ REASONS = counter("soliloquy_rejection_reasons_total")
 TURNS = counter("soliloquy_conversation_turns_total")
 TOKENS = counter("soliloquy_conversation_tokens_total")
 VERDICTS = counter("soliloquy_verdicts_total")
+SENT_BACK = counter("soliloquy_answers_sent_back_total")
+REWINDS = counter("soliloquy_rewinds_total")
 BLOCKED = gauge("soliloquy_shards_blocked")
 
 QUESTION_CHARACTERS = 160
@@ -74,6 +77,8 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
         flags=sum(1 for _ in located_faults(checked.faults)),
         verdicts=sum(turn.verification != Verification.VERIFICATION_UNSPECIFIED for turn in checked.turns),
         unverified=sum(turn.verification == Verification.VERIFICATION_NONE for turn in checked.turns),
+        sent_back=sum(len(turn.rejected) for turn in conversation.turns),
+        rewinds=len(conversation.rewinds),
     )
     for call in calls_of(conversation):
         used = summary.tokens[account(call.role, call.endpoint)]
@@ -96,6 +101,12 @@ def _count(conversation: Conversation, checked: CheckedConversation) -> None:
     for told in checked.turns:
         if told.verdict_true is not None:
             VERDICTS.labels(recipe, "true" if told.verdict_true else "untrue").inc()
+    for rewind in conversation.rewinds:
+        REWINDS.labels(recipe, rewind.rule).inc()
+    taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
+    for turn in chain(conversation.turns, taken_back):
+        for one in turn.rejected:
+            SENT_BACK.labels(recipe, one.role, one.rule).inc()
     for turn in conversation.turns:
         TURNS.labels(recipe, outcome, "yes" if turn.HasField("calculation") else "no").inc()
         for call in turn.calls:

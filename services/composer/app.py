@@ -5,12 +5,12 @@ from functools import partial
 from services.composer.handler import reply
 from soliloquy.recipes.judges import Judges
 from soliloquy.runtime.handling import MODEL_BOUND, Service
-from soliloquy.runtime.model import BestOf, Model, only_one
+from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
 
 
-def service(model: Model, judges: Judges, best_of: BestOf = only_one) -> Service:
-    handle = partial(reply, model=model, judges=judges, best_of=best_of)
+def service(model: Model, judges: Judges, reserve: ReserveOf = no_reserve) -> Service:
+    handle = partial(reply, model=model, judges=judges, reserve=reserve)
     return Service(
         name="composer",
         handlers={ReplyNeeded: handle},

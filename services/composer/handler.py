@@ -1,20 +1,25 @@
 """Writes the tutor's visible reply."""
 
+from copy import deepcopy
+
 from soliloquy.recipes.judges import Judges
-from soliloquy.recipes.playing import play_best
+from soliloquy.recipes.mending import sent_back
+from soliloquy.recipes.playing import play_by_rules
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome
-from soliloquy.runtime.model import BestOf, Model, only_one
+from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.v1.events_pb2 import ReplyNeeded
 
 
-async def reply(event: ReplyNeeded, model: Model, judges: Judges, best_of: BestOf = only_one) -> Outcome:
+async def reply(event: ReplyNeeded, model: Model, judges: Judges, reserve: ReserveOf = no_reserve) -> Outcome:
     recipe = find(event.conversation.run.recipe)
-    return await play_best(
+    if again := sent_back(deepcopy(event.conversation), recipe):
+        return again
+    return await play_by_rules(
         event,
         lambda played, ask: recipe.composer(played, ask, judges),
         role="composer",
         model=model,
         recipe=recipe,
-        best_of=best_of("composer", event.conversation.id),
+        reserve=reserve("composer", event.conversation.id),
     )

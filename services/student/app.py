@@ -4,7 +4,7 @@ from functools import partial
 
 from services.student.handler import reply, rewrite
 from soliloquy.runtime.handling import MODEL_BOUND, Service
-from soliloquy.runtime.model import BestOf, Model, only_one
+from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.v1.events_pb2 import (
     ConversationFinished,
     ConversationStarted,
@@ -14,11 +14,11 @@ from soliloquy.v1.events_pb2 import (
 )
 
 
-def service(model: Model, best_of: BestOf = only_one) -> Service:
-    handle, again = partial(reply, model=model, best_of=best_of), partial(rewrite, model=model)
+def service(model: Model, reserve: ReserveOf = no_reserve) -> Service:
+    handle, again = (partial(answer, model=model, reserve=reserve) for answer in (reply, rewrite))
     return Service(
         name="student",
         handlers={ConversationStarted: handle, TutorReplied: handle, StudentRejected: again},
-        emits=(StudentReplied, ConversationFinished),
+        emits=(StudentReplied, TutorReplied, ConversationFinished),
         max_in_flight=MODEL_BOUND,
     )

@@ -4,7 +4,7 @@ from functools import partial
 
 from services.tutor.handler import decide
 from soliloquy.runtime.handling import MODEL_BOUND, Service
-from soliloquy.runtime.model import Model
+from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     ConversationFinished,
@@ -14,8 +14,8 @@ from soliloquy.v1.events_pb2 import (
 )
 
 
-def service(model: Model) -> Service:
-    handle = partial(decide, model=model)
+def service(model: Model, reserve: ReserveOf = no_reserve) -> Service:
+    handle = partial(decide, model=model, reserve=reserve)
     return Service(
         name="tutor",
         handlers={StudentReplied: handle},

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts
 from soliloquy.dataset.labelling import installed
+from soliloquy.dataset.mended import MendingCounts, mending_counts
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.recipes.codes import EVALUATIONS
@@ -19,6 +20,7 @@ from soliloquy.v1.conversation_pb2 import Evaluation
 _COUNTS = (
     *("accepted", "rejected", "enrichment", "discarded", "unfit", "turns", "python_turns"),
     *("executions", "parse", "verdicts", "verification", "measures"),
+    *MendingCounts._fields,
 )
 # Counts that need the recipe's rules and labels.
 COUNTED_BY_RECIPES = ("discarded", "measures", "verdicts")
@@ -44,6 +46,10 @@ class Tally:
     verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
     # The tutor's verdicts by what supports them.
     verification: Counter[str] = field(default_factory=lambda: Counter(program=0, step=0, none=0))
+    sent_back: Counter[str] = field(default_factory=Counter)
+    mended: Counter[str] = field(default_factory=Counter)
+    rewinds: Counter[str] = field(default_factory=Counter)
+    mending: Counter[str] = field(default_factory=Counter)
     # The recipe's own measures.
     measures: Counter[str] = field(default_factory=Counter)
     # Tokens by account and kind, and the number of calls by role, engine, model and adapter's digest.
@@ -78,6 +84,8 @@ class Tally:
         if (own := recipe_counts(recipe_of(batch))) and own.measures:
             self.measures.update(own.measures(batch))
         self.turns += len(turns)
+        for name, counted in mending_counts(batch)._asdict().items():
+            getattr(self, name).update(counted)
         self.verification.update(value_counts(named(below(turns, "verification"), "VERIFICATION_")))
         self._add_calls(below(turns, "calls"))
         self._add_calls(below(pc.list_flatten(batch["rewinds"]), "turns", "calls"))

@@ -1,7 +1,7 @@
 """Compares the tutor's evaluations with its programs' verdicts, by the recipe's table of which go together."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from soliloquy.recipes.codegen import has_run, output
 from soliloquy.recipes.codes import EVALUATION_LETTERS
@@ -80,8 +80,8 @@ def verification(turn: Turn, problem: Problem, *, settled: bool) -> Verification
     return VERIFICATION_STEP if settled else VERIFICATION_NONE
 
 
-def contradictions(conversation: Conversation, agreeing: AgreeingLetters) -> Findings:
-    for turn in conversation.turns:
+def contradictions(conversation: Conversation, turns: Sequence[Turn], agreeing: AgreeingLetters) -> Findings:
+    for turn in turns:
         if agrees(turn, agreeing) is False:
             yield turn.number, f"evaluated {letter_of(turn)!r} against the code's verdict"
         elif denied := denied_value(turn):

@@ -1,7 +1,7 @@
 """Rules of good conversation for every recipe; the recipe's policy sets the limits."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from soliloquy.truth.phrases import is_much_like
@@ -14,23 +14,23 @@ Findings = Iterator[tuple[int, str]]
 Policy = Mapping[str, Any]
 
 
-def check_length(conversation: Conversation, policy: Policy) -> Findings:
-    if len(conversation.turns) < policy["shortest_turns"]:
+def check_length(conversation: Conversation, turns: Sequence[Turn], policy: Policy) -> Findings:
+    if conversation.ending and len(conversation.turns) < policy["shortest_turns"]:
         yield len(conversation.turns), f"the last one; at least {policy['shortest_turns']} are wanted"
-    for turn, speaker, text in _model_messages(conversation):
+    for turn, speaker, text in _model_messages(conversation, turns):
         words = len(text.split())
         if words > policy[f"longest_{speaker}_words"]:
             yield turn.number, f"the {speaker} uses {words} words"
 
 
-def check_words(conversation: Conversation, policy: Policy) -> Findings:
-    for turn, speaker, text in _model_messages(conversation):
+def check_words(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    for turn, speaker, text in _model_messages(conversation, turns):
         if not _WORD.search(text):
             yield turn.number, f"the {speaker} says {text!r}"
 
 
-def check_speaker(conversation: Conversation, policy: Policy) -> Findings:
-    for turn, speaker, text in _model_messages(conversation):
+def check_speaker(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    for turn, speaker, text in _model_messages(conversation, turns):
         if ":" not in text:
             continue
         others = (label for label in _LABEL.finditer(text) if label.start() or label[1].lower() != speaker)
@@ -38,21 +38,24 @@ def check_speaker(conversation: Conversation, policy: Policy) -> Findings:
             yield turn.number, f"the {speaker}'s message holds {label[0].strip()!r}"
 
 
-def check_repetition(conversation: Conversation, policy: Policy) -> Findings:
+def check_repetition(conversation: Conversation, turns: Sequence[Turn], policy: Policy) -> Findings:
     said: dict[str, list[str]] = {"student": [], "tutor": []}
-    for turn, speaker, text in _model_messages(conversation):
+    first = turns[0].number if turns else 0
+    for turn, speaker, text in _model_messages(conversation, conversation.turns):
         before = said[speaker]
-        long = len(text.split()) >= policy["same_words_from"]
-        if text in before or (long and any(is_much_like(text, one, policy["same_words"]) for one in before)):
+        long = turn.number >= first and len(text.split()) >= policy["same_words_from"]
+        if turn.number >= first and (
+            text in before or (long and any(is_much_like(text, one, policy["same_words"]) for one in before))
+        ):
             yield turn.number, f"the {speaker} repeats {text[:40]!r}"
         # Short messages such as a single number may be repeated.
         if len(text.split()) >= policy["repeated_from"]:
             before.append(text)
 
 
-def _model_messages(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
+def _model_messages(conversation: Conversation, turns: Sequence[Turn]) -> Iterator[tuple[Turn, str, str]]:
     """Skips the messages of a person, who may write in any way."""
-    for turn in conversation.turns:
+    for turn in turns:
         for speaker, text in messages(turn):
             if speaker == "tutor" or not conversation.person:
                 yield turn, speaker, text

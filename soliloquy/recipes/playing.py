@@ -1,69 +1,188 @@
-"""Runs one role of a recipe on an event, once or in several versions."""
+"""Runs one role of a recipe on an event, and again where a rule sends its answer back."""
 
-import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from copy import deepcopy
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass, field
+from typing import TypeVar
 
+from soliloquy.recipes.mending import claim_calls, faults_in, reason_of, rejected, settled
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe
-from soliloquy.runtime.ask import Ask, Unusable
+from soliloquy.recipes.rewinding import rewinding_parts
+from soliloquy.recipes.rules import Broken, Rules
+from soliloquy.runtime.ask import Answered, Ask, SentBack, Unusable
 from soliloquy.runtime.events import ConversationEvent, Outcome
-from soliloquy.runtime.model import Model
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall
-from soliloquy.v1.events_pb2 import StudentRejected
+from soliloquy.runtime.model import NO_RESERVE, Model, Reserve
+from soliloquy.runtime.retry import Refused
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
+from soliloquy.v1.events_pb2 import ConversationStarted, StudentRejected, TutorReplied
 
 E = TypeVar("E", bound=ConversationEvent)
+Act = Callable[[E, Ask], Awaitable[Outcome]]
 
 
-async def play(event: E, act: Callable[[E, Ask], Awaitable[Outcome]], *, role: str, model: Model) -> Outcome:
+async def play(event: E, act: Act[E], *, role: str, model: Model) -> Outcome:
     """Runs a role on an event and stores every raw model answer in the conversation's last turn.
 
     If the model's answers stay unusable, the conversation ends with that as the reason.
     """
-    return (await _version(event, act, role, model)).recorded()
+    version = await _version(event, act, role, model, _Attempt())
+    _record_calls(version, ())
+    return version.outcome
 
 
-async def play_best(
+async def play_by_rules(
     event: E,
-    act: Callable[[E, Ask], Awaitable[Outcome]],
+    act: Act[E],
     *,
     role: str,
     model: Model,
     recipe: Recipe,
-    best_of: int,
+    reserve: Reserve = NO_RESERVE,
+    before: Turn | None = None,
 ) -> Outcome:
-    """Runs a role several times and takes the version in which the recipe's check finds the fewest faults.
+    """Runs a role, and again with the reason while its answer breaks a rule that can be asked of it.
 
-    The calls of that version are the last of the turn.
+    After the tries that the rules allow come the versions of `best_of`, then the fallback. The version with the fewest
+    faults stands. A fault that condemns it takes turns back, or ends the conversation. `before` is the turn as it was
+    when its message was sent back.
     """
-    if best_of == 1 or role not in recipe.ranked:
+    rules = recipe.rules
+    if rules is None:
         return await play(event, act, role=role, model=model)
-    versions = await asyncio.gather(*(_version(event, act, role, model, number) for number in range(best_of)))
-    best = min(versions, key=lambda version: _fault_count(version.conversation, recipe))
-    return best.recorded([call for version in versions if version is not best for call in version.calls])
+    tried: list[_Version] = []
+    for attempt in _attempts(tried, rules, reserve, before):
+        version = await _version(event, act, role, model, attempt)
+        version.faults = [] if version.is_unusable else faults_in(event.conversation, version.conversation, role, rules)
+        tried.append(version)
+        if version.rank == 0:
+            break
+    best = min(tried, key=lambda version: version.rank)
+    others = [version for version in tried if version is not best]
+    _record_calls(best, others, before)
+    for version in others:
+        if version.faults:
+            record = rejected(role, version.conversation.turns[-1], version.faults, rules, _blamed(version, rules))
+            record.calls.extend(version.places)
+            best.turn.rejected.append(record)
+    claim_calls(best.turn)
+    return best.outcome if best.is_unusable or not best.ask.calls else settled(best.outcome, best.faults, recipe)
 
 
-class _Version(NamedTuple):
+async def play_again(event: StudentRejected, *, model: Model, recipe: Recipe, reserve: Reserve = NO_RESERVE) -> Outcome:
+    """Has the student write its message once more, with the same draws."""
+    if recipe.student_again:
+        return await play_by_rules(
+            event, recipe.student_again, role="student", model=model, recipe=recipe, reserve=reserve
+        )
+    conversation = deepcopy(event.conversation)
+    if recipe.rules is None or not conversation.turns:
+        name = conversation.run.recipe
+        raise Refused(f"the recipe {name!r} cannot take a message back to the student: it asks no rules of messages")
+    before = conversation.turns.pop()
+    started = TutorReplied if conversation.turns else ConversationStarted
+    return await play_by_rules(
+        started(conversation=conversation),
+        recipe.student,
+        role="student",
+        model=model,
+        recipe=recipe,
+        reserve=reserve,
+        before=before,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Attempt:
+    """How a version differs from what the role gives at first."""
+
+    purpose: tuple[object, ...] = ()
+    fallback: bool = False
+    sent_back: Sequence[SentBack] = ()
+    standing: Sequence[Answered] = ()
+
+
+@dataclass(kw_only=True)
+class _Version:
     outcome: Outcome
-    calls: Sequence[ModelCall]
+    ask: Ask
+    faults: Sequence[Broken] = ()
+    # The places of its calls in the turn.
+    places: Sequence[int] = field(default_factory=list)
 
     @property
     def conversation(self) -> Conversation:
         [message] = self.outcome
         return message.conversation
 
-    def recorded(self, others: Sequence[ModelCall] = ()) -> Outcome:
-        for message in self.outcome:
-            message.conversation.turns[-1].calls.extend([*others, *self.calls])
-        return self.outcome
+    @property
+    def turn(self) -> Turn:
+        return self.conversation.turns[-1]
+
+    @property
+    def is_unusable(self) -> bool:
+        return self.conversation.ending == Ending.ENDING_UNPARSABLE
+
+    @property
+    def rank(self) -> float:
+        return math.inf if self.is_unusable else len(self.faults)
 
 
-async def _version(
-    event: E, act: Callable[[E, Ask], Awaitable[Outcome]], role: str, model: Model, number: int = 0
-) -> _Version:
-    """Runs a role on a copy of the event; each version but the first has seeds of its own."""
+def _attempts(tried: Sequence[_Version], rules: Rules, reserve: Reserve, before: Turn | None) -> Iterator[_Attempt]:
+    """Yields what to try next, after a look at what was tried."""
+    earlier = _sent_back_before(before) if before else []
+    yield _Attempt(purpose=("again", len(earlier)), sent_back=earlier) if before else _Attempt()
+    if not tried[0].ask.calls:
+        # No model was asked, and none can do better.
+        return
+    for number in range(1, rules.book.mending.tries + 1):
+        if tried[-1].is_unusable:
+            break
+        last, blamed = tried[-1], _blamed(tried[-1], rules)
+        raw = next(call.raw[-1] for call in last.ask.calls if call.prompt == blamed)
+        earlier = [*earlier, SentBack(prompt=blamed, raw=raw, reason=reason_of(last.faults, rules))]
+        prompts = [answered.prompt for answered in last.ask.answers]
+        yield _Attempt(
+            purpose=("try", number),
+            sent_back=earlier,
+            standing=last.ask.answers[: prompts.index(blamed)],
+        )
+    for number in range(1, reserve.best_of):
+        yield _Attempt(purpose=("version", number))
+    if reserve.fallback:
+        yield _Attempt(purpose=("fallback",), fallback=True)
+
+
+def _blamed(version: _Version, rules: Rules) -> str:
+    """Returns the first prompt whose answer is at fault, as the rules name it; else the last one."""
+    prompts = [call.prompt for call in version.ask.calls]
+    states = {rules.book.rules[fault.rule].state for fault in version.faults}
+    return next((prompt for prompt in prompts if prompt.partition("/")[2] in states), prompts[-1])
+
+
+def _sent_back_before(turn: Turn) -> list[SentBack]:
+    """Returns the student's messages of a turn that went back, with what it answered."""
+    return [
+        SentBack(prompt=one.prompt, raw=call.raw[-1], reason=one.because)
+        for one in turn.rejected
+        for call in [turn.calls[place] for place in one.calls if turn.calls[place].prompt == one.prompt][-1:]
+    ]
+
+
+def _record_calls(best: _Version, others: Sequence[_Version], before: Turn | None = None) -> None:
+    """Stores every call in the last turn, those of the version that stands at the end."""
+    turn = best.turn
+    if before:
+        turn.calls.extend(before.calls)
+        turn.rejected.extend(before.rejected)
+    for version in (*others, best):
+        version.places = range(len(turn.calls), len(turn.calls) + len(version.ask.calls))
+        turn.calls.extend(version.ask.calls)
+
+
+async def _version(event: E, act: Act[E], role: str, model: Model, attempt: _Attempt) -> _Version:
+    """Runs a role on a copy of the event; each attempt but the first has seeds of its own."""
     played = deepcopy(event)
     conversation = played.conversation
     asked_before = len(conversation.turns[-1].calls) if conversation.turns else 0
@@ -71,8 +190,11 @@ async def _version(
     ask = Ask(
         model=model,
         role=role,
-        origin=(*origin, "version", number) if number else origin,
+        origin=(*origin, *rewinding_parts(conversation), *attempt.purpose),
         draw_key=conversation.id,
+        fallback=attempt.fallback,
+        sent_back=attempt.sent_back,
+        standing=attempt.standing,
     )
     try:
         outcome = await act(played, ask)
@@ -80,13 +202,4 @@ async def _version(
         if role == "student" and not isinstance(event, StudentRejected):
             conversation.turns.add(number=len(conversation.turns) + 1)
         outcome = finish(conversation, Ending.ENDING_UNPARSABLE, str(unusable))
-    return _Version(outcome, ask.calls)
-
-
-def _fault_count(conversation: Conversation, recipe: Recipe) -> float:
-    """Counts what the recipe's check finds in a conversation so far, and messages that are not as they were drawn."""
-    if conversation.ending == Ending.ENDING_UNPARSABLE:
-        return math.inf
-    checked = recipe.check(conversation)
-    missed = sum(turn.right is not None and turn.meant_wrong is turn.right for turn in checked.turns)
-    return len(checked.faults) + missed
+    return _Version(outcome=outcome, ask=ask)

@@ -16,6 +16,7 @@ from soliloquy.recipes.packages import folder, has_part, known_recipes, load, pa
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.prompts import check_files, check_tags
 from soliloquy.recipes.records import record
+from soliloquy.recipes.rules import Rules
 from soliloquy.recipes.scripted.faults import Spoil
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.runtime.ask import Ask, Prompt
@@ -127,6 +128,8 @@ class Recipe:
     load_judge: Callable[[Path], Judge] | None = None
     # Checks the truth of each turn and lists the faults, whatever the ending.
     check: Callable[[Conversation], CheckedConversation]
+    # What the answers of a conversation are asked while it goes on; None if only `check` looks at it.
+    rules: Rules | None = None
     # The endings of a conversation that may be accepted, and why any other is rejected.
     complete: Collection[int] = (Ending.ENDING_SOLVED,)
     incomplete: Callable[[Conversation], str] = _not_solved

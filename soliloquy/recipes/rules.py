@@ -1,13 +1,18 @@
-"""Applies a recipe's rules to a finished conversation; some rules are the same for every recipe."""
+"""Applies a recipe's rules to turns of a conversation; some rules are the same for every recipe."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from soliloquy.recipes import manners
 from soliloquy.recipes.agreement import AgreeingLetters, contradictions, letter_of
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.recipes.rulebook import Rulebook
+from soliloquy.truth.report import CheckedConversation
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
-Rule = Callable[[Conversation], manners.Findings]
+# Finds what breaks the rule in some turns of a conversation, usually all of it or its last one.
+Rule = Callable[[Conversation, Sequence[Turn]], manners.Findings]
 # Tells whether a conversation has what a rule reads besides the messages, by its name in `[needs]` of a recipe's
 # rules.toml. Conversations that others recorded may lack it; the rule is not applied to them.
 Needs = Mapping[str, Callable[[Conversation], bool]]
@@ -24,6 +29,26 @@ def _is_of_run(conversation: Conversation) -> bool:
     return conversation.run.max_turns > 0
 
 
+class Broken(NamedTuple):
+    rule: str
+    turn: int
+    evidence: str
+
+    def __str__(self) -> str:
+        return f"{self.rule.replace('_', ' ')}: turn {self.turn}: {self.evidence}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The rules of a recipe: what its rules.toml says of them, and what finds that they are broken."""
+
+    book: Rulebook
+    # Asks the named rules of the last turns of a conversation, as many as are given.
+    broken: Callable[[Conversation, Collection[str], int], Iterable[Broken]]
+    # Checks a conversation by other rules than the recipe's.
+    check_by: Callable[[Conversation, Rulebook], CheckedConversation]
+
+
 COMMON_NEEDS: Needs = {
     "run": _is_of_run,
     "steps": _has_steps,
@@ -37,24 +62,36 @@ COMMON_NEEDS: Needs = {
 def common_rules(policy: manners.Policy, agreeing: AgreeingLetters) -> dict[str, Rule]:
     return {
         "length": partial(manners.check_length, policy=policy),
-        "empty": partial(manners.check_words, policy=policy),
-        "speaks_for": partial(manners.check_speaker, policy=policy),
+        "empty": manners.check_words,
+        "speaks_for": manners.check_speaker,
         "repeated": partial(manners.check_repetition, policy=policy),
         "contradiction": partial(contradictions, agreeing=agreeing),
     }
 
 
-def inapplicable(conversation: Conversation, policy: manners.Policy, further: Needs | None = None) -> dict[str, str]:
+def inapplicable(conversation: Conversation, book: Rulebook, further: Needs | None = None) -> dict[str, str]:
     """Returns the rules that cannot be applied, each with what the conversation lacks."""
     known = {**COMMON_NEEDS, **(further or {})}
-    has = {need: known[need](conversation) for need in {*policy["needs"].values()}}
-    return {rule: need for rule, need in policy["needs"].items() if not has[need]}
+    has = {need: known[need](conversation) for need in {*book.needs.values()}}
+    return {rule: need for rule, need in book.needs.items() if not has[need]}
 
 
-def faults_of(conversation: Conversation, rules: Mapping[str, Rule], names: Iterable[str] | None = None) -> list[str]:
-    """Lists what breaks the named rules, or all, in their order, with the turn and the evidence."""
-    return [
-        f"{name.replace('_', ' ')}: turn {turn}: {evidence}"
-        for name in (rules if names is None else names)
-        for turn, evidence in rules[name](conversation)
-    ]
+def faults_of(conversation: Conversation, rules: Mapping[str, Rule]) -> list[str]:
+    """Lists what breaks the rules, in their order, with the turn and the evidence."""
+    return list(map(str, broken(conversation, rules, rules, conversation.turns)))
+
+
+def broken(
+    conversation: Conversation, rules: Mapping[str, Rule], names: Iterable[str], turns: Sequence[Turn]
+) -> Iterator[Broken]:
+    for name in names:
+        for turn, evidence in rules[name](conversation, turns):
+            yield Broken(name, turn, evidence)
+
+
+def parted(found: Iterable[Broken], book: Rulebook) -> tuple[list[str], list[str]]:
+    """Returns the faults that condemn a conversation, and the others."""
+    faults: tuple[list[str], list[str]] = [], []
+    for one in found:
+        faults[not book.condemns(one.rule)].append(str(one))
+    return faults

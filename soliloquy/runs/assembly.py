@@ -16,7 +16,7 @@ from soliloquy.runs.assignment import SERVICES, Assignment
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import Handler, Service
-from soliloquy.runtime.model import BestOf, Model, only_one
+from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.opening import ModelByRole, open_models
 
@@ -63,7 +63,7 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
             stack.push_async_callback(sandboxes.stop)
             await sandboxes.start()
         judges = load_judges(assignment.classifiers)
-        builders = _builders(models, models.best_of, judges, sandbox, sandboxes, datasets)
+        builders = _builders(models, models.reserve, judges, sandbox, sandboxes, datasets)
         services = [builders[name]() for name in assignment.services]
         if assignment.max_in_flight is not None:
             services = [replace(service, max_in_flight=assignment.max_in_flight) for service in services]
@@ -84,13 +84,13 @@ def declared() -> list[Service]:
 
     sandbox = SandboxSettings()
     model = scripted_model(ModelSettings())
-    builders = _builders(model, only_one, Judges(), sandbox, SandboxPool(sandbox), LiveDatasets(LiveSettings()))
+    builders = _builders(model, no_reserve, Judges(), sandbox, SandboxPool(sandbox), LiveDatasets(LiveSettings()))
     return [builders[name]() for name in SERVICES]
 
 
 def _builders(
     model: Model,
-    best_of: BestOf,
+    reserve: ReserveOf,
     judges: Judges,
     sandbox: "SandboxSettings",
     sandboxes: "SandboxPool",
@@ -108,11 +108,11 @@ def _builders(
     return {
         "curriculum": services.curriculum.app.service,
         "planner": lambda: services.planner.app.service(model),
-        "student": lambda: services.student.app.service(model, best_of),
-        "tutor": lambda: services.tutor.app.service(model),
-        "codegen": lambda: services.codegen.app.service(model),
+        "student": lambda: services.student.app.service(model, reserve),
+        "tutor": lambda: services.tutor.app.service(model, reserve),
+        "codegen": lambda: services.codegen.app.service(model, reserve),
         "executor": lambda: services.executor.app.service(sandbox, sandboxes),
-        "composer": lambda: services.composer.app.service(model, judges, best_of),
+        "composer": lambda: services.composer.app.service(model, judges, reserve),
         "collector": lambda: services.collector.app.service(datasets, datasets.run_changed),
     }
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.model import Model, ModelRefused
@@ -32,6 +32,20 @@ class Prompt:
         return [Message(role=role, text=text) for role, text in self.said]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SentBack:
+    """An answer that was read and then found unfit, and the reason for the model."""
+
+    prompt: str
+    raw: str
+    reason: str
+
+
+class Answered(NamedTuple):
+    prompt: str
+    answer: Answer
+
+
 class Unusable(Exception):
     """The model gave no usable answer in any of its attempts."""
 
@@ -50,15 +64,31 @@ class Ask:
     calls: list[ModelCall] = field(default_factory=list)
     # Asks with the same key have the same member of a mixture.
     draw_key: str = ""
+    # Whether the role's fallback is asked in its place.
+    fallback: bool = False
+    # Earlier answers to the same event that follow their prompts, each with the reason why it cannot be used.
+    sent_back: Sequence[SentBack] = ()
+    # Earlier answers that stand: they are returned in this order instead of asking.
+    standing: Sequence[Answered] = ()
+    # What was returned so far.
+    answers: list[Answered] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.draw_key = self.draw_key or digest(*self.origin)
 
     async def __call__(self, prompt: Prompt, answer: type[A], check: Callable[[A], None] | None = None) -> A:
         """`check` raises Unreadable for an answer that has the right shape but is still unusable."""
+        if len(self.answers) < len(self.standing):
+            stands = self.standing[len(self.answers)]
+            assert isinstance(stands.answer, answer)
+            self.answers.append(stands)
+            return stands.answer
         call = ModelCall(role=self.role, prompt=prompt.name)
         self.calls.append(call)
         messages = prompt.messages
+        for one in self.sent_back:
+            if one.prompt == prompt.name:
+                messages += _again(one.raw, one.reason)
         problem: Unreadable
         extra_room = 0
         for _ in range(MAX_ASKS):
@@ -73,6 +103,7 @@ class Ask:
                 id=digest(*ask),
                 extra_room=extra_room,
                 draw_key=self.draw_key,
+                fallback=self.fallback,
             )
             began = time.perf_counter()
             with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):
@@ -117,15 +148,13 @@ class Ask:
                 continue
             except Unreadable as unreadable:
                 problem = unreadable
-                messages += [
-                    Message(role="assistant", text=words.text),
-                    Message(role="user", text=f"That answer cannot be used: {problem}. Answer once more, as asked."),
-                ]
+                messages += _again(words.text, str(problem))
                 continue
             if len(call.raw) > 1:
                 self._close(call, ParseOutcome.PARSE_OUTCOME_REASKED)
             else:
                 self._close(call, ParseOutcome.PARSE_OUTCOME_STRICT if strict else ParseOutcome.PARSE_OUTCOME_REPAIRED)
+            self.answers.append(Answered(prompt.name, value))
             return value
         self._close(call, OUTCOMES.get(type(problem), ParseOutcome.PARSE_OUTCOME_FAILED))
         raise Unusable(f"{prompt.name}: unusable after {len(call.raw)} asks: {problem}")
@@ -133,3 +162,10 @@ class Ask:
     def _close(self, call: ModelCall, outcome: ParseOutcome) -> None:
         call.outcome = outcome
         ANSWERS.labels(self.role, ParseOutcome.Name(outcome).removeprefix("PARSE_OUTCOME_").lower()).inc()
+
+
+def _again(raw: str, reason: str) -> list[Message]:
+    return [
+        Message(role="assistant", text=raw),
+        Message(role="user", text=f"That answer cannot be used: {reason}. Answer once more, as asked."),
+    ]

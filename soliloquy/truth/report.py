@@ -40,6 +40,8 @@ class CheckedTurn:
 class CheckedConversation:
     turns: Sequence[CheckedTurn]
     faults: Sequence[str]
+    # What breaks a rule that does not condemn.
+    marks: Sequence[str] = ()
     # The rules that could not be applied, each with what the conversation lacks.
     lacking: Mapping[str, str] = field(default_factory=dict)
 

@@ -21,6 +21,7 @@ RECIPE = Recipe(
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
     check=rules.checked,
+    rules=rules.RULES,
     complete=(Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT),
     incomplete=rules.incomplete,
     agreeing=POLICY["agreeing"],

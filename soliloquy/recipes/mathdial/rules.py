@@ -1,5 +1,7 @@
 """The rules that a finished conversation must satisfy. A fault names the rule, the turn and the evidence."""
 
+from collections.abc import Collection, Iterable, Sequence
+
 from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
@@ -14,7 +16,8 @@ from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.policy import POLICY
-from soliloquy.recipes.rules import Needs, Rule, common_rules, faults_of, inapplicable
+from soliloquy.recipes.rulebook import Rulebook, rulebook
+from soliloquy.recipes.rules import Broken, Needs, Rule, Rules, broken, common_rules, inapplicable, parted
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.truth.support import has_supported_answer
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
@@ -25,10 +28,20 @@ def incomplete(conversation: Conversation) -> str:
 
 
 def checked(conversation: Conversation) -> CheckedConversation:
+    return check_by(conversation, BOOK)
+
+
+def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
     turns = [_checked_turn(turn, conversation) for turn in conversation.turns]
-    lacking = inapplicable(conversation, POLICY, _NEEDS)
-    names = [name for name in POLICY["rules"] if name not in lacking]
-    return CheckedConversation(turns=turns, faults=faults_of(conversation, _RULES, names), lacking=lacking)
+    faults, marks = parted(_broken(conversation, book.rules, len(turns)), book)
+    return CheckedConversation(
+        turns=turns, faults=faults, marks=marks, lacking=inapplicable(conversation, BOOK, _NEEDS)
+    )
+
+
+def _broken(conversation: Conversation, names: Collection[str], last: int) -> Iterable[Broken]:
+    lacking = inapplicable(conversation, BOOK, _NEEDS)
+    return broken(conversation, _RULES, [name for name in names if name not in lacking], conversation.turns[-last:])
 
 
 def _reasons_wanted(conversation: Conversation) -> int:
@@ -56,23 +69,23 @@ def _labels(turn: Turn) -> StudentLabels:
     return StudentLabels.FromString(turn.student.labels)
 
 
-def _moves(conversation: Conversation) -> Findings:
-    for turn in conversation.turns:
+def _moves(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    for turn in turns:
         move, intent = move_name(turn.tutor), intent_name(turn.tutor)
         if not belongs(move, intent):
             yield turn.number, f"move {move!r} with intent {intent!r}"
 
 
-def _opening(conversation: Conversation) -> Findings:
-    for first in conversation.turns[:1]:
+def _opening(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    for first in (turn for turn in turns if turn.number == 1):
         opened = (move_name(first.tutor), intent_name(first.tutor))
         if opened != OPENING or first.HasField("student"):
             yield 1, f"the conversation begins with {' '.join(opened)}"
 
 
-def _blind(conversation: Conversation) -> Findings:
+def _blind(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     """The tutor evaluates an answer that is a number only after a program ran."""
-    for turn in conversation.turns:
+    for turn in turns:
         if (
             letter_of(turn) in ("a", "b")
             and not has_run(turn.calculation)
@@ -81,25 +94,25 @@ def _blind(conversation: Conversation) -> Findings:
             yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
 
 
-def _solved(conversation: Conversation) -> Findings:
-    problem, turns = conversation.problem, list(conversation.turns)
+def _solved(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    problem, looked_at = conversation.problem, list(turns)
     if turns and conversation.ending == Ending.ENDING_SOLVED:
         # The student may give the answer and then be asked for its reasons, or give thanks.
-        said = [turn.student.text for turn in turns]
+        said = [turn.student.text for turn in conversation.turns]
         if not any(gives_right_answer(text, problem) or holds_answer(text, problem) for text in said):
             yield turns[-1].number, "said to be solved without the right answer"
-        turns.pop()
-    for turn in turns:
+        looked_at.pop()
+    for turn in looked_at:
         if _labels(turn).belief == Belief.BELIEF_GIVEN_UP and gives_right_answer(turn.student.text, problem):
             yield turn.number, "the right answer, and the conversation goes on"
 
 
-def _belief(conversation: Conversation) -> Findings:
+def _belief(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     if conversation.person:
         return
     problem = conversation.problem
     wrong = confusion_of(problem.enrichment).answer
-    for turn in conversation.turns:
+    for turn in turns:
         value = claimed_answer(turn.student.text, problem)
         if _labels(turn).belief == Belief.BELIEF_GIVEN_UP:
             if value == wrong:
@@ -109,20 +122,21 @@ def _belief(conversation: Conversation) -> Findings:
             yield turn.number, f"gives the right answer after {_labels(turn).reasons} of {needed} good reasons"
 
 
-def _arithmetic(conversation: Conversation) -> Findings:
+def _arithmetic(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     """Calculations of a simulated student must be correct; a person may slip."""
     if conversation.person:
         return
-    for turn in conversation.turns:
+    for turn in turns:
         for slip in slips(turn.student.text):
             yield turn.number, slip
 
 
-def _check_told_answers(conversation: Conversation) -> Findings:
+def _check_told_answers(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     problem, given = conversation.problem, False
+    first = turns[0].number if turns else 0
     for turn in conversation.turns:
         given = given or holds_answer(turn.student.text, problem) or intent_name(turn.tutor) == "reveal_answer"
-        if not given and holds_answer(turn.tutor.text, problem):
+        if not given and turn.number >= first and holds_answer(turn.tutor.text, problem):
             yield turn.number, f"a {move_name(turn.tutor)} move tells the final answer"
 
 
@@ -139,3 +153,5 @@ _RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
     "arithmetic": _arithmetic,
     "told": _check_told_answers,
 }
+BOOK = rulebook(POLICY, "mathdial/rules.toml", _RULES)
+RULES = Rules(book=BOOK, broken=_broken, check_by=check_by)

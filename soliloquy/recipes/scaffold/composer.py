@@ -11,7 +11,6 @@ from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, misfit, se
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, TutorLabels
 from soliloquy.recipes.scaffold.memory import closing_state, solved_after, store_solved
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.reply_rules import reply_faults
 from soliloquy.recipes.scaffold.states import (
     ANSWERING,
     COMPREHENSION,
@@ -60,7 +59,7 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
 
 
 def _check(tutored: Tutored, conversation: Conversation) -> None:
-    """Rejects an impossible state, and a reply that would be sent but breaks a rule."""
+    """Rejects an impossible state."""
     turn = conversation.turns[-1]
     state = STATES[tutored.state]
     if (state == START) != (turn.number == 1):
@@ -69,10 +68,6 @@ def _check(tutored: Tutored, conversation: Conversation) -> None:
         raise Unreadable("the state cannot be 'end' while another sub-question follows")
     if why := _contradiction(state, conversation, turn):
         raise Unreadable(why)
-    if _fits(tutored, conversation):
-        settled = closing_state(conversation, turn, state)
-        for _, slip in reply_faults(tutored.reply, tutored.analysis, settled, conversation, turn):
-            raise Unreadable(slip)
 
 
 def _contradiction(state: LearnerState, conversation: Conversation, turn: Turn) -> str:

@@ -30,6 +30,7 @@ RECIPE = Recipe(
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
     check=rules.check,
+    rules=rules.RULES,
     agreeing=POLICY["agreeing"],
     evaluations=POLICY["evaluations"],
     fingerprints=prompting.TEMPLATES.fingerprints,

@@ -18,6 +18,10 @@ _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!:;])\s+")
 
 
+# Asked of each reply, by what it says and the state that it answers.
+REPLY_RULES = ("rationale", "revealed", "questions", "summary", "off_task")
+
+
 def reply_faults(
     reply: str, analysis: str, state: LearnerState, conversation: Conversation, turn: Turn
 ) -> Iterator[tuple[str, str]]:

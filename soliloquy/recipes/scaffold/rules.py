@@ -1,12 +1,13 @@
 """Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
 from soliloquy.recipes import agreement
 from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
-from soliloquy.recipes.rules import Needs, Rule, common_rules, faults_of, inapplicable
+from soliloquy.recipes.rulebook import Rulebook, rulebook
+from soliloquy.recipes.rules import Broken, Needs, Rule, Rules, broken, common_rules, inapplicable, parted
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
 from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, needs_calculation
 from soliloquy.recipes.scaffold.memory import (
@@ -21,7 +22,7 @@ from soliloquy.recipes.scaffold.memory import (
 )
 from soliloquy.recipes.scaffold.plan_rules import is_worked_through
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.reply_rules import reply_faults
+from soliloquy.recipes.scaffold.reply_rules import REPLY_RULES, reply_faults
 from soliloquy.recipes.scaffold.states import (
     ANSWERING,
     CORRECT,
@@ -38,18 +39,25 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 
 
 def check(conversation: Conversation) -> CheckedConversation:
-    lacking = inapplicable(conversation, POLICY, _NEEDS)
+    return check_by(conversation, BOOK)
+
+
+def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
+    lacking = inapplicable(conversation, BOOK, _NEEDS)
     turns = [] if "state" in lacking else [_checked_turn(turn, conversation) for turn in conversation.turns]
-    return CheckedConversation(turns=turns, faults=_faults(conversation, lacking), lacking=lacking)
+    faults, marks = parted(_broken(conversation, book.rules, len(conversation.turns)), book)
+    return CheckedConversation(turns=turns, faults=faults, marks=marks, lacking=lacking)
 
 
-def _faults(conversation: Conversation, lacking: Collection[str]) -> list[str]:
-    found = faults_of(conversation, _RULES, [name for name in POLICY["rules"] if name in _RULES.keys() - lacking])
-    for turn in (turn for turn in conversation.turns if turn.HasField("tutor") and "rationale" not in lacking):
-        broken = reply_faults(turn.tutor.text, turn.tutor.thoughts, found_state(turn), conversation, turn)
-        rules = ((name.replace("_", " "), evidence) for name, evidence in broken if name in POLICY["rules"])
-        found += [f"{rule}: turn {turn.number}: {evidence}" for rule, evidence in rules]
-    return found
+def _broken(conversation: Conversation, names: Collection[str], last: int) -> Iterator[Broken]:
+    lacking = inapplicable(conversation, BOOK, _NEEDS)
+    asked = [name for name in names if name not in lacking]
+    turns = conversation.turns[-last:]
+    yield from broken(conversation, _RULES, [name for name in asked if name in _RULES], turns)
+    of_replies = {name for name in asked if name in REPLY_RULES}
+    for turn in (turn for turn in turns if of_replies and turn.HasField("tutor")):
+        found = reply_faults(turn.tutor.text, turn.tutor.thoughts, found_state(turn), conversation, turn)
+        yield from (Broken(name, turn.number, evidence) for name, evidence in found if name in of_replies)
 
 
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
@@ -71,13 +79,13 @@ def _is_worked_through(conversation: Conversation, turn: Turn) -> bool:
     return is_worked_through(sub_question(turn), plan_of(conversation.problem), conversation.problem)
 
 
-def _endless(conversation: Conversation) -> Findings:
+def _endless(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     if len(conversation.turns) > POLICY["talk"]["most_turns"]:
         yield len(conversation.turns), f"the last one; {POLICY['talk']['most_turns']} are allowed"
 
 
-def _state(conversation: Conversation) -> Findings:
-    for turn in conversation.turns:
+def _state(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    for turn in turns:
         drawn, assessed = drawn_state(turn), found_state(turn)
         if drawn != UNDRAWN and assessed != closing_state(conversation, turn, drawn):
             yield turn.number, f"drawn {NAMES.get(drawn)!r}, and found to be {NAMES.get(assessed)!r}"
@@ -85,10 +93,10 @@ def _state(conversation: Conversation) -> Findings:
             yield turn.number, rejected.because
 
 
-def _contradiction(conversation: Conversation) -> Findings:
+def _contradiction(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     """The tutor contradicts its code, or the code contradicts the plan."""
-    yield from agreement.contradictions(conversation, POLICY["agreeing"])
-    for turn in conversation.turns:
+    yield from agreement.contradictions(conversation, turns, POLICY["agreeing"])
+    for turn in turns:
         ran = check_answer(conversation, turn).right if turn.calculation.attempts else None
         expected = gives_expected(turn.student.text, current_question(conversation, turn))
         if ran is not None and expected is not None and ran != expected:
@@ -96,14 +104,14 @@ def _contradiction(conversation: Conversation) -> Findings:
             yield turn.number, f"the code finds {'right' if ran else 'wrong'} what is not so with {wanted!r}"
 
 
-def _blind(conversation: Conversation) -> Findings:
-    for turn in conversation.turns:
+def _blind(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    for turn in turns:
         if needs_calculation(conversation, turn) and not has_run(turn.calculation):
             yield turn.number, "a number is judged although no program ran"
 
 
-def _progress(conversation: Conversation) -> Findings:
-    for turn in conversation.turns:
+def _progress(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    for turn in turns:
         before, after, state = solved_before(conversation, turn), solved(turn), found_state(turn)
         if (state == START) != (turn.number == 1):
             yield turn.number, f"the state {NAMES.get(state)!r} in this turn"
@@ -124,3 +132,5 @@ _RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
     "blind": _blind,
     "progress": _progress,
 }
+BOOK = rulebook(POLICY, "scaffold/rules.toml", [*_RULES, *REPLY_RULES])
+RULES = Rules(book=BOOK, broken=_broken, check_by=check_by)

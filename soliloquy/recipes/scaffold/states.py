@@ -6,6 +6,7 @@ from typing import Any
 
 from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.prompt_checks import Kind
+from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, StudentLabels, TutorLabels
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.templates import Templates
@@ -60,5 +61,6 @@ def draw_state(conversation: Conversation) -> LearnerState:
     shares: Mapping[str, float] = policy["shares"]
     if len(conversation.turns) >= policy["turns"]:
         shares = {name: share for name, share in shares.items() if STATES[name] in SOLVING}
-    choice = draw(conversation.run.seed, conversation.id, len(conversation.turns), "state")
+    rewound = rewinding_parts(conversation)
+    choice = draw(conversation.run.seed, conversation.id, len(conversation.turns), "state", *rewound)
     return STATES[choice.choices(list(shares), list(shares.values()))[0]]

@@ -16,6 +16,7 @@ RECIPE = Recipe(
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
     check=rules.check,
+    rules=rules.RULES,
     incomplete=rules.incomplete,
     agreeing=rules.POLICY["agreeing"],
     evaluations=codes.WORDS["evaluations"],

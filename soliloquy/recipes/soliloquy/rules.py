@@ -1,12 +1,13 @@
 """Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
-from soliloquy.recipes.agreement import letter_of, verification
+from soliloquy.recipes.agreement import code_verdict, letter_of, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings, messages
-from soliloquy.recipes.rules import common_rules, faults_of, inapplicable
+from soliloquy.recipes.rulebook import Rulebook, rulebook
+from soliloquy.recipes.rules import Broken, Rules, broken, common_rules, inapplicable, parted
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess, unassessed
@@ -20,18 +21,47 @@ SOLUTION_AFTER_WRONG, SOLUTION_ON_REQUEST = 2, 9
 
 
 def incomplete(conversation: Conversation) -> str:
+    if conversation.ending == Ending.ENDING_REJECTED:
+        return conversation.ending_reason
     return f"not solved: {conversation.ending_reason or Ending.Name(conversation.ending)}"
 
 
 def check(conversation: Conversation) -> CheckedConversation:
-    lacking = inapplicable(conversation, POLICY)
-    truths = list(assess(conversation) if "verdict" not in lacking else map(unassessed, conversation.turns))
-    own = {name: partial(rule, truths=truths) for name, rule in _RULES.items()}
-    names = [name for name in POLICY["rules"] if name not in lacking]
-    faults = faults_of(conversation, common_rules(POLICY, POLICY["agreeing"]) | own, names)
-    return CheckedConversation(
-        turns=[_checked_turn(truth, conversation.problem) for truth in truths], faults=faults, lacking=lacking
-    )
+    return check_by(conversation, BOOK)
+
+
+def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
+    lacking = inapplicable(conversation, BOOK)
+    truths = _truths(conversation, lacking)
+    faults, marks = parted(_found(conversation, book.rules, truths, lacking), book)
+    turns = [_checked_turn(truth, conversation.problem) for truth in truths]
+    return CheckedConversation(turns=turns, faults=faults, marks=marks, lacking=lacking)
+
+
+def _broken(conversation: Conversation, names: Collection[str], last: int) -> Iterable[Broken]:
+    lacking = inapplicable(conversation, BOOK)
+    reads = any(name in _RULES for name in names)
+    truths = _truths(conversation, lacking) if reads else list(map(unassessed, conversation.turns))
+    return _found(conversation, names, truths[-last:], lacking)
+
+
+def _truths(conversation: Conversation, lacking: Collection[str]) -> Sequence[TurnTruth]:
+    return list(assess(conversation) if "verdict" not in lacking else map(unassessed, conversation.turns))
+
+
+def _found(
+    conversation: Conversation, names: Collection[str], truths: Sequence[TurnTruth], lacking: Collection[str]
+) -> Iterable[Broken]:
+    own = {name: partial(_of_truths, rule=rule, truths=truths) for name, rule in _RULES.items()}
+    rules = common_rules(POLICY, POLICY["agreeing"]) | own
+    asked = [name for name in names if name not in lacking]
+    return broken(conversation, rules, asked, [truth.turn for truth in truths])
+
+
+def _of_truths(
+    conversation: Conversation, turns: Sequence[Turn], rule: "_OwnRule", truths: Sequence[TurnTruth]
+) -> Findings:
+    return rule(conversation, truths)
 
 
 def _checked_turn(truth: TurnTruth, problem: Problem) -> CheckedTurn:
@@ -109,7 +139,7 @@ def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fin
 
 
 def _unasked(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
-    for turn in conversation.turns:
+    for turn in (truth.turn for truth in truths):
         if _labels(turn).action == SOLUTION_ON_REQUEST and not _has_cue("asks_for_solution", turn.student.text):
             yield turn.number, "the solution although the student did not ask for it"
 
@@ -131,7 +161,18 @@ def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findin
         finished = finished or STATE_LETTERS.get(_labels(turn).state) == "t"
 
 
-_RULES = {
+def _drawn(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
+    """Without a result that was worked through, only a program tells whether an answer is as it was drawn."""
+    for truth in truths:
+        wanted = {Intent.INTENT_RIGHT: True, Intent.INTENT_WRONG: False}.get(truth.turn.student.intent)
+        found = truth.claim.right if truth.claim.settled else code_verdict(truth.turn.calculation)
+        if None not in (wanted, found) and wanted is not found:
+            is_so, should_be = ("right", "wrong") if found else ("wrong", "right")
+            yield truth.turn.number, f"{_quoted_claim(truth)} is {is_so}, and was to be {should_be}"
+
+
+_OwnRule = Callable[[Conversation, Sequence[TurnTruth]], Findings]
+_RULES: dict[str, _OwnRule] = {
     "verdict": _verdict,
     "blind": _blind,
     "steps": _steps,
@@ -139,7 +180,10 @@ _RULES = {
     "unasked": _unasked,
     "early_answer": _early_answer,
     "farewell": _farewell,
+    "drawn": _drawn,
 }
+BOOK = rulebook(POLICY, "soliloquy/rules.toml", [*common_rules(POLICY, POLICY["agreeing"]), *_RULES])
+RULES = Rules(book=BOOK, broken=_broken, check_by=check_by)
 
 
 def _labels(turn: Turn) -> TutorLabels:

@@ -2,6 +2,7 @@
 
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.codes import STRATEGIES
+from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.runtime.ask import Ask
@@ -38,7 +39,8 @@ def drawn_persona(conversation: Conversation) -> str:
 def drawn_intent(conversation: Conversation) -> tuple[Intent, ErrorStrategy]:
     if not conversation.turns:
         return Intent.INTENT_OPENING, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED
-    choice = draw(conversation.run.seed, conversation.id, len(conversation.turns), "intent")
+    rewound = rewinding_parts(conversation)
+    choice = draw(conversation.run.seed, conversation.id, len(conversation.turns), "intent", *rewound)
     if choice.random() < WRONG_SHARE:
         return Intent.INTENT_WRONG, choice.choice(list(STRATEGIES))
     return Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED

@@ -110,6 +110,17 @@ def _facts(problem: bytes) -> Facts:
     return Facts(Problem.FromString(problem))
 
 
+@functools.lru_cache(4096)
+def _written(text: str) -> Sequence[WrittenQuantity]:
+    """Cached: the turns of a conversation are read again with each of its answers."""
+    return tuple(quantities_in(text))
+
+
+@functools.lru_cache(4096)
+def _calculations(text: str) -> Sequence[WrittenQuantity]:
+    return tuple(calculations_in(text))
+
+
 def assess(conversation: Conversation) -> Iterator[TurnTruth]:
     facts = _facts(conversation.problem.SerializeToString(deterministic=True))
     # The tutor may mention every result that has been stated so far.
@@ -119,14 +130,14 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
     solved: set[int] = set()
     for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
         message = _readable(turn, conversation)
-        written = quantities_in(message)
+        written = _written(message)
         claim = _claim(message, written, facts, progress.step)
         found = facts.among(written)
         said |= found
         solved |= {facts.results[place][0] for place in found}
-        worked |= facts.among(list(calculations_in(message)))
-        told = quantities_in(turn.tutor.text)
-        calculated = [one for one in calculations_in(turn.tutor.text) if not (facts.among([one]) & worked)]
+        worked |= facts.among(_calculations(message))
+        told = _written(turn.tutor.text)
+        calculated = [one for one in _calculations(turn.tutor.text) if not (facts.among([one]) & worked)]
         yield TurnTruth(
             turn=turn,
             said=message,

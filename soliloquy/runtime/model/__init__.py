@@ -19,12 +19,21 @@ class ModelRefused(Failure, Refused):
     """The model rejects this request; retrying would not help."""
 
 
-# Returns how many versions a role writes of its next message in a conversation, by the role and the conversation's id.
-BestOf = Callable[[str, str], int]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reserve:
+    """What a role has left when its answers stay unfit: versions in all, and another model."""
+
+    best_of: int = 1
+    fallback: bool = False
 
 
-def only_one(role: str, conversation: str) -> int:
-    return 1
+NO_RESERVE = Reserve()
+# Returns the reserve of a role in a conversation, by the role and the conversation's id.
+ReserveOf = Callable[[str, str], Reserve]
+
+
+def no_reserve(role: str, conversation: str) -> Reserve:
+    return NO_RESERVE
 
 
 class Model(Protocol):

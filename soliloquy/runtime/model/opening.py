@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from soliloquy.runtime.model import ModelRefused, StreamingModel, StreamListener
+from soliloquy.runtime.model import ModelRefused, Reserve, StreamingModel, StreamListener
 from soliloquy.runtime.model.accounting import CountedModel
 from soliloquy.runtime.model.cache import AnswerCache, CachedModel
 from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
@@ -31,8 +31,9 @@ class ModelByRole:
         """Why calls wait; empty while none do."""
         return "; ".join(remote.fault for remote in self._remotes if remote.fault)
 
-    def best_of(self, role: str, conversation: str) -> int:
-        return self._models.drawn(role, conversation).best_of
+    def reserve(self, role: str, conversation: str) -> Reserve:
+        drawn = self._models.drawn(role, conversation)
+        return Reserve(best_of=drawn.best_of, fallback=bool(drawn.fallback))
 
     @property
     def statuses(self) -> Sequence[EndpointStatus]:
@@ -52,6 +53,9 @@ class ModelByRole:
             # The recipe's own for this prompt.
             settings = replace(settings, temperature=recommended)
         settings = self._models.for_prompt(settings, request.prompt)
+        if request.fallback:
+            settings = replace(settings, endpoint=settings.fallback, adapter="")
+            request.fallback = False
         request.adapter = settings.adapter
         request.sampling.CopyFrom(
             Sampling(

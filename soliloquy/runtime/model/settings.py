@@ -66,7 +66,10 @@ class Role:
     adapter: str = ""
     # The share of conversations that this member of a mixture answers, relative to the others.
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    # Writes so many versions and takes the one in which the recipe's check finds the fewest faults.
+    # The endpoint that is asked where the role's answers stay unfit, with the role's sampling; empty for none.
+    fallback: str = ""
+    # Where the tries with a reason have not mended an answer, so many versions in all; the one with the fewest faults
+    # stands.
     best_of: Annotated[int, Field(ge=1, le=16)] = 1
 
 
@@ -120,6 +123,7 @@ class Models:
     def used(self) -> Mapping[str, Endpoint]:
         """Returns the endpoints that some role or prompt uses."""
         names = [member.endpoint for members in self.roles.values() for member in members]
+        names += [member.fallback for members in self.roles.values() for member in members if member.fallback]
         names += [own.endpoint for own in self.prompts.values() if own.endpoint]
         return {name: self.endpoints[name] for name in names}
 
@@ -143,7 +147,7 @@ class Models:
     def only_at(self, endpoint: Endpoint) -> "Models":
         """Returns settings with every role and prompt at one endpoint; sampling stays."""
         name = endpoint.engine
-        moved = self.changed(lambda role: replace(role, endpoint=name))
+        moved = self.changed(lambda role: replace(role, endpoint=name, fallback=""))
         prompts = {prompt: replace(own, endpoint=None) for prompt, own in self.prompts.items()}
         return replace(moved, endpoints={name: endpoint}, prompts=prompts)
 
@@ -176,6 +180,7 @@ class Models:
             "top_p": role.top_p,
             "max_tokens": role.max_tokens,
             **({"reasoning_effort": role.reasoning_effort} if role.reasoning_effort else {}),
+            **({"fallback": _answering(self.endpoints[role.fallback])} if role.fallback else {}),
         }
 
     def _of_prompt(self, own: PromptSettings) -> dict[str, Any]:

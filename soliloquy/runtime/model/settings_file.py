@@ -98,6 +98,8 @@ def _role(settings: Mapping[str, Any], where: str, endpoints: Mapping[str, Endpo
     if not role.endpoint:
         raise Failure(f"{where}: the role names no endpoint: use {', '.join(endpoints)}")
     _check_endpoint(role.endpoint, role.adapter, where, endpoints)
+    if role.fallback:
+        _check_endpoint(role.fallback, "", f"{where}.fallback", endpoints)
     return role
 
 

@@ -291,3 +291,21 @@ def test_times_are_counted_in_bins_and_told_within_six_percent() -> None:
     assert quantile(durations.programs, 0.5) == pytest.approx(0.001, rel=0.06)
     assert quantile(durations.waits, 0.99) == pytest.approx(0.002, rel=0.06)
     assert quantile(durations.calls["tutor"], 0.5) == pytest.approx(0.01, rel=0.06)
+
+
+def test_answers_that_went_back_and_turns_taken_back_are_counted_with_their_tokens() -> None:
+    made = conversation()
+    turn = made.turns[0]
+    del turn.calls[:]
+    for tokens in (3, 5, 7):
+        turn.calls.add(role="composer", prompt_tokens=10, completion_tokens=tokens)
+    turn.rejected.add(role="composer", rule="steps", calls=[0, 1])
+    turn.rejected.add(role="composer", rule="length", calls=[1])
+    rewind = made.rewinds.add(rule="length")
+    rewind.turns.add(number=3).calls.add(role="student", prompt_tokens=100, completion_tokens=1)
+    tally = Tally()
+    tally.add(accepted_rows([made, conversation()]), accepted=True)
+    counts = tally.as_json()
+    assert counts["sent_back"] == {"composer: length": 1, "composer: steps": 1}
+    assert (counts["mended"], counts["rewinds"]) == ({"composer": 1}, {"length": 1})
+    assert counts["mending"] == {"completion": 9, "prompt": 120}

@@ -1,15 +1,20 @@
-"""A role that writes several versions keeps the one in which the recipe's own check finds the least."""
+"""A role whose answer breaks a rule is asked again with the reason, then for other versions, then its fallback is."""
 
-from soliloquy.recipes.playing import play, play_best
+from soliloquy.recipes.playing import play, play_again, play_by_rules
 from soliloquy.recipes.recipe import find
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.events_pb2 import TutorReplied
+from soliloquy.runtime.events import ConversationEvent
+from soliloquy.runtime.model import NO_RESERVE, Reserve
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Judge
+from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected, StudentReplied, TutorReplied
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.recipes.conversations import conversation, sound_turns
 
 SOLILOQUY = find("soliloquy")
-# The first has too many words.
+assert SOLILOQUY.rules
+MENDING = SOLILOQUY.rules.book.mending
+# The first has too many words, so it breaks a rule that condemns.
 FAULTY, SOUND, UNUSABLE = " ".join(["180000 J"] * 100), "180000 J", ""
+TRIES = MENDING.tries
 
 
 class Student:
@@ -17,47 +22,123 @@ class Student:
 
     def __init__(self, *said: str) -> None:
         self.said = said
-        self.seeds: list[int] = []
+        self.requests: list[GenerateRequest] = []
 
     async def generate(self, request: GenerateRequest) -> Completion:
-        self.seeds.append(request.seed)
-        return Completion(text=self.said[min(len(self.seeds), len(self.said)) - 1])
+        self.requests.append(request)
+        return Completion(text=self.said[min(len(self.requests), len(self.said)) - 1])
 
 
-async def best_of(number: int, *said: str) -> tuple[Conversation, Student]:
+async def played(*said: str, reserve: Reserve = NO_RESERVE) -> tuple[ConversationEvent, Student]:
     student, event = Student(*said), TutorReplied(conversation=conversation(*sound_turns()[:2]))
-    [replied] = await play_best(
-        event, SOLILOQUY.student, role="student", model=student, recipe=SOLILOQUY, best_of=number
+    event.conversation.ending = Ending.ENDING_UNSPECIFIED
+    [outcome] = await play_by_rules(
+        event, SOLILOQUY.student, role="student", model=student, recipe=SOLILOQUY, reserve=reserve
     )
-    return replied.conversation, student
+    return outcome, student
 
 
-async def test_the_version_with_the_fewest_faults_is_taken_and_every_call_is_recorded() -> None:
-    for said in [(FAULTY, SOUND, FAULTY), (FAULTY, FAULTY, SOUND), (SOUND, FAULTY, FAULTY)]:
-        replied, _ = await best_of(3, *said)
-        last = replied.turns[-1]
-        assert last.student.text == SOUND
-        assert sorted(call.raw[0] for call in last.calls) == sorted(said)
-        assert last.calls[-1].raw == [SOUND]
+async def test_an_answer_that_breaks_a_rule_goes_back_with_what_was_said_and_why() -> None:
+    outcome, student = await played(FAULTY, SOUND)
+    assert isinstance(outcome, StudentReplied)
+    turn = outcome.conversation.turns[-1]
+    assert turn.student.text == SOUND
+    first, again = student.requests
+    assert [message.text for message in again.messages][:-2] == [message.text for message in first.messages]
+    assert [(message.role, message.text[:26]) for message in again.messages][-2:] == [
+        ("assistant", FAULTY[:26]),
+        ("user", "That answer cannot be used"),
+    ]
+    assert "the student uses 200 words" in again.messages[-1].text
+    assert first.seed != again.seed
+    [one] = turn.rejected
+    assert (one.role, one.rule, one.prompt, one.text) == ("student", "length", "soliloquy/student", FAULTY)
+    assert (one.judge, one.certain) == (Judge.JUDGE_RULE, True)
+    assert [turn.calls[place].raw[-1] for place in one.calls] == [FAULTY]
+    assert turn.calls[-1].raw == [SOUND]
 
 
-async def test_a_version_that_broke_off_is_not_taken() -> None:
-    replied, _ = await best_of(2, UNUSABLE, UNUSABLE, UNUSABLE, FAULTY)
-    assert replied.turns[-1].student.text == FAULTY
-    broken, _ = await best_of(2, UNUSABLE)
-    assert "unusable after 3 asks" in broken.ending_reason
-
-
-async def test_the_first_version_is_asked_for_as_the_only_one_is() -> None:
-    _, several = await best_of(2, SOUND)
+async def test_without_a_fault_a_role_is_asked_as_ever() -> None:
+    outcome, by_rules = await played(SOUND, reserve=Reserve(best_of=3, fallback=True))
     alone = Student(SOUND)
     event = TutorReplied(conversation=conversation(*sound_turns()[:2]))
-    await play(event, SOLILOQUY.student, role="student", model=alone)
-    assert several.seeds[0] == alone.seeds[0]
-    assert len(set(several.seeds)) == 2
+    event.conversation.ending = Ending.ENDING_UNSPECIFIED
+    [as_ever] = await play(event, SOLILOQUY.student, role="student", model=alone)
+    assert by_rules.requests == alone.requests
+    assert outcome.conversation.turns[-1].student == as_ever.conversation.turns[-1].student
 
 
-async def test_a_recipe_that_ranks_nothing_writes_one_version() -> None:
-    assert "composer" not in find("mathwell").ranked
-    _, student = await best_of(1, SOUND)
-    assert len(student.seeds) == 1
+async def test_after_the_tries_come_other_versions_and_then_the_fallback() -> None:
+    reserve = Reserve(best_of=2, fallback=True)
+    for mended in range(TRIES + 3):
+        outcome, student = await played(*[FAULTY] * mended, SOUND, reserve=reserve)
+        turn = outcome.conversation.turns[-1]
+        assert (turn.student.text, len(turn.rejected), len(student.requests)) == (SOUND, mended, mended + 1)
+        assert [request.fallback for request in student.requests] == [n == TRIES + 2 for n in range(mended + 1)]
+        assert len({request.seed for request in student.requests}) == mended + 1
+        longer = [len(request.messages) > len(student.requests[0].messages) for request in student.requests]
+        assert longer == [0 < number <= TRIES for number in range(mended + 1)]
+
+
+async def test_words_that_nobody_can_read_go_back_without_a_reason_and_are_no_rejected_try() -> None:
+    outcome, _ = await played(*[UNUSABLE] * 3, SOUND, reserve=Reserve(best_of=2))
+    turn = outcome.conversation.turns[-1]
+    assert (turn.student.text, len(turn.rejected), len(turn.calls)) == (SOUND, 0, 2)
+    broken, _ = await played(UNUSABLE, reserve=Reserve(best_of=2))
+    assert "unusable after 3 asks" in broken.conversation.ending_reason
+
+
+async def test_what_no_try_mends_takes_the_turn_back_and_goes_on_with_another_draw() -> None:
+    outcome, student = await played(FAULTY)
+    assert isinstance(outcome, TutorReplied)
+    made = outcome.conversation
+    [rewind] = made.rewinds
+    assert (len(made.turns), [turn.number for turn in rewind.turns], rewind.rule) == (2, [3], "length")
+    assert rewind.certain
+    assert len(rewind.turns[0].calls) == len(student.requests) == TRIES + 1
+    asked = len(student.requests)
+    [following] = await play_by_rules(outcome, SOLILOQUY.student, role="student", model=student, recipe=SOLILOQUY)
+    assert not {request.seed for request in student.requests[asked:]} & {one.seed for one in student.requests[:asked]}
+    # The second time a turn more is taken back.
+    assert [turn.number for turn in following.conversation.rewinds[-1].turns] == [2, 3]
+
+
+async def test_a_conversation_whose_rewinds_are_used_up_ends_with_the_fault() -> None:
+    event: ConversationEvent = TutorReplied(conversation=conversation(*sound_turns()[:2]))
+    student = Student(FAULTY)
+    while isinstance(event, TutorReplied):
+        [event] = await play_by_rules(event, SOLILOQUY.student, role="student", model=student, recipe=SOLILOQUY)
+    assert isinstance(event, ConversationFinished)
+    made = event.conversation
+    assert (made.ending, len(made.rewinds)) == (Ending.ENDING_REJECTED, MENDING.rewinds)
+    assert SOLILOQUY.faults(made)[0].startswith("length: turn ")
+
+
+async def test_a_message_that_a_program_finds_unlike_its_draw_is_written_again_under_the_same_draw() -> None:
+    made = sent_back()
+    student = Student(SOUND)
+    [outcome] = await play_again(StudentRejected(conversation=made), model=student, recipe=SOLILOQUY)
+    turn = outcome.conversation.turns[-1]
+    assert isinstance(outcome, StudentReplied)
+    assert (turn.number, turn.student.text, turn.student.intent) == (3, SOUND, Intent.INTENT_RIGHT)
+    assert [one.text for one in turn.rejected] == ["12 J"]
+    assert [call.raw[-1] for call in turn.calls] == ["12 J", SOUND]
+    [request] = student.requests
+    assert "not as it was drawn" in request.messages[-1].text
+
+
+def sent_back() -> Conversation:
+    made = conversation(*sound_turns())
+    made.ending = Ending.ENDING_UNSPECIFIED
+    turn = made.turns[-1]
+    turn.ClearField("tutor")
+    turn.ClearField("calculation")
+    turn.calls.add(role="student", prompt="soliloquy/student", raw=["12 J"])
+    because = "the student's answer is not as it was drawn: '12 J' is wrong, and was to be right"
+    record = turn.rejected.add(role="student", prompt="soliloquy/student", rule="drawn", text="12 J", because=because)
+    record.calls.append(0)
+    return made
+
+
+async def test_a_recipe_without_rules_for_turns_writes_one_version() -> None:
+    assert find("mathwell").rules is None

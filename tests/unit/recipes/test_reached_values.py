@@ -66,5 +66,5 @@ def test_a_program_that_compares_its_own_number_says_nothing_of_the_students() -
 def test_a_tutor_who_denies_what_the_program_came_to_contradicts_it() -> None:
     denied = turn_of("How long is it?", {"t": 5.0}, "c", "It is 10 seconds, not 5 seconds.")
     told = turn_of("Is it 10 s?", {"t": 5.0}, "a", "It is 5 seconds, not 10 seconds.")
-    found = list(contradictions(Conversation(turns=[denied, told]), AGREEING))
+    found = list(contradictions(Conversation(), [denied, told], AGREEING))
     assert found == [(1, "denies '5', which the code came to")]

@@ -10,7 +10,7 @@ from soliloquy.v1.runs_pb2 import Run
 from tests.unit.scripted.growing import ENGINE
 
 
-@pytest.mark.parametrize("recipe", ["soliloquy", "mathdial"])
+@pytest.mark.parametrize("recipe", ["soliloquy", "mathwell"])
 async def test_a_recipe_that_sends_nothing_back_refuses_what_comes_back(recipe: str) -> None:
     event = StudentRejected(conversation=Conversation(run=Run(recipe=recipe)))
     with pytest.raises(Refused, match=f"the recipe '{recipe}' cannot take a message back"):

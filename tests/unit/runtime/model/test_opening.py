@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.model import ModelRefused, StreamListener
+from soliloquy.runtime.model import NO_RESERVE, ModelRefused, Reserve, StreamListener
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import read_models, shipped_models
@@ -55,6 +55,22 @@ async def test_a_prompt_is_asked_as_its_own_settings_say_before_its_recipe_s_and
         assert await sampled("mathdial/solving", recommended) == ["", 0.3, 1.0, 100, "high"]
         assert await sampled("mathdial/describing", recommended) == ["", 0.7, 1.0, 3200, "high"]
         assert await sampled("mathdial/describing", None) == ["", 0.9, 1.0, 3200, "high"]
+
+
+async def test_the_fallback_of_a_role_is_asked_with_its_sampling_and_is_checked_with_the_other_endpoints(
+    tmp_path: Path,
+) -> None:
+    two = "".join(f'[endpoints.{name}]\nengine = "scripted"\n' for name in ("one", "other"))
+    models = read(tmp_path, f'endpoint = "one"\n{two}[roles.composer]\nfallback = "other"\nmax_tokens = 5\n')
+    assert models.used.keys() == {"one", "other"}
+    async with open_models(models, Echo, None) as models_at_work:
+        assert models_at_work.reserve("composer", "c") == Reserve(fallback=True)
+        assert models_at_work.reserve("student", "c") == NO_RESERVE
+        usual, last = [
+            await models_at_work.generate(GenerateRequest(role="composer", fallback=asked)) for asked in (False, True)
+        ]
+    assert (usual.endpoint, last.endpoint) == ("", "other")
+    assert json.loads(last.text) == ["", 0.4, 1.0, 5]
 
 
 async def test_an_answer_says_who_gave_it_where_several_may(tmp_path: Path) -> None:

@@ -147,6 +147,7 @@ def test_mixtures_and_settings_of_prompts_make_other_runs(tmp_path: Path) -> Non
         ("[roles]\ntutor = []\n", ["roles.tutor", "[] is not a table"]),
         ("[roles.tutor]\nreasoning_effort = 'hi'\n", ["roles.tutor.reasoning_effort", "'high'", "'hi'"]),
         ("[roles.tutor]\nbest_of = 17\n", ["roles.tutor.best_of", "less than or equal to 16"]),
+        ("[roles.tutor]\nfallback = 'x'\n", ["roles.tutor.fallback", "unknown endpoint 'x': use scripted"]),
         ("[[prompts.'a/b']]\ntop_p = 1\n", ["prompts.a/b", "a prompt has no mixture"]),
         ("[prompts.'a/b']\nbest_of = 2\n", ["prompts.a/b", "'best_of'", "temperature"]),
         ("[prompts.'a/b']\nendpoint = 'x'\n", ["prompts.a/b", "unknown endpoint 'x': use scripted"]),

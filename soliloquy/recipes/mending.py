@@ -1,0 +1,109 @@
+"""Finds at a turn what breaks a recipe's rules, and says what becomes of it."""
+
+from collections.abc import Sequence
+
+from soliloquy.recipes.outcomes import finish
+from soliloquy.recipes.recipe import Recipe
+from soliloquy.recipes.rewinding import rewound
+from soliloquy.recipes.rules import Broken, Rules
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
+from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
+
+
+def faults_in(before: Conversation, after: Conversation, role: str, rules: Rules) -> list[Broken]:
+    """Returns the rules that a role's answer to `before` breaks, without the faults that were there already."""
+    names = rules.book.asked_of(role)
+    if not names or not after.turns or not after.turns[-1].HasField("student" if role == "student" else "tutor"):
+        return []
+    last = after.turns[-1].number
+    found = [fault for fault in rules.broken(after, names, 1) if fault.turn == last]
+    if not found or not before.turns or before.turns[-1].number != last:
+        return found
+    earlier = set(rules.broken(before, names, 1))
+    return [fault for fault in found if fault not in earlier]
+
+
+def reason_of(faults: Sequence[Broken], rules: Rules) -> str:
+    """Returns the reason for the model."""
+    return "; ".join(f"{rules.book.rules[fault.rule].says}: {fault.evidence}" for fault in faults)
+
+
+def rejected(role: str, turn: Turn, faults: Sequence[Broken], rules: Rules, prompt: str = "") -> RejectedTry:
+    """Returns the record of an answer that goes back."""
+    calculation = turn.calculation
+    text = {
+        "student": turn.student.text,
+        "tutor": calculation.description,
+        "codegen": calculation.attempts[-1].code if calculation.attempts else "",
+        "composer": turn.tutor.text,
+    }[role]
+    certain = rules.book.rules[faults[0].rule].certain
+    return RejectedTry(
+        role=role,
+        prompt=prompt,
+        text=text,
+        rule=faults[0].rule,
+        because=reason_of(faults, rules),
+        judge=Judge.JUDGE_RULE,
+        certain=certain,
+        programs=len(calculation.attempts) - (role == "codegen"),
+    )
+
+
+def settled(outcome: Outcome, faults: Sequence[Broken], recipe: Recipe) -> Outcome:
+    """Takes turns back for what no try has mended, or for what shows only at the end; else ends the conversation."""
+    [message] = outcome
+    conversation = message.conversation
+    assert recipe.rules is not None
+    book = recipe.rules.book
+    if condemning := next((fault for fault in faults if book.condemns(fault.rule)), None):
+        if conversation.person:
+            return outcome
+        certain = book.rules[condemning.rule].certain
+        taken_back = rewound(conversation, condemning, certain=certain, most=book.mending.rewinds)
+        return taken_back or finish(conversation, Ending.ENDING_REJECTED, str(condemning))
+    if isinstance(message, ConversationFinished) and (late := _late_fault(conversation, recipe, recipe.rules)):
+        certain = late.rule not in book.rules or book.rules[late.rule].certain
+        return rewound(conversation, late, certain=certain, most=book.mending.rewinds) or outcome
+    return outcome
+
+
+def sent_back(conversation: Conversation, recipe: Recipe) -> Outcome | None:
+    """Sends the student's message back if only its calculation shows that it breaks a rule."""
+    turn = conversation.turns[-1]
+    if recipe.rules is None or conversation.person or not turn.calculation.attempts:
+        return None
+    book = recipe.rules.book
+    names = [name for name in book.asked_of("student") if book.rules[name].reads_programs]
+    tries = sum(one.role == "student" for one in turn.rejected)
+    if not names or tries >= book.mending.tries or not (found := list(recipe.rules.broken(conversation, names, 1))):
+        return None
+    asked = [place for place, call in enumerate(turn.calls) if call.role == "student"]
+    record = rejected("student", turn, found, recipe.rules, turn.calls[asked[-1]].prompt if asked else "")
+    record.calculation.CopyFrom(turn.calculation)
+    record.judge = Judge.JUDGE_CODE
+    turn.rejected.append(record)
+    claim_calls(turn)
+    turn.ClearField("calculation")
+    return emit(StudentRejected(conversation=conversation))
+
+
+def claim_calls(turn: Turn) -> None:
+    """Gives the calls since the try before it to a message that was sent back after others had worked on it."""
+    for place, one in enumerate(turn.rejected):
+        if not one.calls:
+            claimed = {call for other in turn.rejected[:place] for call in other.calls}
+            one.calls.extend(call for call in range(len(turn.calls)) if call not in claimed)
+            asked = (turn.calls[call].prompt for call in one.calls if turn.calls[call].role == one.role)
+            one.prompt = one.prompt or next(asked, "")
+
+
+def _late_fault(conversation: Conversation, recipe: Recipe, rules: Rules) -> Broken | None:
+    """Returns what only the whole conversation shows."""
+    turns = len(conversation.turns)
+    if conversation.ending in recipe.complete:
+        return next(iter(rules.broken(conversation, rules.book.of_conversations(), turns)), None)
+    if conversation.ending == Ending.ENDING_TURN_LIMIT:
+        return Broken("endless", turns // 2 + 1, f"it has not ended after {turns} turns")
+    return None

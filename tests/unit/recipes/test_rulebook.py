@@ -1,0 +1,58 @@
+"""A table of rules that contradicts itself is refused in one line, before anything runs."""
+
+from typing import Any
+
+import pytest
+
+from deploy import rules_table
+from soliloquy.recipes.recipe import find
+from soliloquy.recipes.rulebook import BadRules, rulebook
+
+RULE = {"says": "the same words again", "of": "turn", "by": ["student"], "rests_on": "fact", "does": "condemn"}
+MENDING = {"tries": 2, "rewinds": 2}
+
+
+@pytest.mark.parametrize(
+    ("rule", "mending", "why"),
+    [
+        (RULE | {"says": ""}, MENDING, "rules.repeated.says: String should match pattern"),
+        (RULE | {"says": " "}, MENDING, "rules.repeated.says: String should match pattern"),
+        (RULE | {"of": "dialogue"}, MENDING, "rules.repeated.of: Input should be 'turn', 'pair' or 'conversation'"),
+        (RULE | {"by": []}, MENDING, "it is of a turn and asked of nobody"),
+        (RULE | {"by": ["tutor"]}, MENDING, "rules.repeated.by.0: Input should be 'student' or 'composer'"),
+        (RULE | {"of": "conversation"}, MENDING, "it is of a conversation and asked of the student's answers"),
+        (RULE | {"of": "conversation", "by": [], "does": "ask"}, MENDING, "use condemn or mark"),
+        (RULE | {"does": "mark", "state": "choosing"}, MENDING, "it only marks, and names the state 'choosing'"),
+        (RULE | {"weight": 1}, MENDING, "rules.repeated.weight: "),
+        (RULE, MENDING | {"tries": 0}, "mending.tries: Input should be greater than or equal to 1, not 0"),
+        (RULE, MENDING | {"rewinds": 0}, "mending.rewinds: Input should be greater than or equal to 1, not 0"),
+        (RULE, {}, "mending.tries: Field required"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(rule: dict[str, Any], mending: dict[str, int], why: str) -> None:
+    with pytest.raises(BadRules) as refused:
+        rulebook({"rules": {"repeated": rule}, "mending": mending}, "rules.toml", ["repeated"])
+    assert why in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_rule_without_code_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(BadRules, match="there is no rule 'repeatd': did you mean repeated"):
+        rulebook({"rules": {"repeatd": RULE}, "mending": MENDING}, "rules.toml", ["repeated"])
+    with pytest.raises(BadRules, match="needs: there is no rule 'length'"):
+        rulebook(
+            {"rules": {"repeated": RULE}, "needs": {"length": "run"}, "mending": MENDING}, "rules.toml", ["repeated"]
+        )
+
+
+def test_the_table_in_the_readme_is_that_of_the_rules() -> None:
+    assert rules_table.PAGE.read_text("utf-8") == rules_table.page()
+
+
+@pytest.mark.parametrize("name", ["mathdial", "scaffold", "soliloquy"])
+def test_rules_of_a_turn_are_asked_of_somebody_and_those_of_a_program_of_the_student(name: str) -> None:
+    rules = find(name).rules
+    assert rules
+    asked = {rule for role in ("student", "composer") for rule in rules.book.asked_of(role)}
+    assert asked | set(rules.book.of_conversations()) == set(rules.book.rules)
+    assert all("student" in rule.by for rule in rules.book.rules.values() if rule.reads_programs)
