@@ -6,7 +6,6 @@ from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, Parse
 from soliloquy.recipes.mathwell.criteria.words import asks_for, happens
 
 _REST = re.compile(r"\b(?:the rest|the others|the remaining)\b", re.IGNORECASE)
-_SHARED = re.compile(r"\b(?:equally|evenly|shares?|shared|splits?|divides?|divided|equal)\b", re.IGNORECASE)
 _REDUCED = re.compile(r"\b(?:off|discount|reduced|cheaper|sale|reduction)\b", re.IGNORECASE)
 
 
@@ -85,10 +84,3 @@ def wrong_way_divided(problem: ParsedProblem) -> Objections:
     alike = one.thing == other.thing != thing and is_measure(one.thing)
     if alike and not (one.factor or other.factor or asks_for(problem.question.asked, "area")):
         yield f"{one.value:g} and {other.value:g} {one.thing} are multiplied, and {thing} are asked for"
-
-
-def shared_out(problem: ParsedProblem) -> Objections:
-    """Sharing equally requires a division."""
-    asked = problem.question.asked
-    if _SHARED.search(problem.question.text) and asks_for(asked, "each") and not problem.operations & {"/", "//"}:
-        yield "what each one gets is asked for, and the code divides by nothing"
