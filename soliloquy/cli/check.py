@@ -1,6 +1,11 @@
 """`soliloquy check`."""
 
+import functools
 import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
@@ -15,7 +20,9 @@ from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
-from soliloquy.truth.report import TruthReport
+from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.truth.report import CheckedConversation, TruthReport
+from soliloquy.v1.conversation_pb2 import Conversation
 
 FAULTY = 1
 
@@ -23,9 +30,10 @@ FAULTY = 1
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR|URL")
 @click.option("--rejected", is_flag=True, help="Check the rejected conversations instead.")
+@click.option("--as-if", metavar="FILE", type=click.Path(path_type=Path), help="Check by the [rules] of this file.")
 @AS_JSON
 @click.pass_context
-def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bool) -> None:
+def check(context: click.Context, /, folder: str, *, rejected: bool, as_if: Path | None, as_json: bool) -> None:
     """Check what is claimed, computed and said in every turn of a dataset.
 
     Prints a line for each broken rule, with the conversation, the rule, the turn and the evidence. The exit status is 0
@@ -36,7 +44,7 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
         for conversation in dataset.conversations(rejected=rejected):
             # Imported conversations may have no recipe, and then have no rules.
             if conversation.run.recipe:
-                report.add(conversation.id, find(conversation.run.recipe).check(conversation))
+                report.add(conversation.id, _checked(conversation, as_if))
             else:
                 report.unchecked += 1
     except UnknownRecipe as unknown:
@@ -46,6 +54,28 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     else:
         _print(report, dataset.recipe)
     context.exit(FAULTY if report.faults else 0)
+
+
+def _checked(conversation: Conversation, as_if: Path | None) -> CheckedConversation:
+    recipe = find(conversation.run.recipe)
+    if as_if is None:
+        return recipe.check(conversation)
+    if recipe.rules is None:
+        raise Failure(f"--as-if: the recipe {conversation.run.recipe} has no table of rules")
+    book = recipe.rules.book
+    return recipe.rules.check_by(conversation, book.under(_rules_of(as_if), str(as_if), book.rules))
+
+
+@functools.cache
+def _rules_of(file: Path) -> Mapping[str, Any]:
+    try:
+        table = tomllib.loads(read_regular_text(file))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Failure(f"--as-if: {file} holds no rules ({error})") from error
+    rules = table.get("rules")
+    if not isinstance(rules, dict) or not all(isinstance(rule, dict) for rule in rules.values()):
+        raise Failure(f"--as-if: {file} has no tables [rules.NAME]: edit those of the recipe's rules.toml")
+    return rules
 
 
 def _print(report: TruthReport, recipe: str) -> None:

@@ -1,5 +1,6 @@
 """A table of rules that contradicts itself is refused in one line, before anything runs."""
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from deploy import rules_table
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.rulebook import BadRules, rulebook
+from tests.unit.recipes.conversations import conversation, sound_turns
 
 RULE = {"says": "the same words again", "of": "turn", "by": ["student"], "rests_on": "fact", "does": "condemn"}
 MENDING = {"tries": 2, "rewinds": 2}
@@ -56,3 +58,17 @@ def test_rules_of_a_turn_are_asked_of_somebody_and_those_of_a_program_of_the_stu
     asked = {rule for role in ("student", "composer") for rule in rules.book.asked_of(role)}
     assert asked | set(rules.book.of_conversations()) == set(rules.book.rules)
     assert all("student" in rule.by for rule in rules.book.rules.values() if rule.reads_programs)
+
+
+def test_a_conversation_is_counted_as_other_rules_would_have_it() -> None:
+    rules = find("soliloquy").rules
+    assert rules
+    made = conversation(*sound_turns())
+    made.turns[1].tutor.text = " ".join(["Right!"] * 200)
+    own = {name: asdict(rule) for name, rule in rules.book.rules.items()}
+    assert [fault.partition(":")[0] for fault in rules.check_by(made, rules.book).faults] == ["length"]
+    milder = rules.book.under(own | {"length": own["length"] | {"does": "mark"}}, "as_if.toml", own)
+    checked = rules.check_by(made, milder)
+    assert (checked.faults, [mark.partition(":")[0] for mark in checked.marks]) == ([], ["length"])
+    without = rules.book.under({name: one for name, one in own.items() if name != "length"}, "as_if.toml", own)
+    assert (rules.check_by(made, without).faults, rules.check_by(made, without).marks) == ([], [])
