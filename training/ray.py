@@ -14,6 +14,7 @@ RESTARTS = 3
 # Read by Ray when it starts; variables that are already set take precedence.
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
     "RAY_COLOR_PREFIX": "0",
     "RAY_TRAIN_V2_ENABLED": "1",
     "RAY_TRAIN_ENABLE_PRINT_PATCH": "0",

@@ -24,7 +24,10 @@ _log = logging.getLogger(__name__)
 SERVICER = "soliloquy.v1.model_pb2_grpc.add_ModelServiceServicer_to_server"
 # Read by Ray when it starts; variables that are already set take precedence.
 ENVIRONMENT = {
+    # Neither Ray nor vLLM nor Hugging Face's libraries report on their use.
     "RAY_USAGE_STATS_ENABLED": "0",
+    "VLLM_NO_USAGE_STATS": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
     "RAY_COLOR_PREFIX": "0",
     # Do not wait for the requests of a stuck engine: it answers none of them.
     "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1",

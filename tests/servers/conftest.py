@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.fixtures import base
+from tests.models.fixtures import adapters, base
 from tests.servers import running
 from tests.servers.running import RealServer
 
-__all__ = ["base"]
+__all__ = ["adapters", "base"]
 
 
 @pytest.fixture(scope="session")

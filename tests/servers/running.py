@@ -21,6 +21,13 @@ MODEL = "tiny"
 _NICE = 10
 # Two threads that wait for each other are slow beside anything else that runs.
 _THREADS = "1"
+# A little memory, no cores of its own, and nothing sent anywhere.
+QUIET_VLLM = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,13 +48,7 @@ def vllm(base: Path, adapter: Path, log: Path) -> Iterator[RealServer]:
     command += ["--dtype", "float32", "--max-model-len", str(CONTEXT_TOKENS), "--max-num-seqs", "16", "--enforce-eager"]
     command += ["--enable-lora", "--max-lora-rank", "8", "--lora-modules", f"{adapter.name}={adapter}"]
     command += ["--reasoning-parser", "deepseek_r1"]
-    environment = {
-        "VLLM_CPU_KVCACHE_SPACE": "1",
-        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-        "VLLM_NO_USAGE_STATS": "1",
-        "HF_HUB_OFFLINE": "1",
-    }
-    with _served(command, environment, log) as server:
+    with _served(command, QUIET_VLLM, log) as server:
         yield server
 
 

@@ -20,7 +20,7 @@ from services.model.engines.engine import (
 from services.model.engines.grammar import grammar
 from services.model.engines.metrics import EngineMetrics
 from services.model.engines.tokenizer import ChatTokenizer
-from services.model.engines.weights import check_base, check_fits, read_adapter
+from services.model.engines.weights import check_base, check_fits, check_matrices, read_adapter
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo, Sampling
 
@@ -93,6 +93,7 @@ class ChatBackend:
                 raise InvalidRequest(f"{at_most} adapters are loaded, which is the limit: unload one")
             loaded = await asyncio.to_thread(read_adapter, adapter)
             check_fits(loaded, self._digest, self._model)
+            await asyncio.to_thread(check_matrices, Path(loaded.path), self._model)
             await self._engine.load_adapter(loaded.name, Path(loaded.path))
             self._adapters[loaded.name] = loaded
             self._metrics.adapters(len(self._adapters))

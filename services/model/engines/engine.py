@@ -9,6 +9,9 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused, Transient
 from soliloquy.v1.model_pb2 import Finish, Sampling
 
+# The highest rank of an adapter.
+MAX_RANK = 64
+
 
 class EngineFailed(Transient):
     """The engine gave up a request that another replica or a later attempt may answer."""

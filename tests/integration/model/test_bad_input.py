@@ -79,11 +79,6 @@ def _lacking(name: str) -> Callable[[Path], None]:
     return lambda folder: (folder / name).unlink()
 
 
-def _wider(folder: Path) -> None:
-    config = folder / "adapter_config.json"
-    config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 16}))
-
-
 def _of_another_base(folder: Path) -> None:
     (folder / "README.md").write_text(f"---\nlibrary_name: peft\nbase_model_digest: {'ab' * 32}\n---\nTuned.\n")
 
@@ -92,21 +87,58 @@ def _spoiled(folder: Path) -> None:
     (folder / "adapter_model.safetensors").write_bytes(b"spoiled")
 
 
-@pytest.mark.parametrize(
-    ("spoil", "kind", "refusal"),
-    [
-        (_lacking("adapter_model.safetensors"), MissingWeights, "missing adapter_model.safetensors"),
-        (_lacking("adapter_config.json"), MissingWeights, "missing adapter_config.json"),
-        (_spoiled, MissingWeights, "cannot load the"),
-        (_wider, WrongBase, "does not fit the model"),
-        (_of_another_base, WrongBase, "trained on the base abababababab, but tiny is [0-9a-f]{12}: serve that base"),
-    ],
-)
+def _config(**changed: object) -> Callable[[Path], None]:
+    def spoil(folder: Path) -> None:
+        config = folder / "adapter_config.json"
+        config.write_text(json.dumps(json.loads(config.read_text()) | changed))
+
+    return spoil
+
+
+def _of_narrower_base(folder: Path) -> None:
+    """Keeps half of the inputs of each matrix."""
+    from safetensors.numpy import load_file, save_file
+
+    weights = folder / "adapter_model.safetensors"
+    halved = {
+        name: part[:, : part.shape[1] // 2] if "lora_A" in name else part for name, part in load_file(weights).items()
+    }
+    save_file({name: part.copy() for name, part in halved.items()}, weights)
+
+
+def _of_other_modules(folder: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    weights = folder / "adapter_model.safetensors"
+    save_file({name.replace("layers", "blocks"): part for name, part in load_file(weights).items()}, weights)
+
+
+BAD_ADAPTERS: list[tuple[Callable[[Path], object], type[EngineRefused], str]] = [
+    (lambda folder: (folder / "adapter_config.json").write_text("{"), MissingWeights, "cannot load the adapter"),
+    (lambda folder: (folder / "adapter_config.json").write_text("[]"), MissingWeights, "does not describe LoRA"),
+    (_config(peft_type="IA3"), MissingWeights, "does not describe LoRA matrices"),
+    (_config(r=0), MissingWeights, "r is no positive number"),
+    (_config(r=128), WrongBase, "has rank 128; at most 64 is served"),
+    (
+        _of_narrower_base,
+        WrongBase,
+        r"does not fit the model tiny: its matrices for .* make \d+ x \d+, and the model has",
+    ),
+    (_of_other_modules, WrongBase, "does not fit the model tiny: it changes .*, which the model lacks"),
+    (_lacking("adapter_model.safetensors"), MissingWeights, "missing adapter_model.safetensors"),
+    (_lacking("adapter_config.json"), MissingWeights, "missing adapter_config.json"),
+    (_spoiled, MissingWeights, "cannot load the"),
+    (_config(r=16), WrongBase, "does not fit the model"),
+    (_of_another_base, WrongBase, "trained on the base abababababab, but tiny is [0-9a-f]{12}: serve that base"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "kind", "refusal"), BAD_ADAPTERS)
 async def test_an_adapter_that_cannot_be_used_is_refused_and_changes_nothing(
     chat: Any,
     adapters: list[Adapter],
     tmp_path: Path,
-    spoil: Callable[[Path], None],
+    spoil: Callable[[Path], object],
     kind: type[EngineRefused],
     refusal: str,
 ) -> None:

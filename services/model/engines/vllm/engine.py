@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -16,11 +17,19 @@ from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
-from services.model.engines.engine import EngineFailed, EngineSettings, TokenDelta, TokenRequest, WrongBase
+from services.model.engines.engine import (
+    MAX_RANK,
+    EngineBusy,
+    EngineFailed,
+    EngineSettings,
+    TokenDelta,
+    TokenRequest,
+    WrongBase,
+)
 from soliloquy.v1.model_pb2 import Finish
 
-# The highest adapter rank that vLLM reserves memory for.
-MAX_RANK = 64
+# For each adapter in service, the predecessors that may still end answers; beyond that, vLLM would push out others.
+_VERSIONS = 4
 # vLLM's seeds are signed.
 _SEEDS = 2**63
 
@@ -35,8 +44,11 @@ class VllmEngine:
         self._adapters: dict[str, LoRARequest] = {}
         # Never reused: vLLM caches an adapter by its number.
         self._numbers = itertools.count(1)
-        # The ids of the requests in progress.
+        # The requests in progress, and those of them that use each adapter, by its number.
         self._active: set[str] = set()
+        self._using: Counter[int] = Counter()
+        # The numbers of the adapters that vLLM holds: those in service, and those that still end an answer.
+        self._held: set[int] = set()
         self._last_token = time.monotonic()
 
     async def start(self) -> None:
@@ -67,12 +79,12 @@ class VllmEngine:
         llm = self._running()
         if not self._active:
             self._last_token = time.monotonic()
+        adapter = self._adapters[request.adapter] if request.adapter else None
         self._active.add(request.id)
+        if adapter:
+            self._using[adapter.lora_int_id] += 1
         outputs = llm.generate(
-            TokensPrompt(prompt_token_ids=list(request.tokens)),
-            sampling(request),
-            request.id,
-            lora_request=self._adapters[request.adapter] if request.adapter else None,
+            TokensPrompt(prompt_token_ids=list(request.tokens)), sampling(request), request.id, lora_request=adapter
         )
         try:
             # Closing the outputs aborts the request.
@@ -84,21 +96,44 @@ class VllmEngine:
             raise EngineFailed(f"vLLM gave up a request ({error}): try again") from error
         finally:
             self._active.remove(request.id)
+            if adapter:
+                self._using[adapter.lora_int_id] -= 1
+                await self._drop_unused(adapter)
 
     async def load_adapter(self, name: str, path: Path) -> None:
         llm = self._running()
-        adapter = LoRARequest(lora_name=name, lora_int_id=next(self._numbers), lora_path=str(path))
+        if len(self._held) >= _VERSIONS * self._settings.max_adapters:
+            raise EngineBusy("answers that still run with replaced adapters leave no room for another: try again")
+        number = next(self._numbers)
+        # vLLM takes two of one name for the same, and then for either.
+        adapter = LoRARequest(lora_name=f"{name} {number}", lora_int_id=number, lora_path=str(path))
         try:
             await llm.add_lora(adapter)
-        except (EngineGenerateError, ValueError, RuntimeError) as error:
-            raise WrongBase(
-                f"vLLM cannot use the adapter in {path}: {str(error).strip().partition(chr(10))[0]}"
-            ) from error
-        # Running requests keep a replaced adapter; vLLM evicts unused ones when it needs the memory.
-        self._adapters[name] = adapter
+        except EngineDeadError as error:
+            raise EngineFailed(f"vLLM has failed ({error}): try again") from error
+        except Exception as error:  # vLLM raises no specific type
+            last = str(error).strip().splitlines()[-1]
+            raise WrongBase(f"vLLM cannot use the adapter in {path}: {last}") from error
+        self._held.add(number)
+        replaced, self._adapters[name] = self._adapters.get(name), adapter
+        if replaced:
+            await self._drop_unused(replaced)
 
     async def unload_adapter(self, name: str) -> None:
-        del self._adapters[name]
+        await self._drop_unused(self._adapters.pop(name))
+
+    async def _drop_unused(self, adapter: LoRARequest) -> None:
+        """Frees a replaced or unloaded adapter once no request needs it.
+
+        vLLM would keep it, push out others for it, and look in their folders for those, which may be gone.
+        """
+        number = adapter.lora_int_id
+        if self._using[number] or any(one is adapter for one in self._adapters.values()):
+            return
+        del self._using[number]
+        if self._llm and not self._llm.errored:
+            await self._llm.remove_lora(number)
+            self._held.discard(number)
 
     def _running(self) -> AsyncLLM:
         if self._llm is None:
@@ -113,6 +148,7 @@ def engine_args(settings: EngineSettings) -> AsyncEngineArgs:
         enable_prefix_caching=True,
         enable_lora=True,
         max_loras=settings.max_adapters,
+        max_cpu_loras=_VERSIONS * settings.max_adapters,
         max_lora_rank=MAX_RANK,
         # As in the transformers engine: llguidance, and no whitespace between tokens.
         structured_outputs_config=StructuredOutputsConfig(backend="guidance", disable_any_whitespace=True),

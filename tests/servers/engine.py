@@ -1,0 +1,35 @@
+"""Serves weights with one engine over gRPC, without Ray, in the environment that has the engine's libraries."""
+
+import asyncio
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from services.model.engines.chat import ChatBackend
+from services.model.engines.engine import EngineSettings
+from services.model.in_process import serve_grpc
+
+MAX_ADAPTERS = 2
+ENGINES = {"transformers": "TransformersEngine", "vllm": "VllmEngine"}
+
+
+async def main(name: str, base: Path) -> None:
+    """Prints the port, and the engine's fault as soon as it has one."""
+    engine = getattr(import_module(f"services.model.engines.{name}.engine"), ENGINES[name])
+    settings = EngineSettings(model=base, max_adapters=MAX_ADAPTERS, batch=16, cache_tokens=8192, stall_seconds=30.0)
+    chat = ChatBackend(engine(settings), settings)
+    await chat.start()
+    try:
+        async with serve_grpc(chat) as port:
+            print(f"port {port}", flush=True)
+            while True:
+                await asyncio.sleep(0.05)
+                if chat.fault:
+                    print(f"fault {chat.fault}", flush=True)
+                    await asyncio.Event().wait()
+    finally:
+        await chat.stop()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2])))
