@@ -29,9 +29,9 @@ def check(job: Job, workers: int, report_read: Callable[[int], None] = lambda _:
     """Prepares the data; raises Failure for problems that show before the training."""
     check_batch(job.settings, workers)
     check_hardware(job.settings)
-    check_architecture(job.base)
     folder = TrainingFolder(job)
     with folder.opened():
+        check_architecture(job.base)
         prepare(folder.prepared, job.data, job.settings, Template(job.base), report_read)
 
 

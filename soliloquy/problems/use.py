@@ -10,7 +10,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Use:
     usable: Sequence[Problem]
-    # Why a problem is of no use, by its id; begins with the kind of the reason and a colon.
+    # Why a problem is of no use, by its place in the source; begins with the kind of the reason and a colon.
     refused: Mapping[str, str]
 
     def __str__(self) -> str:
@@ -28,5 +28,5 @@ def use_of(problems: Sequence[Problem], refuses: Callable[[Problem], str]) -> Us
     reasons = [refuses(problem) for problem in problems]
     return Use(
         usable=[problem for problem, why in zip(problems, reasons, strict=True) if not why],
-        refused={problem.id: why for problem, why in zip(problems, reasons, strict=True) if why},
+        refused={problem.source: why for problem, why in zip(problems, reasons, strict=True) if why},
     )

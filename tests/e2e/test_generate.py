@@ -58,12 +58,14 @@ def test_the_report_counts_what_the_files_hold(noisy: tuple[Path, dict[str, Any]
     out, report = noisy
     rows = records(out) + records(out, rejected=True)
     turns = [turn for row in rows for turn in row["turns"]]
+    taken_back = [turn for row in rows for rewind in row["rewinds"] for turn in rewind["turns"]]
+    assert taken_back
     assert (report["requested"], report["accepted"], report["failed"]) == (6, 6, 0)
     assert report["accepted"] + report["rejected"] == len(rows)
     assert report["turns"] == len(turns)
     assert report["python_turns"] == sum(turn["soliloquy"]["use_python"] for turn in turns)
     assert sum(report["executions"].values()) == sum(len(turn["soliloquy"]["attempts"]) for turn in turns)
-    assert sum(report["parse"].values()) == sum(len(turn["calls"]) for turn in turns)
+    assert sum(report["parse"].values()) == sum(len(turn["calls"]) for turn in [*turns, *taken_back])
     assert set(report["verdicts"]) == {"agree", "contradict"}
 
 

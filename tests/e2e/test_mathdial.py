@@ -30,12 +30,12 @@ def test_a_run_of_mathdial_is_the_same_however_it_is_grown_and_goes_out_as_publi
         assert row["self-correctness"].startswith(("Yes", "No"))
 
 
-def test_problems_that_are_no_use_are_tried_once_and_the_command_says_why(tmp_path: Path) -> None:
+def test_a_file_without_a_problem_of_use_is_refused_before_the_run(tmp_path: Path) -> None:
     problems, out = tmp_path / "mine.jsonl", tmp_path / "out"
     problems.write_text(json.dumps({"question": "Why is half of a half a quarter?", "solution": "Step 1) Fold it."}))
     result = run(command(out, problems=problems, conversations=1, recipe=RECIPE))
-    report = json.loads(result.stdout)
-    assert (result.returncode, report["accepted"], report["rejected"]) == (1, 0, 10)
-    assert report["unfit"] == {"no answer": 10}
-    assert "0 of 1 after 10 problems: 10 are of no use to mathdial (10 no answer)" in result.stderr
-    assert {record["ending"] for record in records(out, rejected=True)} == {"unfit"}
+    assert (result.returncode, out.exists()) == (2, False)
+    assert result.stderr == (
+        "soliloquy: the recipe mathdial cannot work with these problems: 0 of 1 problems are of use; "
+        "1 is not: no answer, such as mine.jsonl:1\n"
+    )

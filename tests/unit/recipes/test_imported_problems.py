@@ -106,15 +106,15 @@ def test_a_run_works_with_the_usable_problems_of_a_file_and_tells_how_many_are_n
     told = list[str]()
     source = problems_of(file_of(tmp_path, "given", "in words"), "scaffold", tell=told.append)
     assert [source.problem(1, ordinal).id for ordinal in range(2)] == ["given", "given"]
-    assert told == ["scaffold: 1 of 2 problems are of use; 1 is not: no answer, such as in words"]
+    assert told == ["scaffold: 1 of 2 problems are of use; 1 is not: no answer, such as mine.jsonl:2"]
 
 
 def test_a_run_without_usable_problems_does_not_start(tmp_path: Path) -> None:
-    with pytest.raises(NoneUsable, match=r"recipe mathdial .*0 of 1 .*no answer, such as in words"):
+    with pytest.raises(NoneUsable, match=r"recipe mathdial .*0 of 1 .*no answer, such as mine\.jsonl:1"):
         problems_of(file_of(tmp_path, "in words"), "mathdial")
 
 
 def test_a_check_of_a_file_tells_what_each_recipe_can_use(tmp_path: Path) -> None:
     lines = CliRunner().invoke(check, [file_of(tmp_path, "given", "in words")]).output.splitlines()
-    assert "mathdial: 1 of 2 problems are of use; 1 is not: no answer, such as in words" in lines
+    assert "mathdial: 1 of 2 problems are of use; 1 is not: no answer, such as mine.jsonl:2" in lines
     assert "soliloquy: 2 of 2 problems are of use" in lines
