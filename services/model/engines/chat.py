@@ -18,9 +18,10 @@ from services.model.engines.engine import (
     UnknownAdapter,
 )
 from services.model.engines.grammar import grammar
+from services.model.engines.matrices import check_matrices
 from services.model.engines.metrics import EngineMetrics
 from services.model.engines.tokenizer import ChatTokenizer
-from services.model.engines.weights import check_base, check_fits, check_matrices, read_adapter
+from services.model.engines.weights import check_base, check_fits, read_adapter
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo, Sampling
 

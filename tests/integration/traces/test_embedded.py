@@ -68,7 +68,8 @@ def test_every_conversation_is_a_tree_without_a_gap(seen: Seen) -> None:
         assert (orphans(trace), gaps(trace)) == ([], [])
         assert trace[-1].service in ("collector", "curriculum")
         calls = [span for span in trace if span.name.startswith("model ")]
-        asked = [call for turn in conversation.turns for call in turn.calls]
+        taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
+        asked = [call for turn in (*conversation.turns, *taken_back) for call in turn.calls]
         assert sum(span.attributes["gen_ai.usage.output_tokens"] for span in calls) == sum(
             call.completion_tokens for call in asked
         )
