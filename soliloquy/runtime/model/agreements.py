@@ -1,6 +1,7 @@
 """What endpoints take and how their models answer: learned once for all processes of a run, and for its resumption."""
 
 import contextlib
+import fcntl
 import functools
 import json
 from collections.abc import Iterator
@@ -43,16 +44,21 @@ class Agreement:
 
     def learn(self, kind: Kind, value: str) -> bool:
         """Returns whether no process that shares the file knew it."""
-        self.refresh()
-        if (kind, value) in self._findings:
-            return False
-        self._apply(kind, value)
-        if self.file:
-            line = json.dumps([self.name, kind, value]).encode() + b"\n"
+        with contextlib.ExitStack() as stack:
+            file = None
             # Without room on the disk each process learns for itself.
-            with contextlib.suppress(OSError), self.file.open("ab", buffering=0) as file:
-                # A short line is appended as a whole, whoever else writes.
-                file.write(line)
+            with contextlib.suppress(OSError):
+                file = stack.enter_context(self.file.open("ab", buffering=0)) if self.file else None
+                if file:
+                    # Of two processes that learn the same at once, one is told so.
+                    fcntl.flock(file, fcntl.LOCK_EX)
+            self.refresh()
+            if (kind, value) in self._findings:
+                return False
+            self._apply(kind, value)
+            if file:
+                with contextlib.suppress(OSError):
+                    file.write(json.dumps([self.name, kind, value]).encode() + b"\n")
         return True
 
     def refresh(self) -> bool:

@@ -79,14 +79,12 @@ class Attempt:
         self._forms = forms_of(request.schema, request.prompt, agreement.schema, agreement.dialect)
         self._without: frozenset[str] = frozenset()
         self._form = 0
+        self._renew()
 
-    @property
-    def without(self) -> frozenset[str]:
-        return self._agreement.without | self._without
-
-    @property
-    def form(self) -> SchemaForm:
-        return self._forms[max(self._form, self._agreed_form)]
+    def _renew(self) -> None:
+        """Between two requests alone: an error is about what was sent, whatever other calls have found out since."""
+        self.without = self._agreement.without | self._without
+        self.form = self._forms[max(self._form, self._agreed_form)]
 
     @property
     def _agreed_form(self) -> int:
@@ -104,8 +102,11 @@ class Attempt:
         """Leaves out what an error refuses; returns False if it refuses nothing that could be left out."""
         if status not in REFUSALS | GRAMMAR_FAILURES:
             return False
-        if self._agreement.refresh():
-            # Another process has found out more.
+        refused = self.without, self.form
+        is_news = self._agreement.refresh()
+        self._renew()
+        if is_news or (self.without, self.form) != refused:
+            # Another call has found out more.
             return True
         error = error_in(content)
         # A message that passes on another one has its quotes escaped.
@@ -122,6 +123,7 @@ class Attempt:
             named.add(SYSTEM)
         if named - self.without:
             self._without |= named
+            self._renew()
             return True
         return has_schema and _refuses_schema(words, error.params) and self._weaken()
 
@@ -130,6 +132,7 @@ class Attempt:
         if place + 1 == len(self._forms):
             return False
         self._form = place + 1
+        self._renew()
         return True
 
     @property

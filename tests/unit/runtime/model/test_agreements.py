@@ -1,5 +1,7 @@
 """What one process finds out about an endpoint, no other process of the run has to, nor the run when it resumes."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from soliloquy.runtime.model.agreements import FILE, Agreement, agreement_with
@@ -46,6 +48,29 @@ def test_the_form_of_a_schema_and_the_dialect_are_kept_and_told_once(tmp_path: P
     resumed = process(tmp_path / FILE)
     assert not resumed.learn("dialect", "vllm")
     assert (resumed.dialect.name, resumed.is_recognized) == ("vllm", True)
+
+
+def test_calls_that_are_refused_together_weaken_a_schema_once(tmp_path: Path) -> None:
+    agreement = process(tmp_path / FILE)
+    earlier, later = Attempt(agreement, REQUEST), Attempt(agreement, REQUEST)
+    assert earlier.adapt(400, b'{"error": "invalid schema"}', {"response_format": {}})
+    earlier.accepted("far", Completion(text="{}"))
+    # What was refused is the form in which it was sent, not the one that the other call has found meanwhile.
+    assert later.form != earlier.form
+    assert later.adapt(400, b'{"error": "invalid schema"}', {"response_format": {}})
+    assert later.form == earlier.form
+
+
+def test_of_processes_that_learn_the_same_at_once_one_tells_it(tmp_path: Path) -> None:
+    def is_new(found: Agreement) -> bool:
+        together.wait()
+        return found.learn("without", "seed")
+
+    for number in range(100):
+        processes = [process(tmp_path / str(number)) for _ in range(4)]
+        together = threading.Barrier(4)
+        with ThreadPoolExecutor(4) as threads:
+            assert sum(threads.map(is_new, processes)) == 1
 
 
 def test_a_line_that_its_process_never_finished_is_passed_over(tmp_path: Path) -> None:
