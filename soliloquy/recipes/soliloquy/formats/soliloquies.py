@@ -49,11 +49,13 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
         raise CannotConvert(f"has the recipe {dialogue.recipe!r}; this format holds only {RECIPE!r}")
     texts = {name: getattr(dialogue, field) for name, field in _TEXTS.items()}
     fields = {name: text for name, text in texts.items() if text and (choice.solutions or name not in _SOLUTIONS)}
-    said = [message for number, turn in enumerate(dialogue.turns) for message in _messages(number, turn, choice)]
+    said: list[Row] = []
+    for turn in dialogue.turns:
+        said += _messages(turn, choice, is_first=all(message["from"] == "student" for message in said))
     return {"id": dialogue.id, **fields, "conversations": said}
 
 
-def _messages(number: int, turn: Exchange, choice: ExportOptions) -> Iterator[Row]:
+def _messages(turn: Exchange, choice: ExportOptions, *, is_first: bool) -> Iterator[Row]:
     if turn.student is not None:
         drawn = {"Intent": turn.intent, "Error Strategy": turn.labels.get("student.strategy")} if choice.labels else {}
         yield {**_message("student", turn.student), **{name: value for name, value in drawn.items() if value}}
@@ -68,7 +70,7 @@ def _messages(number: int, turn: Exchange, choice: ExportOptions) -> Iterator[Ro
         for attempt in turn.attempts:
             yield _message("use_python_state", {"Python": program(attempt)})
             yield _message("python_output", _told(attempt.output))
-    elif number:
+    elif not is_first:
         state = "no_python_state"
         yield _message("deciding_state", {"Use Python": "n"})
     if turn.reply is not None:
