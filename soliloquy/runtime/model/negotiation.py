@@ -11,7 +11,7 @@ from typing import Any
 
 from soliloquy.runtime.model.agreements import Agreement
 from soliloquy.runtime.model.dialects import ERRORS
-from soliloquy.runtime.model.schemas import SchemaForm, forms_of
+from soliloquy.runtime.model.schemas import forms_of
 from soliloquy.runtime.thoughts import begins_with_thoughts
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
