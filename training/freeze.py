@@ -3,7 +3,6 @@
 The manifest identifies the source by the offsets of its topic or the digests of its shards.
 """
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import read_json
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Delivery, Transport
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -96,7 +96,7 @@ async def freeze_topic(
 def recorded_offsets(manifest: Path) -> tuple[Offsets, Offsets]:
     """Returns the offsets that an earlier freeze started and ended at."""
     try:
-        spans = json.loads(manifest.read_bytes())["run"]["frozen"]["offsets"]
+        spans = read_json(manifest)["run"]["frozen"]["offsets"]
         begins = {int(number): int(begin) for number, (begin, _) in spans.items()}
         return begins, {int(number): int(end) for number, (_, end) in spans.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -16,6 +16,7 @@ from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.regular_file import read_json
 from training.evaluation.report import table
 
 TABLE = "rounds.md"
@@ -57,10 +58,10 @@ def lock_folder(folder: Path, workflow: Workflow, identity: Mapping[str, Any]) -
 def read(path: Path) -> dict[str, Any]:
     """Returns an empty dict if the file does not exist."""
     try:
-        return dict(json.loads(path.read_bytes()))
+        return dict(read_json(path))
     except FileNotFoundError:
         return {}
-    except ValueError as error:
+    except (OSError, ValueError, TypeError) as error:
         raise Failure(f"{path} is unreadable ({error}): remove {path.parent}") from error
 
 

@@ -15,6 +15,7 @@ from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.dialects import dialects
+from soliloquy.runtime.model.settings import read_key
 
 if TYPE_CHECKING:
     from services.model.fake.server import FakeServer
@@ -107,7 +108,7 @@ def fake(
         **weather,
         retry_after=retry_after,
         dialect=dialect or "",
-        key=key_file.read_text("utf-8").strip() if key_file else "",
+        key=read_key(key_file).secret if key_file else "",
     )
     calm = scripted_model(ModelSettings(problems=problems))
     if replayed:

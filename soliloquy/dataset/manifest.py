@@ -12,6 +12,7 @@ from soliloquy.dataset.layout import KINDS, PROMPTS
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.labels import labels_of
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import parsed_json
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
 MANIFEST = "manifest.json"
@@ -74,7 +75,7 @@ def read_manifest(storage: Storage) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        manifest = json.loads(text)
+        manifest = parsed_json(text)
         _require(manifest, dict, "it")
         version_read = manifest["format"]
         if version_read == FORMAT:
@@ -84,8 +85,6 @@ def read_manifest(storage: Storage) -> dict[str, Any] | None:
             _require(parts["arrival"].get("segments", 0), int, "segments")
             shards_of(parts)
             return parts
-    except RecursionError as error:
-        raise UnreadableManifest(f"{storage}/{MANIFEST} cannot be read: its brackets are too deep") from error
     except (ValueError, TypeError, KeyError) as error:
         why = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise UnreadableManifest(f"{storage}/{MANIFEST} cannot be read as the manifest of a dataset ({why})") from error

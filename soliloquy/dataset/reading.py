@@ -1,7 +1,6 @@
 """Reads datasets from a folder or an object store, as conversations or as Arrow batches."""
 
 import functools
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,7 +35,7 @@ from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.parquet import BoundedParquetFile, TooLarge
-from soliloquy.runtime.regular_file import NotRegular, require_regular
+from soliloquy.runtime.regular_file import NotRegular, read_json
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
@@ -287,10 +286,9 @@ def _read(unsharded: Sequence[bytes], recipe: str) -> Iterator[Conversation]:
 
 def _unfinished(prompts: Path) -> dict[str, str]:
     try:
-        require_regular(prompts)
-        texts = json.loads(prompts.read_bytes())
+        texts = read_json(prompts)
         return {str(name): str(text) for name, text in texts.items()}
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, AttributeError) as error:
         raise NoDataset(f"{prompts} cannot be read ({_one_line(error)})") from error
 
 

@@ -18,6 +18,7 @@ from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.foreign import refuse_foreign
 from soliloquy.runtime.model.agreements import FILE
+from soliloquy.runtime.regular_file import read_json
 
 # A file of unfinished runs in the first format.
 _FIRST_FORMAT = "journal.jsonl"
@@ -156,6 +157,6 @@ class RunFolder:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_bytes()))
-    except ValueError as error:
+        return dict(read_json(path))
+    except (OSError, ValueError, TypeError) as error:
         raise Failure(f"{path} cannot be read ({error}): remove {path.parent} to restart the run") from error

@@ -2,8 +2,10 @@
 
 import errno
 import io
+import json
 import stat
 from pathlib import Path
+from typing import Any
 
 # The largest file of settings, prompts, a key or a card.
 MOST_BYTES = 4 * 1024**2
@@ -34,3 +36,16 @@ def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 def read_regular_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
     """Reads lines of any system, as Path.read_text does; raises UnicodeDecodeError besides."""
     return io.TextIOWrapper(io.BytesIO(read_regular(path)), encoding, errors).read()
+
+
+def read_json(path: Path, most_bytes: int = MOST_BYTES) -> Any:
+    """Raises OSError as `read_regular` does, and ValueError for what is no JSON."""
+    return parsed_json(read_regular(path, most_bytes))
+
+
+def parsed_json(content: bytes) -> Any:
+    """Raises ValueError, also for brackets that are too deep."""
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("its brackets are too deep") from error

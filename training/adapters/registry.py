@@ -10,6 +10,7 @@ from typing import Any
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import parsed_json
 from soliloquy.runtime.weights import digest_of
 from training.adapters.version import Version, stored_version
 
@@ -82,9 +83,9 @@ class Registry:
     def active(self) -> dict[str, Active]:
         """Returns the active version of each name."""
         try:
-            kept: dict[str, Any] = json.loads(self._storage.read(_ACTIVE) or b"{}")
+            kept: dict[str, Any] = parsed_json(self._storage.read(_ACTIVE) or b"{}")
             active = {name: Active(**{**entry, "before": tuple(entry["before"])}) for name, entry in kept.items()}
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise Failure(f"{self}/{_ACTIVE} does not say what is active ({error}): restore it from a copy") from error
         if wrong := [name for name, entry in active.items() if not _is_sound(name, entry)]:
             raise Failure(f"{self}/{_ACTIVE} names no version for {wrong[0][:80]!r}: restore it from a copy")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular
+from soliloquy.runtime.regular_file import parsed_json, read_json
 from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CARD, card_entry, digest_of, named_base
 
 PICTURE = "loss.png"
@@ -46,7 +46,7 @@ class Version:
 def stored_version(content: bytes, place: str) -> Version:
     """Parses a stored version; raises Failure for one that names files or digests as no adapter has them."""
     try:
-        version = Version(**json.loads(content))
+        version = Version(**parsed_json(content))
         sound = (
             _NAME.fullmatch(version.name) is not None
             and place.endswith(f"/{version.id}.json")
@@ -57,7 +57,7 @@ def stored_version(content: bytes, place: str) -> Version:
             and isinstance(version.note, str)
             and isinstance(version.data_digest, str)
         )
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         raise Failure(f"{place} describes no version of an adapter ({error}): remove it, and push again") from error
     if not sound:
         raise Failure(f"{place} describes no version that was pushed: remove it, and push again")
@@ -154,6 +154,6 @@ def _metrics(adapter: Path) -> Mapping[str, Any]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(read_regular(path)))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+        return dict(read_json(path))
+    except (OSError, ValueError, TypeError) as error:
         raise Failure(f"{path} is not readable ({error})") from error

@@ -1,13 +1,16 @@
 """Compares evaluations of the same cases."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import parsed_json, read_json, read_regular
 from training.evaluation.report import CASES, REPORT, format_figure, format_share, is_measured, table
+
+# An evaluation of thousands of cases has a few megabytes.
+_MOST_BYTES = 256 * 1024**2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,11 +82,21 @@ def _alone(evaluations: Sequence[SavedEvaluation], metric: str) -> list[str]:
 
 def _read(folder: Path) -> SavedEvaluation:
     try:
-        report = json.loads((folder / REPORT).read_text("utf-8"))
-        rows = [json.loads(line) for line in (folder / CASES).read_text("utf-8").splitlines()]
-        passed = {row["case"]: row["passed"] for row in rows}
+        report = read_json(folder / REPORT, _MOST_BYTES)
+        rows = [parsed_json(line) for line in read_regular(folder / CASES, _MOST_BYTES).splitlines()]
+        passed = {row["case"]: dict(row["passed"]) for row in rows}
+        _require_figures(report)
         return SavedEvaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
     except FileNotFoundError as error:
         raise Failure(f"{folder} holds no evaluation: soliloquy evaluate --out writes one") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Failure(f"{folder} holds no evaluation ({error}): soliloquy evaluate --out writes one") from error
+
+
+def _require_figures(report: Mapping[str, Any]) -> None:
+    """Raises an error for a report that lacks what a comparison shows."""
+    for metric in dict(report["titles"]):
+        format_figure(report, metric)
+    format_share(report["figures"]["read_at_first"])
+    if not all(isinstance(report[name], str) for name in ("name", "protocol")):
+        raise ValueError("its name or its protocol is no text")

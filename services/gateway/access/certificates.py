@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import require_regular
 
 if TYPE_CHECKING:
     import grpc
@@ -23,12 +24,14 @@ class ServerTls:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
+            for file in self._files:
+                require_regular(file)
             context.load_cert_chain(self.certificate, self.key, password=_no_password)
             if self.client_ca:
                 context.load_verify_locations(self.client_ca)
                 context.verify_mode = ssl.CERT_REQUIRED
         except (OSError, ValueError) as error:
-            raise Failure(f"TLS cannot use {self._files()} ({error})") from error
+            raise Failure(f"TLS cannot use {', '.join(map(str, self._files))} ({error})") from error
         return context
 
     def for_grpc(self) -> "grpc.ServerCredentials":
@@ -41,8 +44,9 @@ class ServerTls:
         authority = self.client_ca.read_bytes() if self.client_ca else None
         return grpc.ssl_server_credentials([pair], authority, require_client_auth=authority is not None)
 
-    def _files(self) -> str:
-        return ", ".join(str(path) for path in (self.certificate, self.key, self.client_ca) if path)
+    @property
+    def _files(self) -> list[Path]:
+        return [path for path in (self.certificate, self.key, self.client_ca) if path]
 
 
 def _no_password() -> bytes:

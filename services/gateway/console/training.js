@@ -16,10 +16,11 @@ const FIRST = ["validation loss", "validation step", "loss first", "loss last", 
 export async function training(main) {
   main.append(heading("Training", { note: "Adapters trained on the conversations of this gateway, and their evaluations." }));
   try {
-    /** @type {{ adapters?: Adapter[], evaluations?: Evaluation[], shows_adapters: boolean, shows_evaluations: boolean }} */
-    const { adapters = [], evaluations = [], shows_adapters, shows_evaluations } = await call("GET", "/v1/training");
+    /** @type {{ adapters?: Adapter[], evaluations?: Evaluation[], shows_adapters: boolean, shows_evaluations: boolean, unreadable?: string[] }} */
+    const { adapters = [], evaluations = [], shows_adapters, shows_evaluations, unreadable = [] } = await call("GET", "/v1/training");
     main.append(section("Adapters", adapters.length ? element("ul", { class: "cards" }, adapters.map(adapter)) : noAdapters(shows_adapters)));
     main.append(section("Evaluations", ...(evaluations.length ? compared(evaluations) : [noEvaluations(shows_evaluations)])));
+    main.append(...unreadable.map((line) => nothing(line)));
   } catch (error) {
     main.append(nothing(messageOf(error)));
   }

@@ -1,20 +1,28 @@
 """Trained adapters and their evaluations, read from a registry and from evaluations' reports."""
 
 import asyncio
-import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
 from services.gateway.http.routes import HttpRoute, RequestContext
 from services.gateway.refusals import Code, Refusal
 from soliloquy.dataset.storage import Storage
+from soliloquy.runtime.completions import first_error
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import NotRegular, parsed_json, read_json
 
 _ACTIVE, _VERSIONS, _REPORT = "active.json", "versions", "report.json"
+# JSON has no other numbers, and browsers would refuse the answer.
+_finite = with_config(ConfigDict(allow_inf_nan=False))
+_MOST_CHARACTERS = 300
 
 
+@_finite
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Adapter:
     name: str
@@ -28,6 +36,7 @@ class Adapter:
     metrics: Mapping[str, float]
 
 
+@_finite
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MetricValue:
     """A share with its 95 % interval, or a number without one."""
@@ -37,6 +46,7 @@ class MetricValue:
     high: float | None = None
 
 
+@_finite
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvaluationResult:
     name: str
@@ -54,6 +64,11 @@ class Training:
     # Whether the gateway was started with a registry, and with a folder of evaluations.
     shows_adapters: bool
     shows_evaluations: bool
+    # A line for each file that holds something else.
+    unreadable: Sequence[str]
+
+
+_ADAPTER, _EVALUATION = TypeAdapter(Adapter), TypeAdapter(EvaluationResult)
 
 
 def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
@@ -63,7 +78,7 @@ def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
         """Trained adapters, and evaluations."""
         try:
             return await asyncio.to_thread(_training, adapters, evaluations)
-        except (Failure, OSError, ValueError, TypeError, KeyError) as error:
+        except (Failure, OSError) as error:
             raise Refusal(
                 Code.UNAVAILABLE,
                 f"adapters or evaluations cannot be read ({error}): check --adapters and --evaluations",
@@ -73,30 +88,32 @@ def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
 
 
 def _training(adapters: str | None, evaluations: Path | None) -> Training:
+    unreadable: list[str] = []
     return Training(
-        adapters=list(_adapters(Storage(adapters))) if adapters else [],
-        evaluations=list(_evaluations(evaluations)) if evaluations else [],
+        adapters=_adapters(Storage(adapters), unreadable) if adapters else [],
+        evaluations=_evaluations(evaluations, unreadable) if evaluations else [],
         shows_adapters=adapters is not None,
         shows_evaluations=evaluations is not None,
+        unreadable=unreadable,
     )
 
 
-def _adapters(registry: Storage) -> Iterator[Adapter]:
-    active = json.loads(registry.read(_ACTIVE) or b"{}")
+def _adapters(registry: Storage, unreadable: list[str]) -> list[Adapter]:
+    found: list[Adapter] = []
+    active: dict[str, Any] = {}
+    with _noted(_ACTIVE, unreadable):
+        active = dict(parsed_json(registry.read(_ACTIVE) or b"{}"))
     for name in registry.names(_VERSIONS):
         if name.endswith(".json") and (content := registry.read(name)):
-            version = json.loads(content)
-            entry = active.get(version["name"], {})
-            in_use = entry.get("version") == name.removeprefix(f"{_VERSIONS}/").removesuffix(".json")
-            yield Adapter(
-                name=version["name"],
-                digest=version["digest"],
-                base_digest=version["base_digest"],
-                active=in_use,
-                active_since=entry["since"] if in_use else "",
-                note=version["note"],
-                metrics=dict(_numbers(version["metrics"])),
-            )
+            with _noted(name, unreadable):
+                version = parsed_json(content)
+                entry = active.get(version["name"], {})
+                in_use = entry.get("version") == name.removeprefix(f"{_VERSIONS}/").removesuffix(".json")
+                shown = {each: version[each] for each in ("name", "digest", "base_digest", "note")}
+                shown |= {"active": in_use, "active_since": entry["since"] if in_use else ""}
+                shown["metrics"] = dict(_numbers(version["metrics"]))
+                found.append(_ADAPTER.validate_python(shown))
+    return found
 
 
 def _numbers(metrics: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float]]:
@@ -107,23 +124,39 @@ def _numbers(metrics: Mapping[str, Any], within: str = "") -> Iterator[tuple[str
             yield f"{within}{name}", value
 
 
-def _evaluations(folder: Path) -> Iterator[EvaluationResult]:
+def _evaluations(folder: Path, unreadable: list[str]) -> list[EvaluationResult]:
+    found: list[EvaluationResult] = []
     for file in sorted(folder.glob(f"*/{_REPORT}")):
-        report = json.loads(file.read_bytes())
-        # Training writes reports of the same name.
-        if "protocol" in report:
-            figures, titles = report["figures"], report["titles"]
-            values = {
-                name: MetricValue(value=share["share"], low=share["low"], high=share["high"])
-                for name, share in figures["metrics"].items()
-                if share["share"] is not None
-            }
-            numbers = figures.get("measures", {}).items()
-            values |= {name: MetricValue(value=value) for name, value in numbers if value is not None}
-            yield EvaluationResult(
-                name=report["name"],
-                protocol=report["protocol"],
-                model=str(report["model"]["model"]),
-                at=file.stat().st_mtime,
-                metrics={titles.get(name, name): value for name, value in values.items()},
-            )
+        with _noted(f"{file.parent.name}/{file.name}", unreadable):
+            report = dict(read_json(file))
+            # Training writes reports of the same name.
+            if "protocol" in report:
+                found.append(_EVALUATION.validate_python(_shown(report) | {"at": file.stat().st_mtime}))
+    return found
+
+
+def _shown(report: Mapping[str, Any]) -> dict[str, Any]:
+    figures, titles = report["figures"], report["titles"]
+    values = {
+        name: {"value": share["share"], "low": share["low"], "high": share["high"]}
+        for name, share in figures["metrics"].items()
+        if share["share"] is not None
+    }
+    values |= {name: {"value": value} for name, value in figures.get("measures", {}).items() if value is not None}
+    return {
+        "name": report["name"],
+        "protocol": report["protocol"],
+        "model": str(report["model"]["model"]),
+        "metrics": {titles.get(name, name): value for name, value in values.items()},
+    }
+
+
+@contextmanager
+def _noted(place: str, unreadable: list[str]) -> Iterator[None]:
+    """Leaves out what is no adapter and no evaluation, so that one file does not hide the others."""
+    try:
+        yield
+    except ValidationError as error:
+        unreadable.append(f"{place} cannot be read ({first_error(error)})"[:_MOST_CHARACTERS])
+    except (NotRegular, ValueError, TypeError, KeyError, AttributeError) as error:
+        unreadable.append(f"{place} cannot be read ({error})"[:_MOST_CHARACTERS])

@@ -216,19 +216,22 @@ class Key:
 
 def key_of(endpoint: Endpoint, where: str, environment: Mapping[str, str] = os.environ) -> Key:
     if endpoint.key_file:
-        place = str(endpoint.key_file)
-        try:
-            secret = read_regular_text(endpoint.key_file).strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise Failure(f"{where}: cannot read a key from {place} ({error})") from error
-        if not secret:
-            raise Failure(f"{where}: {place} holds no key")
-    else:
-        place = endpoint.key_variable or DEFAULT_KEY_VARIABLE
-        secret = environment.get(place, "").strip()
-        if endpoint.key_variable and not secret:
-            raise Failure(f"{where}: {place} is not set: set it to the key of the endpoint")
+        return read_key(endpoint.key_file, f"{where}: ")
+    place = endpoint.key_variable or DEFAULT_KEY_VARIABLE
+    secret = environment.get(place, "").strip()
+    if endpoint.key_variable and not secret:
+        raise Failure(f"{where}: {place} is not set: set it to the key of the endpoint")
     return checked_key(secret, place, f"{where}: ")
+
+
+def read_key(file: Path, where: str = "") -> Key:
+    try:
+        secret = read_regular_text(file).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Failure(f"{where}cannot read a key from {file} ({error})") from error
+    if not secret:
+        raise Failure(f"{where}{file} holds no key")
+    return checked_key(secret, str(file), where)
 
 
 def checked_key(secret: str, place: str, where: str = "") -> Key:

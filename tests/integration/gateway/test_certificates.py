@@ -1,6 +1,7 @@
 """Callers that show a certificate, over HTTP and gRPC; theirs says that they are "soliloquy-test-client"."""
 
 import asyncio
+import os
 import ssl
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -162,11 +163,13 @@ async def test_on_both_ports_a_certificate_that_does_not_fit_is_refused_in_one_l
 
 
 async def test_files_that_make_no_tls_are_named(tmp_path: Path, server: Certificate) -> None:
-    missing = tmp_path / "none.pem"
+    missing, pipe = tmp_path / "none.pem", tmp_path / "pipe.pem"
+    os.mkfifo(pipe)
     for tls in (
         ServerTls(certificate=missing, key=server.key),
         ServerTls(certificate=server.certificate, key=server.certificate),
         ServerTls(certificate=server.certificate, key=server.key, client_ca=missing),
+        ServerTls(certificate=server.certificate, key=pipe),
     ):
         with pytest.raises(Failure, match=r"TLS cannot use .*\.pem"):
             tls.for_http()

@@ -1,6 +1,11 @@
 """The gateway shows the files of a run, adapters and evaluations as the code that wrote them left them."""
 
+import json
+import os
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from soliloquy.dataset.manifest import MANIFEST, Shard, write_manifest
 from soliloquy.dataset.storage import Storage
@@ -103,10 +108,52 @@ async def test_evaluations_are_shown_as_their_reports_tell_them(tmp_path: Path) 
     }
 
 
-async def test_a_registry_that_cannot_be_read_is_no_failure_of_the_gateway(tmp_path: Path) -> None:
-    (tmp_path / "adapters").mkdir()
-    (tmp_path / "adapters" / "active.json").write_text("{", "utf-8")
-    async with site(tmp_path, adapters=str(tmp_path / "adapters")) as at:
-        answer = await at.ask("GET", "/v1/training")
-    assert (answer.status, answer.code) == (503, "unavailable")
-    assert "--adapters" in answer.message
+FORGED: dict[str, Any] = {
+    "no JSON": "{",
+    "brackets": "[" * 9_999,
+    "a list": "[7]",
+    "texts for figures": {"figures": {"metrics": "none"}},
+    "a share of text": {"figures": {"metrics": {"right": {"share": "all", "low": 0, "high": 1}}}},
+    "a figure that JSON lacks": {"figures": {"metrics": {}, "measures": {"bleu": float("nan")}}},
+    "no name": {"name": None},
+    "no model": {"model": []},
+    "a list of titles": {"titles": ["BLEU"]},
+}
+
+
+@pytest.mark.parametrize("kind", FORGED)
+async def test_a_forged_report_is_named_and_hides_no_other(tmp_path: Path, kind: str) -> None:
+    report = {
+        "protocol": "mathdial",
+        "name": "tuned",
+        "model": {"model": "tiny (ray)"},
+        "titles": {},
+        "figures": {"metrics": {}, "measures": {"bleu": 12.5}},
+    }
+    content = FORGED[kind]
+    write_report(tmp_path / "evaluations" / "sound", report, [], [])
+    (tmp_path / "evaluations" / "forged").mkdir()
+    (tmp_path / "evaluations" / "forged" / "report.json").write_text(
+        content if isinstance(content, str) else json.dumps(report | content), "utf-8"
+    )
+    async with site(tmp_path, evaluations=tmp_path / "evaluations") as at:
+        answer = (await at.ask("GET", "/v1/training")).body
+    assert [found["name"] for found in answer["evaluations"]] == ["tuned"]
+    [line] = answer["unreadable"]
+    assert line.startswith("forged/report.json cannot be read (")
+
+
+async def test_what_a_forged_registry_holds_is_named(tmp_path: Path) -> None:
+    versions = tmp_path / "adapters" / "versions"
+    versions.mkdir(parents=True)
+    (versions.parent / "active.json").write_text("{", "utf-8")
+    (versions / "tutor@1.json").write_text('{"name": ["tutor"]}', "utf-8")
+    (tmp_path / "evaluations" / "forged").mkdir(parents=True)
+    os.mkfifo(tmp_path / "evaluations" / "forged" / "report.json")
+    async with site(tmp_path, adapters=str(versions.parent), evaluations=tmp_path / "evaluations") as at:
+        answer = (await at.ask("GET", "/v1/training")).body
+    assert [line.partition(" ")[0] for line in answer["unreadable"]] == [
+        "active.json",
+        "versions/tutor@1.json",
+        "forged/report.json",
+    ]

@@ -139,6 +139,8 @@ def test_a_password_is_neither_an_option_nor_shown() -> None:
         ),
         ({"SECURITY": "SSL", "CA_FILE": __file__}, "holds no certificate of an authority"),
         ({"SECURITY": "SSL", "CERTIFICATE_FILE": __file__}, "are no certificate and its key"),
+        ({"SECURITY": "SSL", "CA_FILE": "/dev/zero"}, "it is a pipe or a device"),
+        ({"SECURITY": "SSL", "CERTIFICATE_FILE": "/dev/zero"}, "it is a pipe or a device"),
         ({"SECURITY": "TLS"}, "SOLILOQUY_KAFKA_SECURITY 'TLS': Input should be 'PLAINTEXT', 'SSL'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",

@@ -1,5 +1,9 @@
 """`soliloquy model fake` that cannot begin."""
 
+import os
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -22,3 +26,21 @@ def test_a_port_that_is_taken_is_named() -> None:
 @pytest.mark.parametrize("problems", ["chemistry", "absent.jsonl"])
 def test_problems_that_are_not_there_are_named(problems: str) -> None:
     assert repr(problems) in refusal("--http", "127.0.0.1:0", "--problems", problems)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (os.mkfifo, "a pipe or a device"),
+        (lambda file: file.symlink_to("/dev/zero"), "a pipe or a device"),
+        (lambda file: file.write_bytes(b"k" * 5 * 1024**2), "more than"),
+        (lambda file: file.write_bytes(b"\xff\xfe"), "codec can't decode"),
+        (lambda file: file.write_text("two words"), "holds no key"),
+        (Path.touch, "holds no key"),
+    ],
+)
+def test_a_file_that_is_no_key_is_refused(tmp_path: Path, make: Callable[[Path], object], words: str) -> None:
+    make(file := tmp_path / "key")
+    said = refusal("--http", "127.0.0.1:0", "--key-file", str(file))
+    assert words in said
+    assert len(said.splitlines()) == 1

@@ -19,7 +19,7 @@ from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import REASONS, by_recipe, messages, recipe_of, schema
 from soliloquy.runtime.arrow_stream import opened_stream
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import require_regular
+from soliloquy.runtime.regular_file import read_json
 
 # A fixed batch size, so that equal rows make equal bytes.
 ROWS_AT_ONCE = 1_000
@@ -136,11 +136,11 @@ def read(folder: Path) -> Iterator[bytes]:
     try:
         splits = [folder]
         if (folder / "dataset_dict.json").exists():
-            named = _described(folder / "dataset_dict.json")["splits"]
+            named = read_json(folder / "dataset_dict.json")["splits"]
             # Only the name, so that no path leads out of the folder.
             splits = [folder / Path(str(split)).name for split in named]
         for split in splits:
-            for data in _described(split / "state.json")["_data_files"]:
+            for data in read_json(split / "state.json")["_data_files"]:
                 path = split / Path(str(data["filename"])).name
                 with opened_stream(path) as stream:
                     for batch in (part for whole in stream for rows in evenly([whole]) for part in by_recipe(rows)):
@@ -149,13 +149,8 @@ def read(folder: Path) -> Iterator[bytes]:
                         if unknown := set(batch.schema.names) - {*known.names, "labels"}:
                             raise Failure(f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation")
                         yield from messages(completed(batch, known))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise Failure(f"{folder} is not a folder saved by `datasets` ({' '.join(str(error).split())})") from error
-
-
-def _described(file: Path) -> Any:
-    require_regular(file)
-    return json.loads(file.read_bytes())
 
 
 FORMAT = FolderFormat(title="a folder for Hugging Face's `datasets`", export=export, read=read)

@@ -1,6 +1,5 @@
 """Rows from Parquet files and from folders that Hugging Face's `datasets` saved."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pyarrow.parquet as pq
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource, require_columns
 from soliloquy.runtime.arrow_stream import opened_stream
 from soliloquy.runtime.parquet import READ_AT_ONCE, bounded_batches
-from soliloquy.runtime.regular_file import require_regular
+from soliloquy.runtime.regular_file import read_json, require_regular
 
 ROWS_AT_ONCE = 256
 
@@ -58,11 +57,10 @@ def _split_rows(folder: Path, split: str, columns: Iterable[str]) -> Iterator[So
 
 def _described(path: Path, key: str) -> list[Any]:
     try:
-        require_regular(path)
-        described = json.loads(path.read_bytes())[key]
+        described = read_json(path)[key]
     except OSError as error:
         raise UnreadableSource(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise UnreadableSource(f"{path}: not what `datasets` writes: {_one_line(error)}") from error
     if not isinstance(described, list):
         raise UnreadableSource(f"{path}: not what `datasets` writes: {key} is no list")

@@ -13,6 +13,7 @@ from aiokafka import TopicPartition, errors
 from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.protocol.metadata import MetadataRequest
 
+from soliloquy.runtime.regular_file import require_regular
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Partition
 
@@ -169,11 +170,15 @@ def ssl_context(settings: KafkaSettings) -> ssl.SSLContext | None:
     if not settings.tls:
         return None
     try:
+        if settings.ca_file:
+            require_regular(settings.ca_file)
         context = ssl.create_default_context(cafile=settings.ca_file)
     except OSError as error:
         raise KafkaUnavailable(f"{settings.ca_file} holds no certificate of an authority ({_reason(error)})") from error
     if settings.certificate_file is not None:
         try:
+            for file in filter(None, (settings.certificate_file, settings.key_file)):
+                require_regular(file)
             # The empty password keeps OpenSSL from prompting.
             context.load_cert_chain(settings.certificate_file, settings.key_file, password="")
         except OSError as error:
