@@ -15,7 +15,7 @@ from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import NAMES, READERS, format_names, load_format
 
-NOTHING = 1
+_SOME_REFUSED = 1
 
 
 @click.command("import", cls=Command)
@@ -49,8 +49,8 @@ def import_(
     """Convert problems into a problem file.
 
     Rows that cannot be used, or that repeat an earlier question or id, are left out and reported with line, field and
-    reason. A row is unverified if a part of its solution cannot be read, which is reported. Columns that the problem
-    file has no field for are kept under `extra`.
+    reason; the exit status is 1 if any cannot be used. A row is unverified if a part of its solution cannot be read,
+    which is reported. Columns that the problem file has no field for are kept under `extra`.
     """
     name = format_name or READERS.get(source.suffix.lower())
     if name is None:
@@ -58,22 +58,21 @@ def import_(
             f"{source} has no suffix of a known format: add --as, one of {', '.join(format_names())}"
         )
     source_format = load_format(name).with_columns(_column_map(columns))
-    status = 0
     options = {"strict": strict, "keep_repeats": keep_repeats}
     try:
         with writing_to(out):
             counts = import_problems(source, out, source_format, **options, report=_report, report_unread=_report)
     except NothingUsable as nothing:
-        counts, status = nothing.counts, NOTHING
+        counts = nothing.counts
         echo(f"soliloquy: {source}: {nothing}; nothing was written", err=True)
     if as_json:
         echo(json.dumps(asdict(counts)))
-    elif not status:
+    elif counts.written:
         repeats = "repeats kept" if keep_repeats else "repeats left out"
         unread = f", unverified: {counts.unread}" if counts.unread else ""
         rows = f"rows refused: {counts.refused}, {repeats}: {counts.repeated}{unread}"
         echo(f"{counts.written} problems in {out}; {rows}")
-    context.exit(status)
+    context.exit(_SOME_REFUSED if counts.refused or not counts.written else 0)
 
 
 def _column_map(given: tuple[str, ...]) -> dict[str, str]:

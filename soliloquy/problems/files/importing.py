@@ -25,7 +25,7 @@ class ImportCounts:
     read: int = 0
     written: int = 0
     refused: int = 0
-    # Rows with the question or the id of an earlier row.
+    # Rows with the question of an earlier row; one with the id of another question is refused.
     repeated: int = 0
     # Rows whose solution was not read completely.
     unread: int = 0
@@ -74,11 +74,14 @@ def import_problems(
                 complain(outcome)
                 continue
             row, line = outcome
-            repeat = _repeat(row, source_row.place, seen)
-            counts.repeated += repeat is not None
-            if repeat is not None and not keep_repeats:
-                complain(repeat)
-                continue
+            if repeat := _repeat(row, source_row.place, seen):
+                if keep_repeats or repeat.field == "question":
+                    counts.repeated += 1
+                else:
+                    counts.refused += 1
+                if not keep_repeats:
+                    complain(repeat)
+                    continue
             if unread := unread_in_row(row):
                 counts.unread += 1
                 report_unread(f"{source_row.place}: unverified: cannot read {unread!r}")

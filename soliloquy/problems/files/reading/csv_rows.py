@@ -21,15 +21,15 @@ def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refused
     first = next((line for line in rest if line.flaw or line.text.strip()), None)
     if first is None:
         raise UnreadableSource(f"{path}: is empty: the first line must name the columns")
-    records = _records(deque([first]), rest, max(DELIMITERS, key=first.text.count))
-    number, header, flaw = next(records)
+    source, delimiter = deque([first]), max(DELIMITERS, key=first.text.count)
+    number, header, flaw = next(_records(source, rest, delimiter, 1))
     if flaw:
         raise UnreadableSource(f"{path}:{number}: the names of the columns: {flaw}")
     names = [name.strip() for name in header]
     require_columns(path, columns, names)
     for twice in {name for name in names if names.count(name) > 1}:
         raise UnreadableSource(f"{path}: duplicate column {twice!r}: rename one of them")
-    for number, cells, flaw in records:
+    for number, cells, flaw in _records(source, rest, delimiter, len(names)):
         place = f"{path.name}:{number}"
         if not flaw and len(cells) != len(names):
             flaw = f"{len(cells)} cells, but there are {len(names)} columns"
@@ -39,7 +39,7 @@ def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refused
             yield SourceRow(place=place, cells=dict(zip(names, cells, strict=True)))
 
 
-def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str) -> Iterator[_Record]:
+def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str, width: int) -> Iterator[_Record]:
     csv.field_size_limit(LONGEST_LINE)
     taken: list[TextLine] = []
 
@@ -50,7 +50,7 @@ def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str) 
             taken.append(line)
             size += len(line.text)
             if size > LONGEST_LINE:
-                raise csv.Error("a quote that opens here is not closed in time")
+                raise csv.Error(f"a quote that opens here is not closed within {LONGEST_LINE:,} characters")
             yield line.text
 
     while True:
@@ -61,6 +61,8 @@ def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str) 
             # Continue behind the line where the record began.
             source.extendleft(reversed(taken[1:]))
             reason = "a quote that opens here is never closed" if "unexpected end" in str(error) else str(error)
+            if len(taken) > 1 and (left := _skip_text(source, rest, delimiter, width)):
+                reason += f"; {left:,} lines behind it are no rows, and are left out"
             yield taken[0].number, [], taken[0].flaw or f"not CSV: {reason}"
             continue
         if cells is None:
@@ -68,3 +70,14 @@ def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str) 
         flaw = next((line.flaw for line in taken if line.flaw), "")
         if cells or flaw:
             yield taken[0].number, cells, flaw
+
+
+def _skip_text(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str, width: int) -> int:
+    """Skips the lines of an open cell, up to one that can be a row; a line for each would fill a terminal for hours."""
+    skipped = 0
+    while line := source.popleft() if source else next(rest, None):
+        if '"' in line.text or line.text.count(delimiter) >= max(width - 1, 1):
+            source.appendleft(line)
+            break
+        skipped += 1
+    return skipped

@@ -4,11 +4,11 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from soliloquy.problems.files.reading.json_text import NotJson, parse_json
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of, lines, open_text
-from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 
 CHUNK = 65_536
 
@@ -53,11 +53,13 @@ def object_row(path: Path) -> Iterator[SourceRow | RefusedRow]:
 
 
 def array_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
-    """Reads item by item, so that the array may be larger than memory."""
+    """Reads item by item, so that the array may be larger than memory; continues behind a broken item if it can."""
     decoder = json.JSONDecoder()
     number = 1
     with open_text(path) as file:
         buffer = file.read(CHUNK).lstrip()[1:]
+        # Items that begin on lines of their own, with the same indent, are found again behind a broken one.
+        begin = re.match(r"\s*?(\n[ \t]*\{)", buffer)
         while True:
             buffer = buffer.lstrip(", \t\r\n")
             value, end, fault = None, len(buffer), None
@@ -74,10 +76,34 @@ def array_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
             if fault:
                 too_long = len(buffer) > LONGEST_LINE
                 why = f"is longer than {LONGEST_LINE:,} characters" if too_long else "not JSON, or cut off"
-                raise UnreadableSource(f"{path}: item {number}: {why}") from fault
-            yield _row(f"{path.name} item {number}", value)
-            buffer = buffer[end:]
+                buffer = _behind(file, buffer, begin[1]) if begin else ""
+                why += "" if buffer else "; reading ends here"
+                yield RefusedRow(place=f"{path.name} item {number}", field="text", reason=why)
+                if not buffer:
+                    return
+            else:
+                yield _item(f"{path.name} item {number}", value, buffer[:end])
+                buffer = buffer[end:]
             number += 1
+
+
+def _item(place: str, value: Any, text: str) -> SourceRow | RefusedRow:
+    """Returns the row of an item, whose text is checked as a line is on its own."""
+    if isinstance(value, dict) and ("\\u" in text or not text.isascii()):
+        for name, cell in value.items():
+            if flaw := flaw_of(json.dumps(cell, ensure_ascii=False)):
+                return RefusedRow(place=place, field=name, reason=flaw)
+    return _row(place, value)
+
+
+def _behind(file: TextIO, buffer: str, begin: str) -> str:
+    """Returns the text from the next item on; empty if none follows."""
+    while (at := buffer.find(begin)) < 0:
+        more = file.read(CHUNK)
+        if not more:
+            return ""
+        buffer = buffer[-len(begin) :] + more
+    return buffer[at:]
 
 
 def _row(place: str, value: Any) -> SourceRow | RefusedRow:

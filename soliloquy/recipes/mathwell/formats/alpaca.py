@@ -30,7 +30,9 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
 
 
 def dialogue(row: Row) -> Dialogue:
-    output = text_of(row, "output")
+    output = row.get("output")
+    if not isinstance(output, str):
+        raise CannotConvert("`output` is not a text")
     parts = _OUTPUT.fullmatch(output)
     question = parts["question"] if parts else output.strip()
     if not question:
