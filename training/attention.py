@@ -10,6 +10,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AttentionInterface, AutoConfig
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.weights import FOLDER_ONLY
 
 NAME = "packed"
 # Kinds of layers that see no more of a sample than attention with an optional window does.
@@ -21,7 +22,7 @@ _NEUTRAL = {"position_ids", "cache_position", "use_cache", "output_router_logits
 def check_architecture(base: Path) -> None:
     """Raises Failure for a model whose layers would mix packed samples without an error."""
     try:
-        config = AutoConfig.from_pretrained(base, local_files_only=True)
+        config = AutoConfig.from_pretrained(base, **FOLDER_ONLY)
         model = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
     except (OSError, ValueError, KeyError) as error:
         raise Failure(f"{base} holds no model that transformers can train: {error}") from error

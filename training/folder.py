@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of, missing_from_base, named_base
+from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of, flaw_of_base, lora_ranks, named_base
 from training import state
 from training.settings import Diverged, TrainingSettings
 from training.source import digest_of as data_digest
@@ -66,8 +66,8 @@ class TrainingFolder:
 
     def _identity(self) -> dict[str, Any]:
         job = self._job
-        if missing := missing_from_base(job.base):
-            raise Failure(f"{job.base} is not a model: missing {', '.join(missing)}")
+        if flaw := flaw_of_base(job.base):
+            raise Failure(f"{job.base} is not a model: {flaw}")
         base = base_digest(job.base)
         return {
             "settings": job.settings.model_dump(mode="json"),
@@ -86,6 +86,10 @@ class TrainingFolder:
             raise Failure(f"tune: full cannot continue from an adapter: leave out {adapter}")
         if not (adapter / ADAPTER_WEIGHTS).is_file():
             raise Failure(f"{adapter} is not an adapter: missing {ADAPTER_WEIGHTS}")
+        try:
+            lora_ranks(adapter)
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise Failure(f"{adapter} is not an adapter: {error}") from error
         if (named := named_base(adapter)) not in ("", base):
             raise Failure(
                 f"the adapter in {adapter} was trained on the base {named[:12]}, but {self._job.base} is {base[:12]}: "

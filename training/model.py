@@ -13,6 +13,7 @@ from torch.distributed.fsdp import fully_shard
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.weights import FOLDER_ONLY
 from training import attention
 from training.settings import TrainingSettings, one_line
 from training.world import World
@@ -69,7 +70,7 @@ def _load(base: Path, settings: TrainingSettings, world: World) -> Any:
     try:
         model = AutoModelForCausalLM.from_pretrained(
             base,
-            local_files_only=True,
+            **FOLDER_ONLY,
             use_safetensors=True,
             dtype=dtype,
             attn_implementation=attention.NAME,

@@ -14,6 +14,7 @@ from transformers.utils.chat_template_utils import render_jinja_template
 
 from soliloquy.recipes.recipe import TrainingMessage
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.weights import FOLDER_ONLY
 from training.settings import one_line
 
 _MARK = "{% generation"
@@ -39,7 +40,7 @@ class Template:
     def __init__(self, folder: Path) -> None:
         self._name = folder.name
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, **FOLDER_ONLY)
         except (OSError, ValueError) as error:
             raise Failure(f"cannot load the tokenizer in {folder}: {one_line(error)}") from error
         if not self._tokenizer.chat_template:

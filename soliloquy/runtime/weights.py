@@ -6,16 +6,52 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import read_json, read_regular, read_regular_text, require_regular
 
 CARD = "README.md"
 ADAPTER_WEIGHTS, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
 
 
-def missing_from_base(folder: Path) -> list[str]:
-    """Returns the files of a base model that a folder lacks."""
+# Lets transformers read nothing but the files of a folder, and run no code from it.
+FOLDER_ONLY = {"local_files_only": True, "trust_remote_code": False}
+# Of what Python parses, the weights' index of the largest models has 10 MB; the largest tokenizers have 40.
+_MOST_JSON_BYTES, _MOST_BYTES = 24 * 1024**2, 128 * 1024**2
+_TEXTS = {".json", ".jinja", ".txt", ".model"}
+
+
+def flaw_of_base(folder: Path) -> str:
+    """Returns why a folder holds no base model; empty if it holds one."""
     missing = [name for name in ("config.json", "tokenizer.json") if not (folder / name).is_file()]
-    return missing if any(folder.glob("*.safetensors")) else [*missing, "*.safetensors"]
+    if missing := missing if any(folder.glob("*.safetensors")) else [*missing, "*.safetensors"]:
+        return f"missing {', '.join(missing)}"
+    return flaw_of_files(folder)
+
+
+def flaw_of_files(folder: Path) -> str:
+    """Returns which of a model's files its library would read without a limit, or never to the end; empty if none."""
+    for path in sorted(folder.iterdir()):
+        try:
+            if path.suffix == ".json" and path.name != "tokenizer.json":
+                dict(read_json(path, _MOST_JSON_BYTES))
+            elif path.suffix in _TEXTS:
+                read_regular(path, _MOST_BYTES)
+            elif path.suffix == ".safetensors":
+                require_regular(path)
+        except (OSError, ValueError, TypeError) as error:
+            return f"{path.name} cannot be read ({error})"
+    return ""
+
+
+def lora_ranks(folder: Path) -> set[int]:
+    """Returns the ranks of an adapter's matrices; raises ValueError or OSError if it describes none."""
+    config = read_json(folder / ADAPTER_CONFIG)
+    if not isinstance(config, dict) or config.get("peft_type") != "LORA":
+        raise ValueError(f"{ADAPTER_CONFIG} does not describe LoRA matrices")
+    ranks = {config.get("r"), *(config.get("rank_pattern") or {}).values()}
+    if not all(isinstance(rank, int) and rank > 0 for rank in ranks):
+        raise ValueError(f"{ADAPTER_CONFIG}: r is no positive number")
+    return ranks
 
 
 def base_digest(folder: Path) -> str:
@@ -32,7 +68,10 @@ def card_entry(adapter: Path, name: str, value: str) -> str:
     """Returns an entry of the front matter of an adapter's card; empty if there is none of this pattern."""
     card = adapter / CARD
     entry = rf"\A---\n(?:(?!---).*\n)*?{name}:\s*[\"']?({value})\b"
-    found = re.match(entry, read_regular_text(card, errors="replace")) if card.is_file() else None
+    try:
+        found = re.match(entry, read_regular_text(card, errors="replace")) if card.is_file() else None
+    except OSError as error:
+        raise Failure(f"{card} cannot be read ({error})") from error
     return found[1] if found else ""
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import schemathesis
 from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.meta import TestPhase
 
 # What the test has started.
 _PATHS = {"run": os.environ.get("ATTACKED_RUN", ""), "id": os.environ.get("ATTACKED_CHAT", "")}
@@ -20,7 +21,9 @@ _every_other = itertools.cycle((True, False))
 @schemathesis.hook
 def before_call(_: Any, case: schemathesis.Case[Any], __: dict[str, Any]) -> None:
     if next(_every_other):
-        if _is_valid(case, ParameterLocation.PATH):
+        # In sequences, paths name what an earlier request has made.
+        is_linked = case.meta is not None and case.meta.phase.name == TestPhase.STATEFUL
+        if _is_valid(case, ParameterLocation.PATH) and not is_linked:
             for name in _PATHS.keys() & case.path_parameters.keys():
                 case.path_parameters[name] = _PATHS[name]
         known = _BODIES.get(case.operation.definition.raw.get("operationId", ""), {})

@@ -29,6 +29,7 @@ from tests.attack.mutations import broken_bytes, broken_json, broken_table, brok
 from tests.e2e.runs import SOLILOQUY, said
 from tests.unit.cli.test_terminal import shown_controls
 from tests.unit.dataset.small import small
+from tests.unit.training.adapters.folders import training
 
 CASES = 5_000
 MOST_SECONDS = 20
@@ -80,6 +81,11 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         done = said([SOLILOQUY, "export", str(home / "dataset"), "--format", name, "--out", str(home / file)])
         assert done.returncode == 0, done.stderr
+    evaluating = ["evaluate", "mathdial", "--tutor", "next-step", "--dialogues", "3", "--quiet"]
+    assert said([SOLILOQUY, *evaluating, "--out", str(home / "evaluation")]).returncode == 0
+    registry = ["--registry", str(home / "registry")]
+    pushed = said([SOLILOQUY, "adapters", "push", str(training(home / "training")), "--name", "tutor", *registry])
+    assert pushed.returncode == 0, pushed.stderr
     problems = home / "problems.jsonl"
     said([SOLILOQUY, "problems", "sample", "physics", "--count", str(PROBLEMS), "--out", str(problems)])
     rows = [json.loads(line) for line in problems.read_text("utf-8").splitlines()]
@@ -199,6 +205,26 @@ def attack_on_settings(_: Path, home: Path, draw: Random) -> list[str]:
     return [*words, "--model-settings", str(path)]
 
 
+def attack_on_evaluation(real: Path, home: Path, draw: Random) -> list[str]:
+    shutil.copytree(real / "evaluation", home / "evaluation")
+    _break_one(home / "evaluation", ["report.json", "cases.jsonl"], draw)
+    out = ["--out", str(home / "both")] if draw.random() < 0.3 else []
+    return ["evaluate", "compare", str(home / "evaluation"), str(real / "evaluation"), *out]
+
+
+def attack_on_registry(real: Path, home: Path, draw: Random) -> list[str]:
+    shutil.copytree(real / "registry", home / "registry")
+    (home / "registry" / "active.json").write_text('{"tutor": {"version": "tutor@0", "since": "", "before": []}}')
+    _break_one(home / "registry", ["active.json", "versions/*.json"], draw)
+    return ["adapters", "list", "--registry", str(home / "registry")]
+
+
+def attack_on_adapter(real: Path, home: Path, draw: Random) -> list[str]:
+    shutil.copytree(real / "training", home / "training")
+    _break_one(home / "training", ["report.json", "adapter/*"], draw)
+    return ["adapters", "push", str(home / "training"), "--name", "tutor", "--registry", str(home / "registry")]
+
+
 ATTACKS: dict[Attack, int] = {
     attack_on_shard: 30,
     attack_on_manifest: 20,
@@ -209,6 +235,9 @@ ATTACKS: dict[Attack, int] = {
     attack_on_folder: 6,
     attack_on_parquet: 4,
     attack_on_settings: 3,
+    attack_on_evaluation: 5,
+    attack_on_registry: 2,
+    attack_on_adapter: 3,
 }
 
 
@@ -225,6 +254,19 @@ def _of_dataset(home: Path, draw: Random) -> list[str]:
         case "report":
             return [first, folder, "--out", str(home / "report.html")]
     return [first, folder, *rest]
+
+
+def _break_one(folder: Path, patterns: list[str], draw: Random) -> None:
+    path = draw.choice(sorted(folder.glob(draw.choice(patterns))))
+    if draw.random() < 0.15:
+        path.unlink()
+        _strange(path, draw)
+    elif path.suffix == ".json":
+        path.write_bytes(broken_json(json.loads(path.read_bytes()), draw).encode("utf-8", "surrogatepass"))
+    elif path.suffix == ".safetensors":
+        path.write_bytes(broken_bytes(path.read_bytes(), draw))
+    else:
+        path.write_bytes(broken_text(path.read_text("utf-8"), draw))
 
 
 def _strange(path: Path, draw: Random) -> None:

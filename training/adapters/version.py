@@ -71,6 +71,7 @@ def read_version(folder: Path, name: str) -> tuple[Version, Path]:
     adapter = folder / "adapter" if (folder / "adapter" / ADAPTER_WEIGHTS).is_file() else folder
     if missing := [file for file in (ADAPTER_WEIGHTS, ADAPTER_CONFIG, CARD) if not (adapter / file).is_file()]:
         raise Failure(f"{folder} is not an adapter with a card: it lacks {', '.join(missing)}")
+    config = _json(adapter / ADAPTER_CONFIG)
     files = {file: digest_of([adapter / file]) for file in (ADAPTER_WEIGHTS, ADAPTER_CONFIG, CARD)}
     if (adapter / PICTURE).is_file():
         files[PICTURE] = digest_of([adapter / PICTURE])
@@ -80,7 +81,7 @@ def read_version(folder: Path, name: str) -> tuple[Version, Path]:
         base_digest=named_base(adapter),
         data_digest=card_entry(adapter, "data_digest", r"\w+"),
         files=files,
-        config=_json(adapter / ADAPTER_CONFIG),
+        config=config,
         metrics=_metrics(adapter),
     )
     _check(version, adapter)

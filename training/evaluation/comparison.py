@@ -1,6 +1,8 @@
 """Compares evaluations of the same cases."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,11 @@ def read(folders: Sequence[Path]) -> dict[str, SavedEvaluation]:
             f"{other.folder} and {first.folder} have different cases: evaluate both with the same --questions or "
             "--dialogues, --seed, --problems and --trained"
         )
+    for other in found[1:]:
+        with _evaluation_in(other.folder):
+            _require_shown(other.report, first.report)
+            if other.passed.keys() != first.passed.keys():
+                raise ValueError(f"{CASES} has other cases than that of {first.folder}")
     names = [evaluation.report["name"] for evaluation in found]
     return {
         name if names.count(name) == 1 else f"{name} ({evaluation.folder})": evaluation
@@ -81,22 +88,35 @@ def _alone(evaluations: Sequence[SavedEvaluation], metric: str) -> list[str]:
 
 
 def _read(folder: Path) -> SavedEvaluation:
-    try:
+    with _evaluation_in(folder):
         report = read_json(folder / REPORT, _MOST_BYTES)
         rows = [parsed_json(line) for line in read_regular(folder / CASES, _MOST_BYTES).splitlines()]
         passed = {row["case"]: dict(row["passed"]) for row in rows}
-        _require_figures(report)
+        _require_shown(report, report)
         return SavedEvaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
+
+
+@contextmanager
+def _evaluation_in(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError as error:
         raise Failure(f"{folder} holds no evaluation: soliloquy evaluate --out writes one") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise Failure(f"{folder} holds no evaluation ({error}): soliloquy evaluate --out writes one") from error
 
 
-def _require_figures(report: Mapping[str, Any]) -> None:
-    """Raises an error for a report that lacks what a comparison shows."""
-    for metric in dict(report["titles"]):
+def _require_shown(report: Mapping[str, Any], first: Mapping[str, Any]) -> None:
+    """Raises an error for a report that lacks what tables and pictures show of the first one."""
+    figures = report["figures"]
+    for metric in dict(first["titles"]):
         format_figure(report, metric)
-    format_share(report["figures"]["read_at_first"])
-    if not all(isinstance(report[name], str) for name in ("name", "protocol")):
-        raise ValueError("its name or its protocol is no text")
+    for metric in (each for metrics in dict(first.get("curves", {})).values() for each in list(metrics)):
+        format_share(figures["metrics"][metric])
+    format_share(figures["read_at_first"])
+    ends = [share[end] for share in figures["metrics"].values() for end in ("low", "high")]
+    # Each must be a number that can be drawn.
+    math.fsum([*ends, *dict(report["paper"]).values()])
+    texts = (report["name"], report["protocol"], report["whose"], *report["titles"].values())
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("it has numbers for texts")

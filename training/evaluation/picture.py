@@ -15,8 +15,8 @@ Reports = Mapping[str, Mapping[str, Any]]
 def draw(path: Path, reports: Reports) -> None:
     """Draws curves if the protocol has any, else bars; the same figures give the same bytes."""
     first = next(iter(reports.values()))
-    if "curves" in first:
-        _curves(path, reports, first["curves"])
+    if curves := first.get("curves"):
+        _curves(path, reports, curves)
     else:
         _bars(path, reports, [metric for metric in first["titles"] if metric in first["figures"]["metrics"]])
 

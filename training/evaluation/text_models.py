@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.weights import FOLDER_ONLY, flaw_of_files
 
 
 def tokenizer_and_model(folder: Path, kind: str, auto: str) -> tuple[Any, Any]:
@@ -14,13 +15,16 @@ def tokenizer_and_model(folder: Path, kind: str, auto: str) -> tuple[Any, Any]:
     check_installed("serve", "torch", "transformers")
     if not (folder / "config.json").is_file():
         raise Failure(f"{folder} holds no {kind}: it lacks config.json")
+    if flaw := flaw_of_files(folder):
+        raise Failure(f"{folder} holds no {kind}: {flaw}")
     import transformers
 
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        return tokenizer, getattr(transformers, auto).from_pretrained(folder, local_files_only=True).eval()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **FOLDER_ONLY)
+        model = getattr(transformers, auto).from_pretrained(folder, use_safetensors=True, **FOLDER_ONLY)
     except (OSError, ValueError) as error:
         raise Failure(f"{folder} holds no {kind} ({' '.join(str(error).split())})") from error
+    return tokenizer, model.eval()
 
 
 if TYPE_CHECKING:

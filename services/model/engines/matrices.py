@@ -1,15 +1,12 @@
 """Compares the matrices of an adapter with those of the model that it is to change."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
 from services.model.engines.engine import MAX_RANK, MissingWeights, WrongBase
-from soliloquy.runtime.regular_file import read_regular_text
-from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS
+from soliloquy.runtime.weights import ADAPTER_WEIGHTS, lora_ranks
 
 # How weights that are not quantized are stored.
 _WHOLE = {"F64", "F32", "F16", "BF16"}
@@ -21,9 +18,9 @@ def check_matrices(folder: Path, model: Path) -> None:
     Engines tell neither in a line, and vLLM takes what fits by chance.
     """
     try:
-        ranks = _ranks(json.loads(read_regular_text(folder / ADAPTER_CONFIG)))
+        ranks = lora_ranks(folder)
         pairs, shapes = dict(_pairs(folder / ADAPTER_WEIGHTS)), dict(_shapes(model))
-    except (OSError, ValueError, RecursionError, SafetensorError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, SafetensorError) as error:
         raise MissingWeights(f"cannot load the adapter in {folder}: {error}") from error
     if max(ranks) > MAX_RANK:
         raise WrongBase(f"the adapter in {folder} has rank {max(ranks)}; at most {MAX_RANK} is served")
@@ -36,16 +33,6 @@ def check_matrices(folder: Path, model: Path) -> None:
         own = shapes.get(f"{module}.weight")
         if own and own != (wide, narrow):
             raise WrongBase(f"{unfit}: its matrices for {module} make {wide} x {narrow}, and the model has {own}")
-
-
-def _ranks(config: Any) -> set[int]:
-    """Raises ValueError for what is no configuration of LoRA matrices."""
-    if not isinstance(config, dict) or config.get("peft_type") != "LORA":
-        raise ValueError(f"{ADAPTER_CONFIG} does not describe LoRA matrices")
-    ranks = {config.get("r"), *(config.get("rank_pattern") or {}).values()}
-    if not all(isinstance(rank, int) and rank > 0 for rank in ranks):
-        raise ValueError(f"{ADAPTER_CONFIG}: r is no positive number")
-    return ranks
 
 
 def _pairs(weights: Path) -> Iterator[tuple[str, tuple[tuple[int, int], tuple[int, int]]]]:

@@ -9,6 +9,7 @@ from tokenizers.decoders import DecodeStream
 from transformers import AutoTokenizer
 
 from services.model.engines.engine import InvalidRequest, MissingWeights
+from soliloquy.runtime.weights import FOLDER_ONLY
 from soliloquy.v1.model_pb2 import Message
 
 _ROLES = {"system", "user", "assistant"}
@@ -21,7 +22,7 @@ class ChatTokenizer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, **FOLDER_ONLY)
         if not self._tokenizer.chat_template:
             raise MissingWeights(f"the tokenizer of {folder} has no chat template: add its chat_template.jinja")
 

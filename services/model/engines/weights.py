@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from services.model.engines.engine import MissingWeights, WrongBase
-from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, digest_of, missing_from_base, named_base
+from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, digest_of, flaw_of_base, named_base
 from soliloquy.v1.model_pb2 import Adapter
 
 
 def check_base(folder: Path) -> None:
-    if missing := missing_from_base(folder):
-        raise MissingWeights(f"{folder} is not a model: missing {', '.join(missing)}")
+    if flaw := flaw_of_base(folder):
+        raise MissingWeights(f"{folder} is not a model: {flaw}")
 
 
 def read_adapter(requested: Adapter) -> Adapter:

@@ -23,6 +23,7 @@ from services.model.engines.engine import (
     WrongBase,
 )
 from services.model.engines.transformers.batching import PAGE_TOKENS, Batcher
+from soliloquy.runtime.weights import FOLDER_ONLY
 
 _BASE = ""
 _MAX_ERROR_CHARACTERS = 300
@@ -77,7 +78,7 @@ class TransformersEngine:
 
     def _load(self) -> None:
         self._base = load_base(self._settings.model)
-        tokenizer = AutoTokenizer.from_pretrained(self._settings.model, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(self._settings.model, **FOLDER_ONLY)
         self._end_tokens = _end_tokens(self._base.generation_config.eos_token_id, tokenizer.eos_token_id)
         self._tokenizer = llguidance.hf.from_tokenizer(
             tokenizer, n_vocab=self._base.config.vocab_size, eos_token=self._end_tokens[0]
@@ -115,7 +116,7 @@ def load_base(folder: Path) -> Any:
     device, dtype = placement()
     transformers.utils.logging.disable_progress_bar()
     try:
-        model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype=dtype)
+        model = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, dtype=dtype, **FOLDER_ONLY)
     except (OSError, ValueError, SafetensorError) as error:
         raise MissingWeights(f"cannot load the model in {folder}: {_in_a_line(error)}") from error
     return model.to(device).eval()

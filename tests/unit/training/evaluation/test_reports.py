@@ -24,6 +24,8 @@ def written(folder: Path, name: str, cases: DrawnCases[TutorCase], found: list[J
         "name": name,
         "cases": {"put": "3 questions of `physics`, seed 5", "sha256": cases.digest},
         "titles": METRICS,
+        "whose": "",
+        "paper": {},
         "figures": figures(found),
     }
     write_report(folder, report, found, page(report, found))
