@@ -1,54 +1,80 @@
 """Reads word problems with their programs, and with labels if people have judged them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
+from soliloquy.cli.terminal import echo
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
+from soliloquy.runtime.failure import Failure
+
+Labelled = tuple[WordProblem, Mapping[Criterion, bool]]
 
 _READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
+# The published files name criteria by nouns.
+_COLUMNS = {
+    Criterion.SOLVABLE: ("solvable", "solvability"),
+    Criterion.ACCURATE: ("accurate", "accuracy"),
+    Criterion.APPROPRIATE: ("appropriate", "appropriateness"),
+}
 _LABELS = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "y"), True),
     **dict.fromkeys(("false", "0", "0.0", "no", "n"), False),
 }
 
 
-def word_problems(path: Path) -> Iterator[tuple[WordProblem, Mapping[Criterion, bool]]]:
-    """Reads the columns `question`, `solution`, `answer`, `topic` and one for each criterion; raises Unreadable."""
+def report(row: RefusedRow) -> None:
+    echo(row, err=True)
+
+
+def word_problems(path: Path, report: Callable[[RefusedRow], None] = report) -> Iterator[Labelled]:
+    """Yields the problems of any file that this project or the paper's authors write; reports the other rows.
+
+    Raises UnreadableSource, or Failure if there is no problem.
+    """
+    refused, found = 0, False
     for row in _READING.rows(path):
-        if isinstance(row, RefusedRow):
-            raise UnreadableSource(str(row))
-        yield _problem(row), {one: label for one in Criterion if (label := _label(row, one)) is not None}
+        problem = row if isinstance(row, RefusedRow) else _problem(row)
+        if isinstance(problem, RefusedRow):
+            refused += 1
+            report(problem)
+        else:
+            found = True
+            yield problem
+    if not found:
+        raise Failure(f"{path}: none of {refused} rows is a word problem")
 
 
-def _problem(row: SourceRow) -> WordProblem:
-    question, code = (_text(row.cells, name) for name in ("question", "solution"))
-    if not question or not code:
-        raise UnreadableSource(
-            f"{row.place}: question or solution is missing; the solution is the code of `def solution():`"
-        )
-    given = row.cells.get("answer")
+def _problem(row: SourceRow) -> Labelled | RefusedRow:
+    question, solution = (_text(row.cells, name) for name in ("question", "solution"))
+    if not question:
+        return RefusedRow(place=row.place, field="question", reason="is missing")
+    labels: dict[Criterion, bool] = {}
+    for criterion, columns in _COLUMNS.items():
+        for column in columns:
+            if not (text := _text(row.cells, column).lower()):
+                continue
+            if text not in _LABELS:
+                why = f"{text!r} is not a label: use true or false, or leave it empty"
+                return RefusedRow(place=row.place, field=column, reason=why)
+            labels[criterion] = _LABELS[text]
+    # A problem for tutoring may be solved in words.
+    code = solution if "def " in solution else ""
+    answer = _number(row.cells.get("answer"))
+    return WordProblem(question=question, code=code, answer=answer, topic=_text(row.cells, "topic")), labels
+
+
+def _number(cell: Any) -> float | None:
+    """Returns None for tuples, lists and words, which the published answers may be."""
     # In a problem file an answer is a value with its unit.
-    answers = given if isinstance(given, dict) else {"value": given}
+    value = cell.get("value") if isinstance(cell, dict) else cell
     try:
-        answer = float(_text(answers, "value").replace(",", "") or "nan")
-    except ValueError as error:
-        raise UnreadableSource(f"{row.place}: answer: {row.cells['answer']!r} is not a number") from error
-    return WordProblem(
-        question=question, code=code, answer=None if answer != answer else answer, topic=_text(row.cells, "topic")
-    )
-
-
-def _label(row: SourceRow, criterion: Criterion) -> bool | None:
-    """Returns None if nobody judged it."""
-    text = _text(row.cells, criterion.value).lower()
-    if text and text not in _LABELS:
-        raise UnreadableSource(
-            f"{row.place}: {criterion}: {text!r} is not a label: use true or false, or leave it empty"
-        )
-    return _LABELS.get(text)
+        number = float("" if value is None else str(value).replace(",", ""))
+    except ValueError:
+        return None
+    return None if number != number else number
 
 
 def _text(cells: Mapping[str, Any], name: str) -> str:

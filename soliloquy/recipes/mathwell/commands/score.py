@@ -12,8 +12,9 @@ from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
+from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.sifting.near_duplicates import repeats
-from soliloquy.recipes.mathwell.commands.labelled import word_problems
+from soliloquy.recipes.mathwell.commands.labelled import report, word_problems
 from soliloquy.recipes.mathwell.commands.measuring import MEASURES, MeasuringModels, beside_published, measuring_options
 from soliloquy.recipes.mathwell.criteria.operations import operations_by_people
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
@@ -46,20 +47,27 @@ def score(
 ) -> None:
     """Judge whether word problems are solvable, accurate and appropriate.
 
-    FILE is JSONL, CSV or Parquet with question, solution, answer and topic. A criterion is met if at least one judge
-    says yes and none says no. No code runs. Also measures the problems in the terms of MATHWELL's tables.
+    FILE is JSONL, CSV or Parquet with question, solution, answer and topic; rows without a question are reported and
+    left out. A criterion is met if at least one judge says yes and none says no. No code runs. Also measures the
+    problems in the terms of MATHWELL's tables.
     """
     from soliloquy.recipes.mathwell.criteria.classifiers import load
     from soliloquy.recipes.mathwell.criteria.scoring import score as scored
 
     counts: Counter[tuple[Criterion, bool | None]] = Counter()
-    kept = 0
+    kept = refused = 0
     questions: list[str] = []
     measured = ProblemMeasures()
+
+    def refuse(row: RefusedRow) -> None:
+        nonlocal refused
+        refused += 1
+        report(row)
+
     with writing_to(out or "standard output"):
         classifiers = load(learned) if learned else None
         with atomic_file(out) if out else nullcontext() as file:
-            for problem, _ in word_problems(source):
+            for problem, _ in word_problems(source, refuse):
                 scores = scored(problem, list(classifiers.opinions(problem)) if classifiers else ())
                 kept += scores.meets_all
                 questions.append(problem.question)
@@ -74,14 +82,16 @@ def score(
     }
     if as_json:
         found = {one.value: {told: counts[one, meets] for meets, told in _TOLD.items()} for one in Criterion}
-        echo(json.dumps({"problems": len(questions), "meet_all": kept, **found, "measures": measures}))
+        told = {"problems": len(questions), "refused": refused, "meet_all": kept, **found, "measures": measures}
+        echo(json.dumps(told))
         return
     console = open_console()
     made = table("criterion", *_TOLD.values())
     for one in Criterion:
         made.add_row(one.value, *(str(counts[one, meets]) for meets in _TOLD))
     console.print(made)
-    echo(f"{kept} of {len(questions)} problems meet all criteria")
+    left_out = f"; rows refused: {refused}" if refused else ""
+    echo(f"{kept} of {len(questions)} problems meet all criteria{left_out}")
     console.print(beside_published({"here": measures}, MEASURES))
 
 

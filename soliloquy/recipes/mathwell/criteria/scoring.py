@@ -51,6 +51,9 @@ def _judged(problem: WordProblem) -> Sequence[Opinion]:
 
 
 def _by_rules(read: ParsedProblem, criterion: Criterion, *, left_out: frozenset[str]) -> Iterator[Opinion]:
+    if criterion is Criterion.ACCURATE and not read.problem.code:
+        yield opinion(criterion, meets=None, judge="rule code", because="there is no program")
+        return
     if criterion is Criterion.ACCURATE and read.result is None:
         meets = False if _NO_SOLUTION.search(read.unfollowed) else None
         yield opinion(criterion, meets=meets, judge="rule code", because=f"the code: {read.unfollowed}")

@@ -81,13 +81,45 @@ def test_references_are_for_an_encoder_and_a_folder_without_one_is_named(tmp_pat
     assert "holds no language model" in ran("score", source, "--perplexity", tmp_path).output
 
 
-def test_a_row_that_is_no_word_problem_is_named(tmp_path: Path) -> None:
+def test_a_row_that_is_no_word_problem_is_named_and_the_others_are_judged(tmp_path: Path) -> None:
     row = {"question": "How many are 2 + 3?", "solution": "def solution():\n    return 5", "answer": 5}
     for wrong, because in (
-        ({"solution": None}, "question or solution is missing"),
-        ({"answer": "five"}, "answer: 'five' is not a number"),
-        ({"solvable": "perhaps"}, "solvable: 'perhaps' is not a label"),
+        ({"question": " "}, "question: is missing"),
+        ({"solvability": "perhaps"}, "solvability: 'perhaps' is not a label"),
     ):
-        result = ran("score", written(tmp_path / "rows.jsonl", [row, row | wrong]))
-        assert result.exit_code == 2
-        assert f"rows.jsonl:2: {because}" in result.output
+        source = written(tmp_path / "rows.jsonl", [row, row | wrong, row])
+        result = ran("score", source, "--json")
+        assert f"rows.jsonl:2: {because}" in result.stderr
+        assert (result.exit_code, json.loads(result.stdout)["problems"], json.loads(result.stdout)["refused"]) == (
+            0,
+            2,
+            1,
+        )
+    nothing = ran("score", written(tmp_path / "rows.jsonl", [row | {"question": ""}]))
+    assert (nothing.exit_code, "none of 1 rows is a word problem" in nothing.output) == (2, True)
+
+
+@pytest.mark.parametrize("answer", ["(62, 50)", "five", "[1, 2]", {"value": "a lot"}, None, True])
+def test_an_answer_that_is_no_number_is_left_to_the_judges(answer: object, tmp_path: Path) -> None:
+    row = {"question": "Tom has 2 bags of 3 nuts. How many nuts?", "solution": "def solution():\n    return 2 * 3"}
+    found = json.loads(ran("score", written(tmp_path / "rows.jsonl", [row | {"answer": answer}]), "--json").output)
+    assert (found["problems"], found["accurate"]["yes"]) == (1, 1)
+
+
+def test_nobody_says_whether_a_program_is_accurate_where_there_is_none(tmp_path: Path) -> None:
+    row = {"question": "Tom has 2 bags of 3 nuts. How many nuts?", "solution": "2 * 3 = 6 nuts.", "answer": 6}
+    found = json.loads(ran("score", written(tmp_path / "rows.jsonl", [row]), "--json").output)
+    assert [found[name][told] for name, told in (("solvable", "yes"), ("accurate", "undecided"))] == [1, 1]
+
+
+def test_labels_may_have_the_names_of_the_published_files(tmp_path: Path) -> None:
+    nouns = {"solvable": "solvability", "accurate": "accuracy", "appropriate": "appropriateness"}
+    rows = rows_of("made_with")
+    published = [{nouns.get(name, name): cell for name, cell in row.items()} for row in rows]
+    learned = [
+        ran("learn-criteria", "--labelled", written(tmp_path / f"{number}.jsonl", these), "--out", out, "--json")
+        for number, these in enumerate((rows, published))
+        for out in [tmp_path / f"{number}.npz"]
+    ]
+    assert learned[0].exit_code == 0
+    assert learned[0].output == learned[1].output
