@@ -18,9 +18,11 @@ def faults_in(before: Conversation, after: Conversation, role: str, rules: Rules
         return []
     last = after.turns[-1].number
     found = [fault for fault in rules.broken(after, names, 1) if fault.turn == last]
-    if not found or not before.turns or before.turns[-1].number != last:
+    # Only what the student said may have been at fault before the tutor replied.
+    shared = {fault.rule for fault in found if set(rules.book.rules[fault.rule].by) != {role}}
+    if not shared or not before.turns or before.turns[-1].number != last:
         return found
-    earlier = set(rules.broken(before, names, 1))
+    earlier = set(rules.broken(before, shared, 1))
     return [fault for fault in found if fault not in earlier]
 
 
@@ -100,10 +102,12 @@ def claim_calls(turn: Turn) -> None:
 
 
 def _late_fault(conversation: Conversation, recipe: Recipe, rules: Rules) -> Broken | None:
-    """Returns what only the whole conversation shows."""
+    """Returns what only the whole conversation shows, or that nobody gave what the turn needs."""
     turns = len(conversation.turns)
     if conversation.ending in recipe.complete:
         return next(iter(rules.broken(conversation, rules.book.of_conversations(), turns)), None)
+    if conversation.ending == Ending.ENDING_REJECTED and (tried := conversation.turns[-1].rejected):
+        return Broken(tried[-1].rule, turns, tried[-1].because)
     if conversation.ending == Ending.ENDING_TURN_LIMIT:
         return Broken("endless", turns // 2 + 1, f"it has not ended after {turns} turns")
     return None

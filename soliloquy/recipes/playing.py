@@ -11,6 +11,7 @@ from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.rules import Broken, Rules
+from soliloquy.recipes.templates import latest_exchange
 from soliloquy.runtime.ask import Answered, Ask, SentBack, Unusable
 from soliloquy.runtime.events import ConversationEvent, Outcome
 from soliloquy.runtime.model import NO_RESERVE, Model, Reserve
@@ -67,7 +68,9 @@ async def play_by_rules(
             record.calls.extend(version.places)
             best.turn.rejected.append(record)
     claim_calls(best.turn)
-    return best.outcome if best.is_unusable or not best.ask.calls else settled(best.outcome, best.faults, recipe)
+    if best.is_unusable or not (best.ask.calls or best.conversation.ending == Ending.ENDING_REJECTED):
+        return best.outcome
+    return settled(best.outcome, best.faults, recipe)
 
 
 async def play_again(event: StudentRejected, *, model: Model, recipe: Recipe, reserve: Reserve = NO_RESERVE) -> Outcome:
@@ -194,6 +197,7 @@ async def _version(event: E, act: Act[E], role: str, model: Model, attempt: _Att
         draw_key=conversation.id,
         fallback=attempt.fallback,
         sent_back=attempt.sent_back,
+        shortened=latest_exchange,
         standing=attempt.standing,
     )
     try:

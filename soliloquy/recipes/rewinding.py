@@ -10,11 +10,11 @@ _FIRST = 2
 
 
 def rewound(conversation: Conversation, fault: Broken, *, certain: bool, most: int) -> Outcome | None:
-    """Goes on before the turn of the fault, one turn earlier with each rewind; None if nothing can be taken back."""
-    done = len(conversation.rewinds)
-    if conversation.person or done >= most or fault.turn < _FIRST:
+    """Goes on before the turn of the fault, one turn earlier each time; None if nothing can be taken back."""
+    if conversation.person or len(conversation.rewinds) >= most or fault.turn < _FIRST:
         return None
-    first = max(_FIRST, fault.turn - done)
+    again = sum(any(turn.number == fault.turn for turn in rewind.turns) for rewind in conversation.rewinds)
+    first = max(_FIRST, fault.turn - again)
     taken = conversation.turns[first - 1 :]
     rewind = Rewind(turns=taken, rule=fault.rule, because=fault.evidence, certain=certain)
     conversation.rewinds.append(rewind)

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import re
 import string
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,6 +17,10 @@ from soliloquy.v1.conversation_pb2 import Turn
 
 # Sets of changed prompts that a process keeps ready, of at most 32 KiB each.
 _REMEMBERED = 64
+# The messages of a conversation in a prompt.
+_TRANSCRIPT = re.compile(r"<(conversation|history)>\n(.*?)\n</\1>", re.DOTALL)
+# Lines of the latest exchange: a message, the one before it, and what that answers.
+_EXCHANGE = 3
 
 
 class Templates:
@@ -114,6 +119,16 @@ def transcript(turns: Sequence[Turn], *, for_reply: bool = False) -> str:
     if for_reply and turns and turns[-1].HasField("tutor"):
         lines.pop()
     return "\n".join(lines)
+
+
+def latest_exchange(prompt: str) -> str:
+    """Returns a prompt without the messages before the latest exchange: a faulty answer is there to be corrected."""
+    return _TRANSCRIPT.sub(_end, prompt)
+
+
+def _end(found: re.Match[str]) -> str:
+    tag, lines = found[1], found[2].splitlines()
+    return found[0] if len(lines) <= _EXCHANGE else "\n".join([f"<{tag}>", "[..]", *lines[-_EXCHANGE:], f"</{tag}>"])
 
 
 def _lines(turn: Turn) -> Iterator[str]:

@@ -66,8 +66,10 @@ class Ask:
     draw_key: str = ""
     # Whether the role's fallback is asked in its place.
     fallback: bool = False
-    # Earlier answers to the same event that follow their prompts, each with the reason why it cannot be used.
+    # Earlier answers to the same event, each with the reason why it cannot be used; the last one follows its prompt.
     sent_back: Sequence[SentBack] = ()
+    # Shortens the messages of a prompt whose answer is sent back.
+    shortened: Callable[[str], str] = str
     # Earlier answers that stand: they are returned in this order instead of asking.
     standing: Sequence[Answered] = ()
     # What was returned so far.
@@ -86,9 +88,9 @@ class Ask:
         call = ModelCall(role=self.role, prompt=prompt.name)
         self.calls.append(call)
         messages = prompt.messages
-        for one in self.sent_back:
-            if one.prompt == prompt.name:
-                messages += _again(one.raw, one.reason)
+        if last := next((one for one in reversed(self.sent_back) if one.prompt == prompt.name), None):
+            messages = [Message(role=one.role, text=self.shortened(one.text)) for one in messages]
+            messages += _again(last.raw, last.reason)
         problem: Unreadable
         extra_room = 0
         for _ in range(MAX_ASKS):

@@ -7,7 +7,7 @@ from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.outcomes import after_reply
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import Tutored
-from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, misfit, send_back
+from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, follows, misfit, send_back
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, TutorLabels
 from soliloquy.recipes.scaffold.memory import closing_state, solved_after, store_solved
 from soliloquy.recipes.scaffold.policy import POLICY
@@ -39,14 +39,14 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """
     conversation = event.conversation
     turn = conversation.turns[-1]
-    if rejected := find_misfit(conversation, turn):
+    if (rejected := find_misfit(conversation, turn)) and not follows(conversation, turn):
         return send_back(conversation, rejected)
     tutored = await ask(prompting.tutoring(conversation, turn), Tutored, partial(_check, conversation=conversation))
     state = closing_state(conversation, turn, STATES[tutored.state])
+    if not _fits(tutored, conversation) and not follows(conversation, turn, STATES[tutored.state]):
+        return send_back(conversation, misfit(tutored.analysis, Judge.JUDGE_MODEL))
     # For a drawn state, the state that led to the end; for a person, the state that was found.
     shown = drawn_state(turn) or STATES[tutored.state]
-    if not _fits(tutored, conversation):
-        return send_back(conversation, misfit(tutored.analysis, Judge.JUDGE_MODEL))
     turn.tutor.text, turn.tutor.thoughts = tutored.reply, tutored.analysis
     turn.tutor.labels = TutorLabels(learner_state=state).SerializeToString()
     found = tutored.state if state != END else NAMES[shown]

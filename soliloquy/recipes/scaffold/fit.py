@@ -10,9 +10,22 @@ from soliloquy.recipes.scaffold.expected_answers import (
     gives_number,
     revealed,
 )
-from soliloquy.recipes.scaffold.memory import STATE, current_question, misfits
+from soliloquy.recipes.scaffold.labels_pb2 import LearnerState
+from soliloquy.recipes.scaffold.memory import STATE, current_question, misfits, plan_of, sub_question
+from soliloquy.recipes.scaffold.plan_rules import is_worked_through
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.states import ANSWERING, CORRECT, INCORRECT, NAMES, START, UNDRAWN, drawn_state, states
+from soliloquy.recipes.scaffold.states import (
+    ANSWERING,
+    CORRECT,
+    END,
+    INCORRECT,
+    NAMES,
+    START,
+    UNDRAWN,
+    drawn_state,
+    mark,
+    states,
+)
 from soliloquy.recipes.verdicts import verdict
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
@@ -43,6 +56,15 @@ def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
     return AnswerCheck(gives_expected(turn.student.text, target), judge)
 
 
+def needs_program(conversation: Conversation, turn: Turn) -> bool:
+    return needs_calculation(conversation, turn) and not turn.HasField("calculation")
+
+
+def is_settled(conversation: Conversation, turn: Turn) -> bool:
+    """Whether the expected answer was worked through, so that a number unlike it needs no program to be wrong."""
+    return is_worked_through(sub_question(turn), plan_of(conversation.problem), conversation.problem)
+
+
 def find_misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
     """Returns why a message does not show its state; None if it does, or if only a model can tell."""
     state = drawn_state(turn)
@@ -55,6 +77,32 @@ def find_misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
 def misfit(because: str, judge: Judge) -> RejectedTry:
     certain = judge in (Judge.JUDGE_CODE, Judge.JUDGE_ALGEBRA)
     return RejectedTry(role="student", rule=STATE, because=because, judge=judge, certain=certain)
+
+
+def is_last_try(turn: Turn) -> bool:
+    most: int = POLICY["talk"]["tries"]
+    return len(misfits(turn)) + 1 >= most
+
+
+def follows(conversation: Conversation, turn: Turn, shown: LearnerState | None = None) -> bool:
+    """Gives the student's last try the state that it shows, in place of the drawn one; False if it shows none.
+
+    The tutor answers what was said; the tries before it tell which state was drawn.
+    """
+    drawn = drawn_state(turn)
+    if not is_last_try(turn):
+        return False
+    if shown == END:
+        shown = CORRECT
+    if shown is None and drawn in (CORRECT, INCORRECT) and check_answer(conversation, turn).right is not None:
+        shown = INCORRECT if drawn == CORRECT else CORRECT
+    if shown is None or NAMES[shown] not in POLICY["states"]["shares"]:
+        return False
+    mark(turn, shown)
+    if needs_program(conversation, turn) or find_misfit(conversation, turn):
+        mark(turn, drawn)
+        return False
+    return True
 
 
 def send_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:

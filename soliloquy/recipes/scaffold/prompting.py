@@ -35,14 +35,15 @@ TEMPLATES = Templates(
 
 
 def student(conversation: Conversation, turn: Turn) -> Prompt:
-    """Asks the student for its message in a turn."""
+    """Asks the student for its message in a turn; with the latest exchange alone once it has tried."""
     state, texts = NAMES[drawn_state(turn)], _texts(conversation)
     tries = "\n".join(f"- {one_line(one.text)} (sent back: {one_line(one.because)})" for one in misfits(turn))
+    before = conversation.turns[turn.number - 2 if tries else 0 : turn.number - 1]
     return texts.prompt(
         "student",
         **_question_slots(conversation, turn),
         expected=current_question(conversation, turn).answer,
-        conversation=transcript(conversation.turns[: turn.number - 1]),
+        conversation=transcript(before),
         shown=state,
         instruction=states(conversation)[state]["student"],
         rejected=texts.fill("student_again", tries=tries) if tries else "",

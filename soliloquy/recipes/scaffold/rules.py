@@ -9,18 +9,16 @@ from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.rulebook import Rulebook, rulebook
 from soliloquy.recipes.rules import Broken, Needs, Rule, Rules, broken, common_rules, inapplicable, parted
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
-from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, needs_calculation
+from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, is_settled, needs_calculation
 from soliloquy.recipes.scaffold.memory import (
     closing_state,
     current_question,
-    plan_of,
     questions,
     solved,
     solved_after,
     solved_before,
     sub_question,
 )
-from soliloquy.recipes.scaffold.plan_rules import is_worked_through
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.reply_rules import REPLY_RULES, reply_faults
 from soliloquy.recipes.scaffold.states import (
@@ -63,7 +61,7 @@ def _broken(conversation: Conversation, names: Collection[str], last: int) -> It
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     state = drawn_state(turn)
     is_right = gives_expected(turn.student.text, current_question(conversation, turn)) if state in ANSWERING else None
-    settled = is_right is not None and _is_worked_through(conversation, turn)
+    settled = is_right is not None and is_settled(conversation, turn)
     return CheckedTurn(
         meant_wrong=state == INCORRECT if state in (CORRECT, INCORRECT) else None,
         right=is_right,
@@ -73,10 +71,6 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
         message=turn.student.text,
         reply=turn.tutor.text,
     )
-
-
-def _is_worked_through(conversation: Conversation, turn: Turn) -> bool:
-    return is_worked_through(sub_question(turn), plan_of(conversation.problem), conversation.problem)
 
 
 def _endless(conversation: Conversation, turns: Sequence[Turn]) -> Findings:

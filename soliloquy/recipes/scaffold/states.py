@@ -50,6 +50,12 @@ def drawn_state(turn: Turn) -> LearnerState:
     return StudentLabels.FromString(turn.student.labels).learner_state
 
 
+def mark(turn: Turn, state: LearnerState) -> None:
+    """Records the state that a message is to show."""
+    turn.student.labels = StudentLabels(learner_state=state).SerializeToString()
+    turn.student.intent = INTENTS.get(state, Intent.INTENT_UNSPECIFIED)
+
+
 def found_state(turn: Turn) -> LearnerState:
     """Returns the state that a turn's message shows, in the tutor's judgement."""
     return TutorLabels.FromString(turn.tutor.labels).learner_state

@@ -4,7 +4,7 @@ from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
-from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, StudentLabels, TutorLabels
+from soliloquy.recipes.scaffold.labels_pb2 import TutorLabels
 from soliloquy.recipes.scaffold.memory import (
     current_question,
     next_turn,
@@ -13,10 +13,10 @@ from soliloquy.recipes.scaffold.memory import (
     solved_before,
     store_solved,
 )
-from soliloquy.recipes.scaffold.states import CONFUSION, CORRECT, INCORRECT, INTENTS, START, draw_state
+from soliloquy.recipes.scaffold.states import CONFUSION, CORRECT, INCORRECT, START, draw_state, mark
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentRejected, StudentReplied, TutorReplied
 
 
@@ -27,7 +27,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
         return open_conversation(event)
     turn = next_turn(conversation)
     state = draw_state(conversation)
-    _mark(turn, state)
+    mark(turn, state)
     turn.student.text = await _ask_for_message(conversation, turn, ask)
     conversation.turns.append(turn)
     return emit(StudentReplied(conversation=conversation))
@@ -38,12 +38,6 @@ async def retry(event: StudentRejected, ask: Ask) -> Outcome:
     turn = event.conversation.turns[-1]
     turn.student.text = await _ask_for_message(event.conversation, turn, ask)
     return emit(StudentReplied(conversation=event.conversation))
-
-
-def _mark(turn: Turn, state: LearnerState) -> None:
-    """Records the state that a message is to show."""
-    turn.student.labels = StudentLabels(learner_state=state).SerializeToString()
-    turn.student.intent = INTENTS.get(state, Intent.INTENT_UNSPECIFIED)
 
 
 async def _ask_for_message(conversation: Conversation, turn: Turn, ask: Ask) -> str:
@@ -80,5 +74,5 @@ def open_conversation(event: ConversationStarted | TutorReplied) -> Outcome:
         why = enrichment.plain_because or "no plan: nobody was asked for one"
         return finish(conversation, Ending.ENDING_UNFIT, why)
     record_message(conversation, conversation.problem.question)
-    _mark(conversation.turns[-1], START)
+    mark(conversation.turns[-1], START)
     return emit(StudentReplied(conversation=conversation))

@@ -1,7 +1,12 @@
 """A role whose answer breaks a rule is asked again with the reason, then for other versions, then its fallback is."""
 
+from copy import deepcopy
+
+from soliloquy.recipes.mending import faults_in
 from soliloquy.recipes.playing import play, play_again, play_by_rules
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
+from soliloquy.recipes.templates import latest_exchange
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.model import NO_RESERVE, Reserve
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Judge
@@ -44,7 +49,9 @@ async def test_an_answer_that_breaks_a_rule_goes_back_with_what_was_said_and_why
     turn = outcome.conversation.turns[-1]
     assert turn.student.text == SOUND
     first, again = student.requests
-    assert [message.text for message in again.messages][:-2] == [message.text for message in first.messages]
+    # Without the messages before the latest exchange, which its correction does not need.
+    assert [message.text for message in again.messages][:-2] == [latest_exchange(one.text) for one in first.messages]
+    assert "[..]\nTutor: What net force acts?" in again.messages[1].text
     assert [(message.role, message.text[:26]) for message in again.messages][-2:] == [
         ("assistant", FAULTY[:26]),
         ("user", "That answer cannot be used"),
@@ -142,3 +149,14 @@ def sent_back() -> Conversation:
 
 async def test_a_recipe_without_rules_for_turns_writes_one_version() -> None:
     assert find("mathwell").rules is None
+
+
+def test_a_fault_of_the_reply_is_no_fault_of_the_turn_before_it() -> None:
+    assert SOLILOQUY.rules
+    after = conversation(*sound_turns()[:2])
+    labels = TutorLabels.FromString(after.turns[-1].tutor.labels)
+    labels.step = 0
+    after.turns[-1].tutor.labels = labels.SerializeToString()
+    before = deepcopy(after)
+    before.turns[-1].ClearField("tutor")
+    assert [fault.rule for fault in faults_in(before, after, "composer", SOLILOQUY.rules)] == ["steps"]

@@ -8,9 +8,10 @@ from functools import cache
 import pytest
 
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
+from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved, store_solved, sub_question
 from soliloquy.recipes.scaffold.states import (
+    COMPREHENSION,
     CORRECT,
     END,
     INCORRECT,
@@ -138,21 +139,28 @@ def test_what_does_not_fit_goes_back_with_the_reason_and_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "because"),
-    [("I see, that makes sense.", "comprehension"), ("It is 123456789.", "wrong"), ("My dog is hungry.", "irrelevant")],
+    ("text", "state"),
+    [
+        ("I see, that makes sense.", COMPREHENSION),
+        ("It is 123456789.", INCORRECT),
+        ("My dog is hungry.", STATES["irrelevant"]),
+    ],
 )
-async def test_a_student_that_never_fits_is_dropped_with_the_reason(text: str, because: str) -> None:
+async def test_a_student_s_last_try_stands_as_what_it_shows(text: str, state: LearnerState) -> None:
     one = await with_an_obstinate_student(text)
-    assert one.ending == Ending.ENDING_REJECTED
-    last = one.turns[-1]
-    assert [rejected.text for rejected in last.rejected] == [text] * 3
-    assert not last.HasField("tutor")
-    (fault,) = RECIPE.faults(one)
-    assert fault.startswith(f"rejected: 3 messages of turn {last.number} do not show")
-    rejected = json.loads(json.dumps(RECIPE.record(one)))["turns"][-1]["rejected"]
-    assert [(tried["text"], tried["because"]) for tried in rejected] == [
-        (tried.text, tried.because) for tried in last.rejected
-    ]
+    turn = one.turns[1]
+    assert [(tried.text, tried.rule) for tried in turn.rejected] == [(text, "state")] * 2
+    assert (turn.student.text, drawn_state(turn), found_state(turn)) == (text, state, state)
+    told = json.loads(json.dumps(RECIPE.record(one)))["turns"][1]
+    assert [tried["because"] for tried in told["rejected"]] == [tried.because for tried in turn.rejected]
+
+
+async def test_a_turn_whose_messages_show_no_state_is_taken_back_for_another_draw() -> None:
+    one = await with_an_obstinate_student("My dog is hungry.")
+    rewind = next(rewind for rewind in one.rewinds if rewind.rule == "state")
+    [taken] = rewind.turns
+    assert ([tried.text for tried in taken.rejected], taken.HasField("tutor")) == (["My dog is hungry."] * 3, False)
+    assert drawn_state(one.turns[taken.number - 1]) != drawn_state(taken)
 
 
 async def test_a_problem_without_a_plan_makes_no_conversation() -> None:
