@@ -55,7 +55,7 @@ def test_the_suffix_of_a_table_says_its_format(tmp_path: Path, name: str, divide
 def test_rows_that_cannot_be_used_are_reported_and_counted(tmp_path: Path) -> None:
     source = jsonl(tmp_path / "theirs.jsonl", BROKEN, TROLLEY, TROLLEY)
     result = problems("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--json")
-    assert result.returncode == 0
+    assert result.returncode == 1
     assert json.loads(result.stdout) == {"read": 3, "written": 1, "refused": 1, "repeated": 1, "unread": 0}
     assert result.stderr.splitlines() == [
         "theirs.jsonl:1: solution: no column 'answer'; there are: 'question'; --columns says which is which",

@@ -1,9 +1,8 @@
 """Lines of a text of any size; a line that is too long or not UTF-8 is reported and skipped."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from soliloquy.problems.files.reading.rows import UnreadableSource
 
@@ -18,8 +17,7 @@ MARKS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TextLine:
+class TextLine(NamedTuple):
     number: int
     text: str
     # The reason that the text cannot be used; empty if it can.
@@ -33,7 +31,7 @@ def lines(path: Path) -> Iterator[TextLine]:
             number += 1
             try:
                 text = file.readline(LONGEST_LINE + 1)
-                whole = _skip_to_end(file, text)
+                whole = len(text) <= LONGEST_LINE or _skip_to_end(file, text)
             except UnicodeDecodeError as error:
                 # In UTF-16 the start of the next character is unknown after an error.
                 yield TextLine(
@@ -83,7 +81,7 @@ def flaw_of(text: str) -> str:
 
 def _skip_to_end(file: TextIO, text: str) -> bool:
     """Returns False for a line that is longer than `text`, after skipping the rest of it."""
-    if len(text) <= LONGEST_LINE or text.endswith("\n"):
+    if text.endswith("\n"):
         return True
     while text and not text.endswith("\n"):
         text = file.readline(LONGEST_LINE)

@@ -53,34 +53,3 @@ def _twice(problem: ParsedProblem) -> bool:
     """Whether the code uses a number twice: for one side of a comparison and for the other."""
     numbers = [id(term) for term in problem.terms if not term.operation and problem.links.mention(term)]
     return len(numbers) > len(set(numbers)) or len({"+", "-"} & problem.operations) == 2
-
-
-def wrong_way_divided(problem: ParsedProblem) -> Objections:
-    """With "groups of 4", the number of groups is a quotient, and the number in all groups is a product."""
-    thing, core = problem.question.thing, problem.result
-    while core is not None and core.operation in ("int", "round", "ceil", "floor", "float"):
-        core = core.parts[0]
-    if not thing or core is None or core.operation not in ("*", "/", "//"):
-        return
-    multiplied = core.operation == "*"
-    mentions = [problem.links.mention(part) for part in core.parts]
-    for place, (mention, other) in enumerate((mentions, mentions[::-1])):
-        if mention is None or not mention.rate:
-            continue
-        if other is None:
-            packed = core.parts[1 - place].operation in ("+", "-")
-        elif other.rate or other.factor or other.share or other.thing == thing:
-            continue
-        else:
-            packed = mention.thing in ("", other.thing) or not other.thing
-        if multiplied and packed and mention.per == thing != mention.thing:
-            yield f"how many {thing} there are is found by dividing, and the code multiplies"
-        elif other and not multiplied and place == 1 and mention.thing == thing != mention.per:
-            yield f"how many {thing} there are is found by multiplying, and the code divides"
-    one, other = mentions
-    if not multiplied or one is None or other is None or any(part.operation for part in core.parts):
-        return
-    # Two amounts of the same measure make a ratio: "5 hours a scarf, 40 hours: how many scarves?".
-    alike = one.thing == other.thing != thing and is_measure(one.thing)
-    if alike and not (one.factor or other.factor or asks_for(problem.question.asked, "area")):
-        yield f"{one.value:g} and {other.value:g} {one.thing} are multiplied, and {thing} are asked for"

@@ -53,25 +53,9 @@ class ParsedProblem:
         """Yields the terms that come from one of these operations."""
         return (term for term in self.terms if term.operation in operations)
 
-    def operands(self, *operations: str) -> Iterator[tuple[Term, Term, Term]]:
-        """Yields these terms with their two operands, in both orders."""
-        for term in self.steps(*operations):
-            one, other = term.parts
-            yield term, one, other
-            yield term, other, one
-
     @cached_property
     def used(self) -> list[Mention]:
         return list({id(one): one for one in self.links.sources.values()}.values())
-
-    @cached_property
-    def signs(self) -> dict[int, set[int]]:
-        """The signs with which each mention, by its identity, enters the result."""
-        found: dict[int, set[int]] = {}
-        for term, sign in _signed(self.result, 1) if self.result else ():
-            if (mention := self.links.mention(term)) is not None:
-                found.setdefault(id(mention), set()).add(sign)
-        return found
 
     def takes_away(self) -> bool:
         """Whether the code subtracts, including 0.75 of the price for 25 % off."""
@@ -131,19 +115,3 @@ def parse_problem(problem: WordProblem) -> ParsedProblem:
 
 def is_measure(thing: str) -> bool:
     return thing in UNITS
-
-
-def _signed(term: Term, sign: int) -> Iterator[tuple[Term, int]]:
-    match term.operation:
-        case "":
-            yield term, sign
-        case "-":
-            yield from _signed(term.parts[0], sign)
-            yield from _signed(term.parts[1], -sign)
-        case "/" | "//" | "%":
-            yield from _signed(term.parts[0], sign)
-        case "negative":
-            yield from _signed(term.parts[0], -sign)
-        case _:
-            for part in term.parts:
-                yield from _signed(part, sign)

@@ -61,11 +61,6 @@ def stems(text: str) -> frozenset[str]:
     return found | {_ALSO[word] for word in found if word in _ALSO}
 
 
-def convertible(one: str, other: str) -> float | None:
-    """Returns the factor between two units; None if they measure different things."""
-    return CONVERSIONS.get((one, other)) or CONVERSIONS.get((other, one))
-
-
 def asks_for(asked: str, name: str) -> bool:
     return ASKED[name].search(asked) is not None
 

@@ -14,6 +14,7 @@ from soliloquy.recipes.replicate.tables import Cell, Found, Portion, Table, besi
 from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.values import shown
 from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
+from soliloquy.v1.conversation_pb2 import Opinion, Ruling
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Job
 
 Row = Mapping[str, Any]
@@ -51,7 +52,7 @@ def tables(published: Published) -> Iterator[Table]:
     found: dict[str, Any] = {}
     labelled = [row for _, row in published.rows("annotations.csv", (*_PROBLEM, *_CRITERIA, "model", "mac"))]
     if ours := [row for row in labelled if row["model"] in _LABELLED]:
-        found["labelled"] = _labelled(ours)
+        found |= {"labelled": _labelled(ours), "rules": {"objections": _objections(ours)}}
     evaluated = [row for _, row in published.rows("evaluation_annotations.csv", _EVALUATED)]
     if evaluated:
         for column, writer in _WRITERS.items():
@@ -87,6 +88,21 @@ def _labelled(rows: Sequence[Row]) -> dict[str, Found]:
         "appropriate": Found(_share(rows, "appropriateness"), portion(fit)),
         "all": Found(_share(rows, "mac"), portion(one.meets_all for one in scores)),
     }
+
+
+def _objections(rows: Sequence[Row]) -> dict[str, Found]:
+    """Returns, for each rule, how many of the labelled rows that it objects to people object to as well."""
+    outcomes: dict[str, list[bool]] = {}
+    for row in rows:
+        for column, criterion in _CRITERIA.items():
+            against = (one.judge for one in _score(row).opinions if _is_no(one, criterion))
+            for judge in set(against) if row[column] else ():
+                outcomes.setdefault(judge, []).append(not _is(row, column))
+    return {judge.removeprefix("rule "): Found(ours=portion(outcomes[judge])) for judge in sorted(outcomes)}
+
+
+def _is_no(opinion: Opinion, criterion: Criterion) -> bool:
+    return opinion.criterion == criterion and opinion.ruling == Ruling.RULING_NO
 
 
 def _of_writer(rows: Sequence[Row], paper: Mapping[str, float]) -> dict[str, dict[str, Found]]:
