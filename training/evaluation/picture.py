@@ -1,5 +1,6 @@
 """Draws the figures of one or several evaluations."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,7 +70,9 @@ def _figure(path: Path, panels: int, size: tuple[float, float]) -> Iterator[Sequ
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with matplotlib.rc_context({"svg.hashsalt": "soliloquy", "svg.fonttype": "none"}):
+    # A name may have characters that the font lacks.
+    drawn_alike = matplotlib.rc_context({"svg.hashsalt": "soliloquy", "svg.fonttype": "none"})
+    with warnings.catch_warnings(action="ignore"), drawn_alike:
         figure, axes = pyplot.subplots(1, panels, figsize=size, squeeze=False)
         yield axes[0]
         figure.legend(loc="outside upper center", ncols=3, frameon=False)

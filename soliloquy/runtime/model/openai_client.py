@@ -152,6 +152,7 @@ class OpenAIClient:
 
     async def _models(self) -> list[dict[str, Any]]:
         async with asyncio.timeout(LIST_SECONDS), self._session.get(self._list_url, allow_redirects=False) as response:
+            _require_plain(response)
             return [{**entry, "id": str(entry["id"])} for entry in json.loads(await _content(response))["data"]]
 
     async def silence(self) -> str:
@@ -181,8 +182,7 @@ class OpenAIClient:
                 self._url, data=_encoded(body), headers=headers, allow_redirects=False
             ) as response:
                 self._was_reached = True
-                if encoding := response.headers.get("Content-Encoding", "").replace("identity", ""):
-                    raise InvalidAnswer(f"the answer is compressed ({encoding[:MAX_WORDS]}) without a request for it")
+                _require_plain(response)
                 # An endpoint without streaming may send the complete answer.
                 if receive and response.status == 200 and response.content_type == "text/event-stream":
                     lines = within(response.content, MOST_STREAM_BYTES)
@@ -265,6 +265,11 @@ class OpenAIClient:
                 return InvalidAnswer(details, after)
 
 
+def _require_plain(response: aiohttp.ClientResponse) -> None:
+    if encoding := response.headers.get("Content-Encoding", "").replace("identity", ""):
+        raise InvalidAnswer(f"the answer is compressed ({encoding[:MAX_WORDS]}) without a request for it")
+
+
 async def _content(response: aiohttp.ClientResponse) -> bytes:
     return b"".join([piece async for piece in within(response.content.iter_any(), MOST_ANSWER_BYTES)])
 
@@ -280,4 +285,5 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
 
 
 def _connection(error: aiohttp.ClientConnectorError) -> str:
-    return f"cannot connect to {error.host}:{error.port}: {error.os_error.strerror or error.os_error}"
+    reason = error.os_error.strerror or str(error.os_error) or "it closed the connection"
+    return f"cannot connect to {error.host}:{error.port}: {reason}"

@@ -1,13 +1,22 @@
-"""Model endpoints whose answers are to harm whoever asks them: `python -m tests.unit.runtime.model.hostile KIND`."""
+"""Model endpoints whose answers are to harm whoever asks them.
+
+`python -m tests.unit.runtime.model.hostile KIND FOLDER` serves one kind until its input ends; the folder gets the
+certificates, with that of their authority in `authority.pem`.
+"""
 
 import asyncio
 import json
+import ssl
 import sys
+import warnings
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import repeat
+from pathlib import Path
+
+from tests.kafka.certificates import Authority, Certificate
 
 Pieces = Callable[[], Iterator[bytes]]
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -91,24 +100,70 @@ DRIPS: Mapping[str, Pieces] = {
     "a head that drips": after(HEAD, b""),
 }
 DRIP_SECONDS = 0.01
+# What comes in place of a handshake.
+HANDSHAKES: Mapping[str, Pieces] = {
+    "HTTP for TLS": once(HEAD + b"\r\n{}"),
+    "an alert": once(b"\x15\x03\x03\0\2\2\x28"),
+    "half a handshake": once(b"\x16\x03\x03\0\x7a\2\0\0\x76\3\3" + bytes(20)),
+    "a record of 64 KiB": once(b"\x16\x03\x03\xff\xff" + bytes(70_000)),
+    "endless records": after(b"", b"\x16\x03\x03\x40\0" + bytes(16_384)),
+    "no handshake": once(b""),
+}
+CERTIFICATES: Mapping[str, Callable[[Authority, Authority], Certificate]] = {
+    "an expired certificate": lambda known, _: known.sign("broker", [_HOST], days="-1"),
+    "a certificate of another host": lambda known, _: known.sign("broker", ["DNS:other.example"]),
+    "a certificate for clients": lambda known, _: known.sign("client", [_HOST]),
+    "a certificate of another authority": lambda _, other: other.sign("broker", [_HOST]),
+    "a certificate that signs itself": lambda _, other: other.own,
+    "an old protocol": lambda known, _: known.sign("broker", [_HOST]),
+}
+_HOST = "IP:127.0.0.1"
+
+
+def tls(kind: str, folder: Path) -> ssl.SSLContext:
+    """Returns the context of an endpoint whose certificate nobody should accept."""
+    known, other = (Authority.founded(place) for place in (folder, folder / "other"))
+    certificate = CERTIFICATES[kind](known, other)
+    return context_of(certificate, is_old=kind == "an old protocol")
+
+
+def context_of(certificate: Certificate, *, is_old: bool = False) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate.certificate, certificate.key)
+    if is_old:
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+            context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+    return context
 
 
 @asynccontextmanager
-async def served(pieces: Pieces, seconds: float = 0.0) -> AsyncIterator[tuple[str, list[int]]]:
-    """Yields the URL of an API that sends these pieces with a pause between them, and the sizes of those sent."""
+async def served(
+    pieces: Pieces, seconds: float = 0.0, *, tls: ssl.SSLContext | None = None, handshakes: bool = False
+) -> AsyncIterator[tuple[str, list[int]]]:
+    """Yields the URL of an API that sends these pieces with a pause between them, and the sizes of those sent.
+
+    With `handshakes` they come in place of one.
+    """
     sent: list[int] = []
-    server = await asyncio.start_server(partial(_answer, pieces, seconds, sent), "127.0.0.1", 0)
+    answer = partial(_answer, pieces, seconds, sent, b"\0" if handshakes else b"\r\n\r\n")
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=tls)
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", sent
+        yield f"{'https' if tls or handshakes else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", sent
     finally:
         server.close()
 
 
 async def _answer(
-    pieces: Pieces, seconds: float, sent: list[int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    pieces: Pieces,
+    seconds: float,
+    sent: list[int],
+    until: bytes,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
 ) -> None:
     with suppress(OSError, asyncio.CancelledError, asyncio.IncompleteReadError):
-        await reader.readuntil(b"\r\n\r\n")
+        await reader.readuntil(until)
         for piece in pieces():
             writer.write(piece)
             await writer.drain()
@@ -117,15 +172,23 @@ async def _answer(
     writer.close()
 
 
-KINDS: Mapping[str, Pieces] = {**ENDLESS, **BROKEN, **REDIRECTS, **DRIPS}
+KINDS: Mapping[str, Pieces] = {
+    **ENDLESS,
+    **BROKEN,
+    **REDIRECTS,
+    **DRIPS,
+    **HANDSHAKES,
+    **dict.fromkeys(CERTIFICATES, once(HEAD + b"\r\n{}")),
+}
 
 
-async def _main(kind: str) -> None:
-    async with served(KINDS[kind], DRIP_SECONDS if kind in DRIPS else 0.0) as (url, _):
+async def _main(kind: str, folder: Path) -> None:
+    context = tls(kind, folder) if kind in CERTIFICATES else None
+    seconds = DRIP_SECONDS if kind in DRIPS else 0.0
+    async with served(KINDS[kind], seconds, tls=context, handshakes=kind in HANDSHAKES) as (url, _):
         print(url, flush=True)
         await asyncio.to_thread(sys.stdin.read)
 
 
 if __name__ == "__main__":
-    # Serves one kind until its input ends.
-    asyncio.run(_main(sys.argv[1]))
+    asyncio.run(_main(sys.argv[1], Path(sys.argv[2])))
