@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -64,9 +64,10 @@ def numbers_in(text: str) -> Sequence[Number]:
     return tuple(filter(None, map(_number, matches)))
 
 
-def numbers_in_digits(text: str) -> Iterator[Number]:
+@lru_cache(256)
+def numbers_in_digits(text: str) -> Sequence[Number]:
     """Ignores numbers in words, which are more often pronouns than numbers."""
-    return filter(None, map(_number, _NUMBER.finditer(text)))
+    return tuple(filter(None, map(_number, _NUMBER.finditer(text))))
 
 
 def _number(found: re.Match[str]) -> Number | None:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from soliloquy.truth.local_numbers import standard
@@ -61,6 +62,8 @@ _WORD = lazy_pattern(r"\s*[^\W\d_]+")
 _COUNTED = 12
 
 
+# A message is read for several rules, at its turn and at the end.
+@lru_cache(1024)
 def answer_in(message: str, unit: str) -> float | None:
     """Returns the number that a message comes to, preferably in the given unit, which is compared as text."""
     chosen = _chosen(_told(message), unit)

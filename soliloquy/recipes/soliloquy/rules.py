@@ -165,8 +165,11 @@ def _drawn(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     """Without a result that was worked through, only a program tells whether an answer is as it was drawn."""
     for truth in truths:
         wanted = {Intent.INTENT_RIGHT: True, Intent.INTENT_WRONG: False}.get(truth.turn.student.intent)
-        found = truth.claim.right if truth.claim.settled else code_verdict(truth.turn.calculation)
-        if None not in (wanted, found) and wanted is not found:
+        ran = code_verdict(truth.turn.calculation)
+        if wanted is None or {truth.claim.right, ran} <= {wanted, None}:
+            continue
+        found = truth.claim.right if truth.claim.settled else ran
+        if found is not None and wanted is not found:
             is_so, should_be = ("right", "wrong") if found else ("wrong", "right")
             yield truth.turn.number, f"{_quoted_claim(truth)} is {is_so}, and was to be {should_be}"
 

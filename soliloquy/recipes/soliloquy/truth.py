@@ -2,8 +2,9 @@
 
 import functools
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
@@ -41,8 +42,12 @@ class Claim:
 
     quantity: WrittenQuantity | None = None
     right: bool | None = None
-    # Whether it was compared with something that was worked through.
-    settled: bool = False
+    # Tells whether it was compared with something that was worked through, which takes long.
+    support: Callable[[], bool] = bool
+
+    @property
+    def settled(self) -> bool:
+        return self.support()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,16 +58,25 @@ class EarlyResult:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class TurnTruth:
     turn: Turn
     # The student's message as it is read; the claim's quantity has its place in it.
     said: str
     progress: StepProgress
-    claim: Claim
     # The steps whose results the student has stated so far.
     solved: frozenset[int]
-    early: Sequence[EarlyResult]
+    # What a turn claims and reveals is read once a rule asks for it: most rules are asked of the last turn alone.
+    read_claim: Callable[[], Claim] = Claim
+    read_early: Callable[[], Iterable[EarlyResult]] = tuple
+
+    @functools.cached_property
+    def claim(self) -> Claim:
+        return self.read_claim()
+
+    @functools.cached_property
+    def early(self) -> Sequence[EarlyResult]:
+        return tuple(self.read_early())
 
 
 class Facts:
@@ -131,7 +145,6 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
     for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
         message = _readable(turn, conversation)
         written = _written(message)
-        claim = _claim(message, written, facts, progress.step)
         found = facts.among(written)
         said |= found
         solved |= {facts.results[place][0] for place in found}
@@ -142,9 +155,9 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
             turn=turn,
             said=message,
             progress=progress,
-            claim=claim,
             solved=frozenset(solved),
-            early=list(_early(turn.tutor.text, [*told, *calculated], said, facts, progress.step)),
+            read_claim=partial(_claim, message, written, facts, progress.step),
+            read_early=partial(_early, turn.tutor.text, [*told, *calculated], frozenset(said), facts, progress.step),
         )
         if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
             said |= facts.among([*told, *calculated])
@@ -156,9 +169,7 @@ def unassessed(turn: Turn) -> TurnTruth:
         turn=turn,
         said=turn.student.text,
         progress=StepProgress(step=0, steps=0, wrong_answers=0),
-        claim=Claim(),
         solved=frozenset(),
-        early=(),
     )
 
 
@@ -180,19 +191,20 @@ def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: 
     step = facts.problem.steps[number - 1]
     if (named := _named_quantity(text, written, step)) is not None:
         return Claim(
-            quantity=named, right=_is(named, step.result, facts.tolerance), settled=is_supported(step, facts.problem)
+            quantity=named,
+            right=_is(named, step.result, facts.tolerance),
+            support=partial(is_supported, step, facts.problem),
         )
     quantity = _final_quantity(text, written, facts, number)
     if quantity is not None and (reached := facts.reached(quantity, number)):
-        return Claim(
-            quantity=quantity, right=True, settled=is_supported(facts.problem.steps[reached - 1], facts.problem)
-        )
+        supported = partial(is_supported, facts.problem.steps[reached - 1], facts.problem)
+        return Claim(quantity=quantity, right=True, support=supported)
     if not step.HasField("result"):
         right = _statement(text, written, step, facts)
-        return Claim(quantity=quantity, right=right, settled=right is not None)
+        return Claim(quantity=quantity, right=right, support=lambda: right is not None)
     if quantity is None:
         return Claim()
-    return Claim(quantity=quantity, right=False, settled=is_supported(step, facts.problem))
+    return Claim(quantity=quantity, right=False, support=partial(is_supported, step, facts.problem))
 
 
 def _named_quantity(text: str, written: Sequence[WrittenQuantity], step: Step) -> WrittenQuantity | None:
