@@ -1,5 +1,6 @@
 """Kills a whole run and its workers with kill -9 at twenty random moments: the dataset equals the uninterrupted one."""
 
+import json
 import random
 import subprocess
 import time
@@ -31,16 +32,24 @@ DELAY_SECONDS = 0.2
 PROGRESS_SECONDS = 120.0
 
 
+# With harsh noise answers go back and turns are taken back.
+@pytest.fixture(scope="module", params=["none", "harsh"])
+def noise(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reference(tmp_path_factory: pytest.TempPathFactory, noise: str) -> Path:
     out = tmp_path_factory.mktemp("reference") / "dataset"
-    grown(out, conversations=CONVERSATIONS)
+    grown(out, conversations=CONVERSATIONS, noise=noise)
+    manifest = json.loads((out / "manifest.json").read_text("utf-8"))
+    assert bool(manifest["counts"]["rewinds"]) is (noise == "harsh")
     return out
 
 
-def slow(out: Path) -> list[str]:
+def slow(out: Path, noise: str) -> list[str]:
     """Starts the run to be killed: the same dataset, its conversations long enough to be hit anywhere."""
-    return command(out, conversations=CONVERSATIONS, workers=2, in_flight=8, latency="100ms")
+    return command(out, conversations=CONVERSATIONS, workers=2, in_flight=8, latency="100ms", noise=noise)
 
 
 def wait_for_progress(out: Path, process: subprocess.Popen[str], moments: random.Random) -> None:
@@ -51,10 +60,12 @@ def wait_for_progress(out: Path, process: subprocess.Popen[str], moments: random
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_run_killed_twenty_times_ends_with_the_same_bytes(reference: Path, tmp_path: Path, seed: int) -> None:
+def test_a_run_killed_twenty_times_ends_with_the_same_bytes(
+    reference: Path, tmp_path: Path, noise: str, seed: int
+) -> None:
     moments, out, workers = random.Random(seed), tmp_path / "out", list[int]()
     for number in range(KILLS):
-        with killed_at_end(slow(out)) as process:
+        with killed_at_end(slow(out, noise)) as process:
             if number % 4 == 0:
                 time.sleep(moments.uniform(0, START_SECONDS))
             else:
@@ -62,15 +73,17 @@ def test_a_run_killed_twenty_times_ends_with_the_same_bytes(reference: Path, tmp
             assert process.poll() is None, "the run ended before it was killed often enough"
             workers += kill_run(process)
     print(f"\n{KILLS} kills up to conversation {journal_frames(out)} of {CONVERSATIONS}")
-    grown(out, conversations=CONVERSATIONS)
+    grown(out, conversations=CONVERSATIONS, noise=noise)
     assert dataset(out) == dataset(reference)
     wait_for_end(workers)
 
 
 @pytest.mark.timeout(900)
-def test_a_run_whose_workers_are_killed_twenty_times_ends_with_the_same_bytes(reference: Path, tmp_path: Path) -> None:
+def test_a_run_whose_workers_are_killed_twenty_times_ends_with_the_same_bytes(
+    reference: Path, tmp_path: Path, noise: str
+) -> None:
     moments, out = random.Random(3), tmp_path / "out"
-    with killed_at_end(slow(out)) as process:
+    with killed_at_end(slow(out, noise)) as process:
         for _ in range(KILLS):
             wait_for_progress(out, process, moments)
             assert process.poll() is None, "the run ended before its workers were killed often enough"
