@@ -10,9 +10,9 @@ from typing import Any
 
 from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.labelling import title_of
+from soliloquy.dataset.mending import SENT_BACK, STANDS, TAKEN_BACK, Mending
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import counts, share, table
-from soliloquy.dataset.tries import Tries
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT
 
@@ -35,7 +35,7 @@ class DatasetSummary:
 
 def card(summary: DatasetSummary) -> str:
     kept, dropped = summary.accepted, summary.rejected
-    mended = kept.tries
+    mended = kept.mending
     command, note = again(summary)
     parts = {
         "front": _front(summary),
@@ -57,6 +57,7 @@ def card(summary: DatasetSummary) -> str:
             "rule", Counter({f"{role}: {rule}": n for (role, rule), n in mended.sent_back.items()})
         ),
         "first_tries": _first_tries(mended),
+        "spent": _spent(kept, dropped),
         "programs": counts("program", kept.statuses),
         "errors": counts("failed with", kept.errors),
         "verdicts": _by_evaluation(
@@ -88,10 +89,25 @@ def card(summary: DatasetSummary) -> str:
     return text
 
 
-def _first_tries(tries: Tries) -> str:
+def _first_tries(mending: Mending) -> str:
     """Returns a table only where answers were sent back."""
-    rows = [(*answerer, f"{count:,}", share(tries.stood[answerer], count)) for answerer, count in tries.first.items()]
-    return table(("role", "model", "answers", "right at the first try"), sorted(rows)) if tries.sent_back else ""
+    rows = [
+        (*answerer, f"{count:,}", share(mending.stood[answerer], count)) for answerer, count in mending.first.items()
+    ]
+    return table(("role", "model", "answers", "right at the first try"), sorted(rows)) if mending.sent_back else ""
+
+
+def _spent(kept: Statistics, dropped: Statistics) -> str:
+    """Returns the tokens of a kept conversation by prompt and by what became of the answers; only where some went."""
+    if not kept.mending.sent_back and not dropped.conversations:
+        return ""
+    size, fates = max(kept.conversations, 1), (STANDS, SENT_BACK, TAKEN_BACK)
+    rows = []
+    for prompt in [*sorted(kept.mending.prompts() | dropped.mending.prompts()), ""]:
+        spent = [kept.mending.spent(fate, prompt=prompt) for fate in fates]
+        spent.append(dropped.mending.spent(*fates, prompt=prompt))
+        rows.append((prompt or "all", *(f"{tokens / size:,.0f}" for tokens in spent)))
+    return table(("tokens a kept conversation", *fates, "not kept"), rows)
 
 
 def _papers(kept: Statistics, dropped: Statistics) -> Iterator[str]:
@@ -118,7 +134,8 @@ def thing(kept: Statistics) -> str:
 
 def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
     calculations = kept.attempts.total()
-    verdicts, supported, mended = kept.judged, kept.verification.total(), kept.tries
+    verdicts, supported, mended = kept.judged, kept.verification.total(), kept.mending
+    back = mended.spent(SENT_BACK, TAKEN_BACK)
     rows = [
         (thing(kept), f"{kept.conversations:,}"),
         ("generated but not kept", f"{dropped.conversations:,}"),
@@ -144,7 +161,7 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
             if mended.sent_back
             else []
         ),
-        *([("tokens of answers sent back", share(mended.tokens, kept.tokens.total()))] if mended.sent_back else []),
+        *([("tokens of answers sent or taken back", share(back, kept.tokens.total()))] if back else []),
         *([("verdicts that nothing verified", share(kept.verification["none"], supported))] if supported else []),
         *([("student's replies meant to be wrong", share(kept.intents["wrong"], kept.replies))] if kept.words else []),
     ]

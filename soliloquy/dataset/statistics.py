@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts, word
 from soliloquy.dataset.labelling import installed, label_values
+from soliloquy.dataset.mending import Mending
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.tables import share
-from soliloquy.dataset.tries import Tries
 from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT
@@ -55,7 +55,7 @@ class Statistics:
     labels: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     # Answers sent back, by the judge that found them unfit.
     sent_back: Counter[str] = field(default_factory=Counter)
-    tries: Tries = field(default_factory=Tries)
+    mending: Mending = field(default_factory=Mending)
     # By evaluation and response, for recipes with a label that says how the tutor responds.
     responses: Counter[tuple[str, str]] = field(default_factory=Counter)
     # How conversations were resolved, for recipes that say so.
@@ -101,7 +101,7 @@ class Statistics:
         evaluations = named(below(tutor, "evaluation"), "EVALUATION_")
         self.intents += value_counts(named(below(student, "intent"), "INTENT_"))
         self.sent_back += value_counts(named(below(turns, "rejected", "judge"), "JUDGE_"))
-        self.tries.add(turns)
+        self.mending.add(batch)
         self._add_labels(batch, evaluations)
         self.verification += value_counts(named(below(turns, "verification"), "VERIFICATION_"))
         self.resolutions += value_counts(named(batch["resolution"], "RESOLUTION_"))

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts
 from soliloquy.dataset.labelling import installed
-from soliloquy.dataset.mended import MendingCounts, mending_counts
+from soliloquy.dataset.mending import Mending
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.recipes.codes import EVALUATIONS
@@ -20,7 +20,7 @@ from soliloquy.v1.conversation_pb2 import Evaluation
 _COUNTS = (
     *("accepted", "rejected", "enrichment", "discarded", "unfit", "turns", "python_turns"),
     *("executions", "parse", "verdicts", "verification", "measures"),
-    *MendingCounts._fields,
+    *("sent_back", "mended", "rewinds", "mending"),
 )
 # Counts that need the recipe's rules and labels.
 COUNTED_BY_RECIPES = ("discarded", "measures", "verdicts")
@@ -46,6 +46,7 @@ class Tally:
     verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
     # The tutor's verdicts by what supports them.
     verification: Counter[str] = field(default_factory=lambda: Counter(program=0, step=0, none=0))
+    # What Mending counts, by "role: rule", role, rule, and prompt or completion.
     sent_back: Counter[str] = field(default_factory=Counter)
     mended: Counter[str] = field(default_factory=Counter)
     rewinds: Counter[str] = field(default_factory=Counter)
@@ -84,13 +85,20 @@ class Tally:
         if (own := recipe_counts(recipe_of(batch))) and own.measures:
             self.measures.update(own.measures(batch))
         self.turns += len(turns)
-        for name, counted in mending_counts(batch)._asdict().items():
-            getattr(self, name).update(counted)
+        self._add_mending(batch)
         self.verification.update(value_counts(named(below(turns, "verification"), "VERIFICATION_")))
         self._add_calls(below(turns, "calls"))
         self._add_calls(below(pc.list_flatten(batch["rewinds"]), "turns", "calls"))
         recipes = below(batch["run"], "recipe").fill_null("").take(pc.list_parent_indices(batch["turns"]))
         self._add_calculations(turns, recipes)
+
+    def _add_mending(self, batch: pa.RecordBatch) -> None:
+        found = Mending()
+        found.add(batch)
+        self.sent_back.update({f"{role}: {rule}": count for (role, rule), count in found.sent_back.items()})
+        self.mended.update(found.mended)
+        self.rewinds.update(found.rewinds)
+        self.mending.update(found.mending_tokens())
 
     def _add_enrichments(self, problems: pa.Array, enrichments: pa.Array, asked_for: pa.Array) -> None:
         because = below(enrichments, "plain_because")

@@ -7,6 +7,7 @@ from html import escape
 from soliloquy.dataset.card import evaluations_in, response_meanings, responses_of, thing
 from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, bin_start, quantile
 from soliloquy.dataset.figures import all_figures
+from soliloquy.dataset.mending import SENT_BACK, TAKEN_BACK
 from soliloquy.dataset.report.counts import combined
 from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.report.plots import (
@@ -67,8 +68,8 @@ def running(found: Findings) -> Iterator[str]:
         yield _times(durations)
     if kept.tokens:
         yield _model(kept, durations)
-    if kept.tries.sent_back:
-        yield _tries(kept)
+    if kept.mending.sent_back:
+        yield _mending(kept)
     if lengths := {
         name: bins for name, bins in combined(found.of_accepted.tokens, found.of_rejected.tokens).items() if bins
     }:
@@ -219,16 +220,17 @@ def _student(kept: Statistics) -> str:
     return card("The student", f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies", body)
 
 
-def _tries(kept: Statistics) -> str:
+def _mending(kept: Statistics) -> str:
     """Shows what was mended: by which rule, at what cost, and how often each model is right at first."""
-    tries, total = kept.tries, kept.tokens.total()
-    rules = {f"{role}: {rule}": count for (role, rule), count in tries.sent_back.most_common()}
-    body = bars(shares(most(rules), tries.sent_back.total(), faults=True), title="Answers sent back, by rule")
+    mending, total = kept.mending, kept.tokens.total()
+    rules = {f"{role}: {rule}": count for (role, rule), count in mending.sent_back.most_common()}
+    body = bars(shares(most(rules), mending.sent_back.total(), faults=True), title="Answers sent back, by rule")
     rights = [
-        Bar(f"{role}, {model}", (tries.stood[role, model],), count) for (role, model), count in tries.first.items()
+        Bar(f"{role}, {model}", (mending.stood[role, model],), count) for (role, model), count in mending.first.items()
     ]
     body += bars(sorted(rights), title="Right at the first try")
-    gist = f"{share(tries.mended_turns, kept.turns)} turns mended, with {share(tries.tokens, total)} of the tokens"
+    cost = mending.spent(SENT_BACK, TAKEN_BACK)
+    gist = f"{share(mending.mended_turns, kept.turns)} turns mended, with {share(cost, total)} of the tokens"
     return card("Answers sent back", gist, body)
 
 

@@ -36,7 +36,7 @@ _HEAD_BYTES = 4096
 _LEVEL = 4
 # Half of a dataset's bytes; neither the figures nor the page show them.
 _CALLS = ("turns.calls", "rewinds.turns.calls", "problem.enrichment.calls")
-_UNREAD = [f"{calls}.{name}" for calls in _CALLS for name in ("raw", "prompt")]
+_UNREAD = [f"{calls}.raw" for calls in _CALLS]
 _PAGE = Path(__file__).parent / "page"
 _STYLES = (SHARED / "colours.css", SHARED / "conversation.css", _PAGE / "page.css")
 # In the order of their imports.

@@ -197,15 +197,17 @@ def test_first_tries_mended_turns_and_their_tokens_are_counted_by_who_answered()
     turn.rejected.add(role="composer", rule="steps", prompt="soliloquy/no_python", calls=[0])
     statistics = Statistics()
     statistics.add(accepted_rows([made]))
-    tries = statistics.tries
-    assert tries.sent_back == {("composer", "steps"): 1}
-    assert (tries.mended_turns, tries.tokens) == (1, 8)
-    assert (tries.first["composer", "m"], tries.stood["composer", "m"]) == (1, 0)
-    others = {answerer for answerer in tries.first if answerer != ("composer", "m")}
-    assert all(tries.stood[one] <= tries.first[one] for one in others)
+    mending = statistics.mending
+    assert mending.sent_back == {("composer", "steps"): 1}
+    assert (mending.mended_turns, mending.spent("sent back"), mending.spent("taken back")) == (1, 8, 0)
+    assert mending.spent("stand", prompt="soliloquy/no_python") >= 9
+    assert (mending.first["composer", "m"], mending.stood["composer", "m"]) == (1, 0)
+    others = {answerer for answerer in mending.first if answerer != ("composer", "m")}
+    assert all(mending.stood[one] <= mending.first[one] for one in others)
     text = card(DatasetSummary(manifest={"run": RUN}, accepted=statistics, rejected=Statistics()))
     assert "| composer: steps | 1 | 100.0 % |" in text
     assert "| composer | m | 1 | 0 % (0 of 1) |" in text
+    assert "| tokens a kept conversation | stand | sent back | taken back | not kept |" in text
 
 
 def test_words_and_entropy_are_those_of_the_paper() -> None:
