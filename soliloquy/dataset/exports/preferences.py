@@ -1,4 +1,4 @@
-"""Pairs the answers of a conversation that were sent back with those that stand in their place."""
+"""Pairs the answers of a conversation that were sent back or taken back with those that stand in their place."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ _USABLE = (
 
 
 class Pair(NamedTuple):
-    """Two answers to one prompt, and why the second was sent back."""
+    """Two answers to one prompt, and why the second was sent back; the first is empty where nothing answers it."""
 
     turn: int
     state: str
@@ -36,12 +36,40 @@ def pairs(conversation: Conversation) -> Iterator[Pair]:
     asked = find(conversation.run.recipe).prompts(conversation)
     for turn in conversation.turns:
         prompts = [prompt for number, prompt in asked if number == turn.number]
-        taken = {place for one in turn.rejected for place in one.calls}
-        standing = [call for place, call in enumerate(turn.calls) if place not in taken and call.outcome in _USABLE]
+        standing = _standing(turn)
         for one in turn.rejected:
             if pair := _mended(turn, one, prompts, standing):
                 yield pair
         yield from _programs(turn, prompts, standing)
+    yield from _taken_back(conversation, asked)
+
+
+def _taken_back(conversation: Conversation, asked: Sequence[tuple[int, Prompt]]) -> Iterator[Pair]:
+    """Yields the answers for which turns were taken back; one to the prompt of a turn that stands has its answer."""
+    was = Conversation()
+    was.CopyFrom(conversation)
+    for rewind in reversed(conversation.rewinds):
+        del was.turns[rewind.turns[0].number - 1 :]
+        was.turns.extend(rewind.turns)
+        turn = rewind.turns[-1]
+        names = [one.prompt for one in turn.rejected if one.rule == rewind.rule]
+        led = [prompt for number, prompt in find(was.run.recipe).prompts(was) if number == turn.number]
+        prompt = next((one for one in led if one.name in names[-1:]), None)
+        if prompt is None:
+            # Only the whole conversation was at fault.
+            continue
+        later = conversation.turns[turn.number - 1] if (turn.number, prompt) in asked else Turn()
+        chosen = next((call.raw[-1] for call in reversed(_standing(later)) if call.prompt == prompt.name), "")
+        because = {place: one for one in turn.rejected for place in one.calls}
+        for place, call in enumerate(turn.calls):
+            if call.prompt == prompt.name and call.outcome in _USABLE and call.raw[-1] != chosen:
+                why, state = because.get(place, rewind), STATES.get(call.role, call.role)
+                yield Pair(turn.number, state, prompt, chosen, call.raw[-1], why.rule, why.because, why.certain)
+
+
+def _standing(turn: Turn) -> list[ModelCall]:
+    taken = {place for one in turn.rejected for place in one.calls}
+    return [call for place, call in enumerate(turn.calls) if place not in taken and call.outcome in _USABLE]
 
 
 def _mended(turn: Turn, one: RejectedTry, prompts: Sequence[Prompt], standing: Sequence[ModelCall]) -> Pair | None:

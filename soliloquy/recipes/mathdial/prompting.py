@@ -105,7 +105,7 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
     texts = _texts(conversation)
     for number, turn in enumerate(conversation.turns, start=1):
         told = grounded(conversation, conversation.turns[:number])
-        prompts = [_replying(conversation, turn, told)]
+        prompts = [_replying(conversation, turn, told)] if turn.HasField("tutor") else []
         if turn.HasField("student"):
             programs = program_prompts(texts, turn.calculation)
             prompts = [texts.prompt("deciding", **told), *programs, _choosing(texts, turn, told), *prompts]

@@ -17,7 +17,7 @@ _SUFFIX = ".jsonl"
 
 
 def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits | None, rejected: bool) -> Counter[str]:
-    """Counts the pairs of each part."""
+    """Counts the unfit answers of each part, with a pair or without."""
     parts = [f"{part}/" for part in shares.of] if shares else [""]
     written = Counter(dict.fromkeys((part.rstrip("/") or PAIRS for part in parts), 0))
     with ExitStack() as stack:
@@ -33,7 +33,8 @@ def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits 
             for pair in pairs(conversation):
                 if not pair.certain and not choice.uncertain:
                     continue
-                files[part + PAIRS](_row(pair, conversation.id))
+                if pair.chosen:
+                    files[part + PAIRS](_row(pair, conversation.id))
                 for row in _labelled(pair, conversation.id, praised):
                     files[part + LABELLED](row)
                 written[part.rstrip("/") or PAIRS] += 1
@@ -56,7 +57,7 @@ def _labelled(pair: Pair, conversation: str, praised: set[tuple[int, str, str]])
     """Yields an answer that stands once, however many were sent back before it."""
     about = _about(pair, conversation)
     key = (pair.turn, pair.prompt.name, pair.chosen)
-    if key not in praised:
+    if pair.chosen and key not in praised:
         praised.add(key)
         yield {**_asked(pair), "completion": _answered(pair.chosen), "label": True, **about, "evidence": ""}
     yield {**_asked(pair), "completion": _answered(pair.rejected), "label": False, **about, "evidence": pair.evidence}

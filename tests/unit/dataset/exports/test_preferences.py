@@ -12,7 +12,15 @@ from soliloquy.dataset.exports.importing import import_rows
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
 from soliloquy.runtime.failure import Failure
-from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, ModelCall, ParseOutcome, RejectedTry
+from soliloquy.v1.conversation_pb2 import (
+    CodeAttempt,
+    Conversation,
+    Intent,
+    ModelCall,
+    ParseOutcome,
+    RejectedTry,
+    Turn,
+)
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution
 from tests.unit.training.growing import conversations, dataset
 
@@ -89,6 +97,30 @@ def test_an_answer_that_was_sent_back_is_paired_with_the_one_in_its_place(
         (True, pair["chosen"]),
         (False, pair["rejected"]),
     ]
+
+
+@pytest.mark.parametrize("same_draw", [True, False])
+def test_an_answer_that_was_taken_back_is_paired_with_the_one_in_its_place(tmp_path: Path, same_draw: bool) -> None:
+    one = copied(0)
+    sent_back(one, 2, "soliloquy/student")
+    taken = Turn()
+    taken.CopyFrom(one.turns[1])
+    taken.ClearField("tutor")
+    del taken.calls[:-1]
+    taken.rejected[0].calls[:] = [0]
+    last = taken.calls.add(role="student", prompt="soliloquy/student", raw=["still bad"])
+    last.outcome = ParseOutcome.PARSE_OUTCOME_STRICT
+    if not same_draw:
+        wrong = taken.student.intent == Intent.INTENT_WRONG
+        taken.student.intent = Intent.INTENT_RIGHT if wrong else Intent.INTENT_WRONG
+    one.rewinds.add(turns=[taken], rule="early_answer", because="again 4 m", certain=True)
+    one.turns[1].ClearField("rejected")
+    del one.turns[1].calls[-1]
+    standing = next(call.raw[-1] for call in one.turns[1].calls if call.prompt == "soliloquy/student")
+    pairs, labelled = exported(tmp_path, one)
+    bad = [("a bad answer to soliloquy/student", "it tells 4 m"), ("still bad", "again 4 m")]
+    assert [(row["completion"][0]["content"], row["evidence"]) for row in labelled if not row["label"]] == bad
+    assert [pair["chosen"][0]["content"] for pair in pairs] == ([standing] * 2 if same_draw else [])
 
 
 def test_an_answer_that_stands_is_praised_once_for_all_that_were_sent_back(tmp_path: Path) -> None:
