@@ -96,7 +96,7 @@ def _rules(table: Mapping[str, Any], where: str, known: Collection[str]) -> dict
 def _contradiction(rule: Rule) -> str:
     if rule.of == "conversation" and rule.by:
         return f"it is of a conversation and asked of the {rule.by[0]}'s answers: remove by, or make it of a turn"
-    if rule.of != "conversation" and not rule.by:
+    if rule.of != "conversation" and not rule.by and rule.does != "mark":
         return f"it is of a {rule.of} and asked of nobody: name the roles in by, or make it of a conversation"
     if rule.of == "conversation" and rule.does == "ask":
         return "no single answer can be asked for again for a whole conversation: use condemn or mark"

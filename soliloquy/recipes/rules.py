@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from soliloquy.recipes import manners
 from soliloquy.recipes.agreement import AgreeingLetters, contradictions, letter_of
+from soliloquy.recipes.given_values import check_given_values
 from soliloquy.recipes.rulebook import Rulebook
 from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
@@ -66,6 +67,7 @@ def common_rules(policy: manners.Policy, agreeing: AgreeingLetters) -> dict[str,
         "speaks_for": manners.check_speaker,
         "repeated": partial(manners.check_repetition, policy=policy),
         "contradiction": partial(contradictions, agreeing=agreeing),
+        "given_values": check_given_values,
     }
 
 

@@ -52,11 +52,12 @@ def test_the_table_in_the_readme_is_that_of_the_rules() -> None:
 
 
 @pytest.mark.parametrize("name", ["mathdial", "scaffold", "soliloquy"])
-def test_rules_of_a_turn_are_asked_of_somebody_and_those_of_a_program_of_the_student(name: str) -> None:
+def test_rules_of_a_turn_are_asked_of_somebody_or_mark_and_those_of_a_program_of_the_student(name: str) -> None:
     rules = find(name).rules
     assert rules
     asked = {rule for role in ("student", "composer") for rule in rules.book.asked_of(role)}
-    assert asked | set(rules.book.of_conversations()) == set(rules.book.rules)
+    marking = {name for name, rule in rules.book.rules.items() if rule.does == "mark"}
+    assert asked | marking | set(rules.book.of_conversations()) == set(rules.book.rules)
     assert all("student" in rule.by for rule in rules.book.rules.values() if rule.reads_programs)
 
 
