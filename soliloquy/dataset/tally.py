@@ -125,7 +125,9 @@ class Tally:
         statuses = below(calculations, "attempts", "execution", "status").fill_null("STATUS_UNSPECIFIED")
         self.executions.update({_plain(name, "STATUS_"): count for name, count in value_counts(statuses).items()})
         evaluations = below(turns, "tutor", "evaluation").fill_null("EVALUATION_UNSPECIFIED")
-        for (recipe, found, evaluation), count in value_counts(recipes, verdicts(calculations), evaluations).items():
+        # A turn that was given up before its reply contradicts nothing.
+        found_by_code = pc.if_else(below(turns, "tutor").is_valid(), verdicts(calculations), None)
+        for (recipe, found, evaluation), count in value_counts(recipes, found_by_code, evaluations).items():
             # Imported conversations may have no recipe, and then have no rules.
             if recipe and (rules := installed(recipe)) and rules.agreeing:
                 agrees = _LETTERS.get(evaluation, "") in rules.agreeing[found]
