@@ -96,7 +96,7 @@ CLASSIFIERS = option(
     metavar="FILE",
     type=click.Path(path_type=Path, exists=True, dir_okay=False, resolve_path=True),
     callback=_checked,
-    help="From `problems learn-criteria`: further judges of word problems, which have to agree with the others.",
+    help="From `problems calibrate`: judges of word problems that weigh what the rules find.",
 )
 
 

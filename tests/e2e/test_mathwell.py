@@ -8,7 +8,7 @@ import pytest
 
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.recipes.mathwell.criteria.classifiers import save
-from soliloquy.recipes.mathwell.criteria.learning import learn_classifiers
+from soliloquy.recipes.mathwell.criteria.learning import calibrate
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.weights import digest_of
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -79,7 +79,7 @@ def test_what_is_no_function_with_a_number_is_counted_with_its_reason_and_never_
 @pytest.fixture(scope="module")
 def classifiers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("classifiers") / "criteria.npz"
-    save(learn_classifiers(labelled("made_with"), 0)[0], path)
+    save(calibrate(labelled("made_with"), 0.85, 0)[0], path)
     return path
 
 

@@ -30,12 +30,10 @@ def load_judge(path: Path) -> Judge:
 async def judge(problem: Problem, ask: Ask, classifiers: Judge | None, changed: Mapping[str, str]) -> None:
     """Records the opinions and measures of a problem; asks a model only if no other judge objects."""
     word_problem = WordProblem.from_problem(problem)
-    scores = score(word_problem)
+    scores = score(word_problem, list(classifiers(problem)) if classifiers else ())
     authorship = authorship_of(problem)
     opinions = authorship.opinions
     opinions.extend(scores.opinions)
-    if classifiers:
-        opinions.extend(classifiers(problem))
     _measure(problem, authorship, scores)
     # Kept even if the model's answers are unusable.
     problem.labels = labelled(authorship)

@@ -7,5 +7,5 @@ PROBLEMS: Mapping[str, str] = {
     "improve": f"{__name__}.improving",
     "compare": f"{__name__}.compare",
     "score": f"{__name__}.score",
-    "learn-criteria": f"{__name__}.learning",
+    "calibrate": f"{__name__}.calibrating",
 }

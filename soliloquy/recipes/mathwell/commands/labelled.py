@@ -7,12 +7,12 @@ from typing import Any
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.problems.files.source_format import SourceFormat
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, WordProblem
 from soliloquy.runtime.failure import Failure
 
-Labelled = tuple[WordProblem, Mapping[Criterion, bool]]
-
 _READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
+# Who wrote a problem.
+_WRITERS = ("writer", "model")
 # The published files name criteria by nouns.
 _COLUMNS = {
     Criterion.SOLVABLE: ("solvable", "solvability"),
@@ -63,7 +63,9 @@ def _problem(row: SourceRow) -> Labelled | RefusedRow:
     # A problem for tutoring may be solved in words.
     code = solution if "def " in solution else ""
     answer = _number(row.cells.get("answer"))
-    return WordProblem(question=question, code=code, answer=answer, topic=_text(row.cells, "topic")), labels
+    problem = WordProblem(question=question, code=code, answer=answer, topic=_text(row.cells, "topic"))
+    writer = next((text for column in _WRITERS if (text := _text(row.cells, column))), "")
+    return Labelled(problem, labels, writer)
 
 
 def _number(cell: Any) -> float | None:

@@ -86,7 +86,7 @@ def _models(perplexity: Path | None, bertscore: Path | None, references: Path | 
     if references and not bertscore:
         raise click.UsageError("--references requires --bertscore")
     others = ProblemMeasures()
-    for problem, _ in word_problems(references) if references else ():
+    for problem, *_ in word_problems(references) if references else ():
         others.add(problem.question, problem.code)
     return MeasuringModels(
         perplexity=Perplexity(perplexity) if perplexity else None,

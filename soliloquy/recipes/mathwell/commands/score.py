@@ -32,7 +32,7 @@ _TOLD = {True: "yes", False: "no", None: "undecided"}
     "learned",
     metavar="FILE",
     type=EXISTING_FILE,
-    help="Classifiers of `problems learn-criteria`, which must agree with the rules.",
+    help="Judges of `problems calibrate`, which weigh what the rules find.",
 )
 @measuring_options
 @click.option("--out", type=NEW_FILE, help="Write verdicts, reasons and measures to this JSONL file.")
@@ -67,7 +67,7 @@ def score(
     with writing_to(out or "standard output"):
         classifiers = load(learned) if learned else None
         with atomic_file(out) if out else nullcontext() as file:
-            for problem, _ in word_problems(source, refuse):
+            for problem, *_ in word_problems(source, refuse):
                 scores = scored(problem, list(classifiers.opinions(problem)) if classifiers else ())
                 kept += scores.meets_all
                 questions.append(problem.question)

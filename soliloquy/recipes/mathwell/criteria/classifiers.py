@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from soliloquy.recipes.mathwell.criteria.features import SIZE, Vector, vector
+from soliloquy.recipes.mathwell.criteria.scoring import WEIGHING
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem, opinion
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Opinion
-
-JUDGE = "classifier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +20,8 @@ class Classifier:
     # Calibration from raw score to probability. A slope of zero means that nothing was learned.
     slope: float
     offset: float
-    # The share of labelled problems that meet the criterion, which is the threshold for a yes.
-    share: float
+    # The least probability for a yes.
+    threshold: float
 
     def probability(self, features: Vector) -> float:
         score = self.slope * float(self.weights @ features) + self.offset
@@ -37,11 +36,11 @@ class Classifiers:
         features = vector(problem)
         for criterion, classifier in self.by_criterion.items():
             if not classifier.slope:
-                yield opinion(criterion, meets=None, judge=JUDGE, because="it could not learn to tell them apart")
+                yield opinion(criterion, meets=None, judge=WEIGHING, because="it could not learn to tell them apart")
                 continue
             likely = classifier.probability(features)
-            told = f"{likely:.0%} of problems like this one are {criterion}; {classifier.share:.0%} of all are"
-            yield opinion(criterion, meets=likely >= classifier.share, judge=JUDGE, because=told)
+            told = f"{likely:.0%} of problems like this one are {criterion}; {classifier.threshold:.0%} are wanted"
+            yield opinion(criterion, meets=likely >= classifier.threshold, judge=WEIGHING, because=told)
 
 
 def save(classifiers: Classifiers, path: Path) -> None:
@@ -49,7 +48,7 @@ def save(classifiers: Classifiers, path: Path) -> None:
     arrays = {
         f"{criterion}/{name}": value
         for criterion, one in classifiers.by_criterion.items()
-        for name, value in (("weights", one.weights), ("scale", np.array([one.slope, one.offset, one.share])))
+        for name, value in (("weights", one.weights), ("scale", np.array([one.slope, one.offset, one.threshold])))
     }
     with path.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
@@ -64,7 +63,7 @@ def load(path: Path) -> Classifiers:
                 if f"{criterion}/weights" in arrays
             }
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise Failure(f"{path} holds no classifiers: use a file of soliloquy problems learn-criteria") from error
+        raise Failure(f"{path} holds no classifiers: use a file of soliloquy problems calibrate") from error
     if not found or any(one.weights.shape != (SIZE,) for one in found.values()):
         raise Failure(f"{path} holds no classifiers of {SIZE} features; learn them again")
     return Classifiers(by_criterion=found)

@@ -9,11 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from soliloquy.recipes.mathwell.criteria.parsed_problem import ParsedProblem, parse_problem
+from soliloquy.recipes.mathwell.criteria.scoring import JUDGES, score
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import ASKED, asks_for, singular
 from soliloquy.truth.readability import flesch_kincaid
 
-SIZE = 4096
+# Places of hashed features; the rules have a place of their own each.
+HASHED = 4096
+SIZE = HASHED + len(JUDGES)
 Vector = npt.NDArray[np.float32]
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d[\d.,/]*|[$%?]")
@@ -24,12 +27,19 @@ _MOST = 4
 
 
 def vector(problem: WordProblem) -> Vector:
-    """Returns a vector of length one; a hashed sign keeps colliding features from adding up."""
+    """Returns two vectors of length one, of the text and of the rules that object, as one.
+
+    A hashed sign keeps colliding features from adding up.
+    """
     found = np.zeros(SIZE, dtype=np.float32)
     for feature in set(_features(problem)):
         place = zlib.crc32(feature.encode())
-        found[place % SIZE] += 1.0 if place & 0x80000000 else -1.0
-    return found / max(float(np.linalg.norm(found)), 1.0)
+        found[place % HASHED] += 1.0 if place & 0x80000000 else -1.0
+    found /= max(float(np.linalg.norm(found)), 1.0)
+    objecting = {one.judge for one in score(problem).opinions}
+    of_rules = np.array([judge in objecting for judge in JUDGES], dtype=np.float32)
+    found[HASHED:] = of_rules / max(float(np.linalg.norm(of_rules)), 1.0)
+    return found
 
 
 def _features(problem: WordProblem) -> Iterator[str]:

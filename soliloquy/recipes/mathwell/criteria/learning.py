@@ -1,18 +1,23 @@
-"""Learns the classifiers from labelled problems and evaluates them on held-out ones."""
+"""Calibrates the judges on labelled problems: learns the classifiers, sets their thresholds, and measures them.
 
-from collections.abc import Mapping, Sequence
+Every figure is of problems that were not learned from: each fifth is judged by what the other four taught.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers
-from soliloquy.recipes.mathwell.criteria.features import SIZE, Vector, vector
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
+from soliloquy.recipes.mathwell.criteria.features import HASHED, Vector, vector
+from soliloquy.recipes.mathwell.criteria.scoring import score
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, WordProblem
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
 
-TEST_SHARE = 0.2
 FOLDS = 5
 # Strong regularisation, as in the paper: few rows, many features.
 DECAY = 2e-3
@@ -22,43 +27,144 @@ ROUNDS = 120
 LEAST = 10
 
 Array = npt.NDArray[np.floating[Any]]
+Flags = npt.NDArray[np.bool_]
+Folds = npt.NDArray[np.int_]
 
 
-# Metrics on held-out problems, by name.
-Quality = Mapping[str, float]
-Labelled = tuple[WordProblem, Mapping[Criterion, bool]]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """How well one judge tells the problems that meet a criterion, or all of them, from the others."""
+
+    # A criterion, "all", or who wrote these problems.
+    subject: str
+    judge: str
+    met: Flags
+    said: Flags
+    # None for a judge that says only yes or no.
+    chances: Array | None = None
+
+    @property
+    def balanced_accuracy(self) -> float:
+        return float((self.said[self.met].mean() + (~self.said[~self.met]).mean()) / 2)
+
+    @property
+    def kept(self) -> float:
+        """The share of those that meet it that the judge keeps."""
+        return float(self.said[self.met].mean())
+
+    @property
+    def precision(self) -> float:
+        return float(self.met[self.said].mean()) if self.said.any() else float("nan")
+
+    @property
+    def interval(self) -> float:
+        """Half the width of the 95 % interval of the balanced accuracy."""
+        shares = ((self.kept, self.met.sum()), (float((~self.said[~self.met]).mean()), (~self.met).sum()))
+        return 0.98 * float(np.sqrt(sum(share * (1 - share) / count for share, count in shares)))
+
+    @property
+    def roc_auc(self) -> float | None:
+        """The probability that one that meets it ranks above one that does not."""
+        if self.chances is None:
+            return None
+        yes, no = self.chances[self.met][:, None], self.chances[~self.met][None, :]
+        return float(((yes > no) + 0.5 * (yes == no)).mean())
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "subject": self.subject,
+            "judge": self.judge,
+            "rows": len(self.met),
+            "good": int(self.met.sum()),
+            "balanced_accuracy": self.balanced_accuracy,
+            "interval": self.interval,
+            "roc_auc": self.roc_auc,
+            "kept": self.kept,
+            "precision": None if self.precision != self.precision else self.precision,
+        }
 
 
-def learn_classifiers(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifiers, dict[Criterion, Quality]]:
-    """Learns one classifier per criterion; an unsolvable problem has no labels for the other criteria."""
-    found: dict[Criterion, Classifier] = {}
-    tested: dict[Criterion, Quality] = {}
+def calibrate(rows: Sequence[Labelled], keep: float, run_seed: int) -> tuple[Classifiers, list[Measured]]:
+    """Sets the thresholds so that the share `keep` of good problems meets all of them; raises Failure."""
     for criterion in Criterion:
-        labelled = [(problem, labels[criterion]) for problem, labels in rows if criterion in labels]
-        labels = np.array([label for _, label in labelled], dtype=bool)
-        if min(int(labels.sum()), int((~labels).sum())) < LEAST:
-            told = f"there are {labels.sum()} yes, {(~labels).sum()} no"
+        labels = [row.labels[criterion] for row in rows if criterion in row.labels]
+        if min(sum(labels), len(labels) - sum(labels)) < LEAST:
+            told = f"there are {sum(labels)} yes, {len(labels) - sum(labels)} no"
             raise Failure(f"{criterion}: at least {LEAST} rows of each label are required; {told}")
-        features = np.stack([vector(problem) for problem, _ in labelled])
-        places = [seed("criteria", run_seed, problem.question) / 2**64 for problem, _ in labelled]
-        test = np.array(places) < TEST_SHARE
-        folds = np.array([int(place * 1e6) % FOLDS for place in places])
-        found[criterion] = _classifier(features[~test], labels[~test], folds[~test])
-        tested[criterion] = _tested(found[criterion], features[test], labels[test])
-    return Classifiers(by_criterion=found), tested
-
-
-def _classifier(features: Vector, labels: npt.NDArray[np.bool_], folds: npt.NDArray[np.int_]) -> Classifier:
-    """Calibrates on cross-validated scores."""
-    scores = np.zeros(len(labels))
+    features = np.stack([vector(row.problem) for row in rows])
+    folds = np.array([_fold(row.problem, run_seed) for row in rows])
+    good = np.array([row.is_good for row in rows])
+    fits = {criterion: _Fit.of(features, rows, criterion, folds) for criterion in Criterion}
+    chances = np.stack([fit.chances for fit in fits.values()])
+    said = np.zeros_like(chances, dtype=bool)
     for fold in range(FOLDS):
         inside = folds == fold
-        scores[inside] = features[inside] @ _weights(features[~inside], labels[~inside])
-    slope, offset = _calibration(scores, labels)
-    return Classifier(weights=_weights(features, labels), slope=slope, offset=offset, share=float(labels.mean()))
+        thresholds = _thresholds(chances[:, ~inside & good], keep)
+        said[:, inside] = chances[:, inside] >= thresholds[:, None]
+    thresholds = _thresholds(chances[:, good], keep)
+    found = {
+        criterion: fit.classifier(float(threshold))
+        for (criterion, fit), threshold in zip(fits.items(), thresholds, strict=True)
+    }
+    measured = [*_by_criterion(rows, fits, features, folds), *_of_all(rows, good, said, chances.prod(axis=0))]
+    return Classifiers(by_criterion=found), measured
 
 
-def _weights(features: Vector, labels: npt.NDArray[np.bool_]) -> Vector:
+def _fold(problem: WordProblem, run_seed: int) -> int:
+    """Keeps a story that is told twice with other numbers in one fold."""
+    return seed("criteria", run_seed, re.sub(r"\d+", "#", problem.question)) % FOLDS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Fit:
+    weights: Vector
+    slope: float
+    offset: float
+    # Of each row, learned from the other folds.
+    chances: Array
+    # Whether each row is labelled, and with yes.
+    labelled: Flags
+    met: Flags
+
+    @classmethod
+    def of(cls, features: Vector, rows: Sequence[Labelled], criterion: Criterion, folds: Folds) -> "_Fit":
+        labelled = np.array([criterion in row.labels for row in rows])
+        met = np.array([row.labels.get(criterion, False) for row in rows])
+        scores = _scores(features, met, labelled, folds)
+        chances = np.zeros(len(rows))
+        for fold in range(FOLDS):
+            inside = folds == fold
+            others = labelled & ~inside
+            slope, offset = _calibration(scores[others], met[others])
+            chances[inside] = _sigmoid(slope * scores[inside] + offset)
+        slope, offset = _calibration(scores[labelled], met[labelled])
+        weights = _weights(features[labelled], met[labelled])
+        return cls(weights=weights, slope=slope, offset=offset, chances=chances, labelled=labelled, met=met)
+
+    def classifier(self, threshold: float) -> Classifier:
+        return Classifier(weights=self.weights, slope=self.slope, offset=self.offset, threshold=threshold)
+
+
+def _scores(features: Vector, met: Flags, labelled: Flags, folds: Folds) -> Array:
+    """Returns the score of each row by what the other folds teach."""
+    scores = np.zeros(len(met))
+    for fold in range(FOLDS):
+        inside, others = folds == fold, labelled & (folds != fold)
+        scores[inside] = features[inside] @ _weights(features[others], met[others])
+    return scores
+
+
+def _thresholds(chances: Array, keep: float) -> Array:
+    """Returns the highest thresholds, at one quantile of each row, that the share `keep` of all columns meets."""
+    lowest, highest = 0.0, 1.0
+    for _ in range(20):
+        middle = (lowest + highest) / 2
+        is_met = (chances >= np.quantile(chances, middle, axis=1)[:, None]).all(axis=0)
+        lowest, highest = (middle, highest) if is_met.mean() >= keep else (lowest, middle)
+    return np.asarray(np.quantile(chances, lowest, axis=1))
+
+
+def _weights(features: Vector, labels: Flags) -> Vector:
     """Fits the weights by accelerated gradient descent; both labels have the same total weight."""
     share = np.where(labels, 0.5 / max(labels.mean(), 1e-9), 0.5 / max((~labels).mean(), 1e-9)) / len(labels)
     # Few rows have few features, so most columns are empty.
@@ -71,12 +177,12 @@ def _weights(features: Vector, labels: npt.NDArray[np.bool_]) -> Vector:
         off = (share * (_sigmoid(rows @ ahead) - labels)).astype(np.float32)
         speed = 0.9 * speed - RATE * (columns @ off + DECAY * ahead)
         weights = weights + speed
-    found = np.zeros(SIZE, dtype=np.float32)
+    found = np.zeros(features.shape[1], dtype=np.float32)
     found[filled] = weights
     return found
 
 
-def _calibration(scores: Array, labels: npt.NDArray[np.bool_]) -> tuple[float, float]:
+def _calibration(scores: Array, labels: Flags) -> tuple[float, float]:
     """Platt scaling: fits the line from scores to log odds by Newton's method."""
     columns = np.stack([scores, np.ones(len(scores))], axis=1)
     line = np.zeros(2)
@@ -93,27 +199,33 @@ def _sigmoid(scores: Array) -> Array:
     return 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
 
 
-def _tested(classifier: Classifier, features: Vector, labels: npt.NDArray[np.bool_]) -> Quality:
-    chances = np.array([classifier.probability(one) for one in features])
-    said = chances >= classifier.share
-    right = int((said & labels).sum())
-    yes, no = max(int(labels.sum()), 1), max(int((~labels).sum()), 1)
-    precision, recall = right / max(int(said.sum()), 1), right / yes
-    return {
-        "rows": len(labels),
-        "share": float(labels.mean()),
-        "accuracy": float((said == labels).mean()),
-        "balanced_accuracy": (recall + int((~said & ~labels).sum()) / no) / 2,
-        "precision": precision,
-        "recall": recall,
-        "f1": 2 * precision * recall / max(precision + recall, 1e-9),
-        "roc_auc": _roc_auc(chances, labels),
-        # The mean squared difference between probability and label.
-        "brier": float(((chances - labels) ** 2).mean()),
-    }
+def _by_criterion(
+    rows: Sequence[Labelled], fits: Mapping[Criterion, _Fit], features: Vector, folds: Folds
+) -> Iterator[Measured]:
+    sources = {"words": features * (np.arange(features.shape[1]) < HASHED), "weighed rules": features * 1.0}
+    sources["weighed rules"][:, :HASHED] = 0
+    verdicts = [score(row.problem) for row in rows]
+    for criterion, fit in fits.items():
+        labelled, met = fit.labelled, fit.met[fit.labelled]
+        ruled = np.array([one.meets(criterion) is not False for one in verdicts])[labelled]
+        yield Measured(subject=criterion, judge="rules", met=met, said=ruled)
+        for judge, part in sources.items():
+            scores = _scores(part, fit.met, labelled, folds)[labelled]
+            yield Measured(subject=criterion, judge=judge, met=met, said=scores >= 0, chances=scores)
+        # The labels have the same total weight where the weights are learned.
+        share = float(met.mean())
+        chances = fit.chances[labelled]
+        yield Measured(subject=criterion, judge="both", met=met, said=chances >= share, chances=chances)
 
 
-def _roc_auc(chances: Array, labels: npt.NDArray[np.bool_]) -> float:
-    """The probability that a positive problem ranks above a negative one."""
-    yes, no = chances[labels][:, None], chances[~labels][None, :]
-    return float(((yes > no) + 0.5 * (yes == no)).mean()) if yes.size and no.size else float("nan")
+def _of_all(rows: Sequence[Labelled], good: Flags, said: Flags, chances: Array) -> Iterator[Measured]:
+    ruled = np.array([score(row.problem).meets_all for row in rows])
+    kept: Flags = np.asarray(said.all(axis=0))
+    for writer in ("", *sorted({row.writer for row in rows} - {""})):
+        of = np.array([not writer or row.writer == writer for row in rows])
+        # Of too few, nothing can be said.
+        if min(good[of].sum(), (~good[of]).sum()) < LEAST:
+            continue
+        subject = writer or "all"
+        yield Measured(subject=subject, judge="rules", met=good[of], said=ruled[of])
+        yield Measured(subject=subject, judge="both", met=good[of], said=kept[of], chances=chances[of])

@@ -16,13 +16,21 @@ from soliloquy.v1.conversation_pb2 import Opinion, Ruling
 Rule = Callable[[ParsedProblem], Objections]
 
 _MODULES = (solvable, numbers_used, goal, steps, appropriate)
+_TABLES = table_beside(__file__, "rules.toml")
 _RULES: Mapping[Criterion, Mapping[str, Rule]] = {
-    Criterion(criterion): {
-        name: next(getattr(each, name) for each in _MODULES if hasattr(each, name)) for name in rules
+    criterion: {
+        name: next(getattr(each, name) for each in _MODULES if hasattr(each, name))
+        for rules in _TABLES[criterion].values()
+        for name in rules
     }
-    for criterion, rules in table_beside(__file__, "rules.toml").items()
+    for criterion in Criterion
 }
-# Rules about the answer, which do not apply if the code is inaccurate.
+_DOUBTING = frozenset(name for criterion in Criterion for name in _TABLES[criterion].get("doubts", ()))
+# The names under which rules object.
+JUDGES = ("rule code", *sorted(f"rule {name.replace('_', ' ')}" for rules in _RULES.values() for name in rules))
+# The judge that weighs what the rules find, and how much each word tells.
+WEIGHING = "classifier"
+# Rules about the answer, which do not apply where a rule objects to the code.
 _OF_ANSWER = frozenset({"below_zero", "part_of_one"})
 _SMALL = frozenset(["a", "an", "the", "of", "and", "in", "on", "for", "with", "about", "to", "at"])
 # Reasons that show that the code is no solution, rather than one that cannot be traced.
@@ -30,13 +38,18 @@ _NO_SOLUTION = re.compile("no function|returns nothing|no Python|cannot be calcu
 
 
 def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
-    """Returns the opinions of the rules and of `others`. Traces the code and never runs it."""
+    """Returns the opinions of the rules and of `others`. Traces the code and never runs it.
+
+    Where a judge among the others weighs what the rules find, an objection of a rule is a doubt.
+    """
+    weighed = {one.criterion for one in others if one.judge == WEIGHING and one.ruling != Ruling.RULING_UNDECIDED}
     if len(problem.question) > MOST_CHARACTERS:
         told = f"the question has {len(problem.question)} characters; {MOST_CHARACTERS} are the limit"
         own: Sequence[Opinion] = [opinion(Criterion.APPROPRIATE, meets=False, judge="rule length", because=told)]
     else:
         # No rule reads the topic, so the scripted judge, which lacks it, hits the same cache entry.
-        own = _judged(replace(problem, topic=""))
+        judged = _judged(replace(problem, topic=""))
+        own = [_doubt(one) if one.criterion in weighed and one.judge != "rule code" else one for one in judged]
     return Scores(opinions=[*own, *others], topic_named=_topic_named(problem))
 
 
@@ -45,8 +58,9 @@ def _judged(problem: WordProblem) -> Sequence[Opinion]:
     read = parse_problem(problem)
     opinions: list[Opinion] = []
     for criterion in Criterion:
-        wrong = any(one.criterion == Criterion.ACCURATE and one.ruling == Ruling.RULING_NO for one in opinions)
-        opinions += _by_rules(read, criterion, left_out=_OF_ANSWER if wrong else frozenset())
+        of_code = (one.judge for one in opinions if one.criterion == Criterion.ACCURATE)
+        is_doubted = not {*of_code} <= {"rules", "rule code"}
+        opinions += _by_rules(read, criterion, left_out=_OF_ANSWER if is_doubted else frozenset())
     return opinions
 
 
@@ -59,14 +73,24 @@ def _by_rules(read: ParsedProblem, criterion: Criterion, *, left_out: frozenset[
         yield opinion(criterion, meets=meets, judge="rule code", because=f"the code: {read.unfollowed}")
         return
     rules = _RULES[criterion]
-    objections = [
-        opinion(criterion, meets=False, judge=f"rule {name.replace('_', ' ')}", because=because)
+    found = [
+        opinion(criterion, meets=None if name in _DOUBTING else False, judge=_judge(name), because=because)
         for name, rule in rules.items()
         if name not in left_out
         for because in rule(read)
     ]
-    unopposed = f"none of {len(rules)} rules objects"
-    yield from objections or [opinion(criterion, meets=True, judge="rules", because=unopposed)]
+    yield from found
+    if not any(one.ruling == Ruling.RULING_NO for one in found):
+        yield opinion(criterion, meets=True, judge="rules", because=f"none of {len(rules)} rules objects")
+
+
+def _judge(rule: str) -> str:
+    return f"rule {rule.replace('_', ' ')}"
+
+
+def _doubt(one: Opinion) -> Opinion:
+    is_no = one.ruling == Ruling.RULING_NO
+    return opinion(Criterion(one.criterion), meets=None, judge=one.judge, because=one.because) if is_no else one
 
 
 def _topic_named(problem: WordProblem) -> bool | None:

@@ -1,9 +1,9 @@
 """Word problems, the criteria, and the opinions of judges."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import NamedTuple, Self
 
 from soliloquy.recipes.mathwell.commissions import authorship_of
 from soliloquy.v1.conversation_pb2 import Opinion, Problem, Ruling
@@ -40,6 +40,17 @@ class WordProblem:
             topic=commission.topic,
             grade=commission.grade or None,
         )
+
+
+class Labelled(NamedTuple):
+    problem: WordProblem
+    # A problem that cannot be solved has no label for the other criteria.
+    labels: Mapping[Criterion, bool]
+    writer: str = ""
+
+    @property
+    def is_good(self) -> bool:
+        return all(self.labels.get(criterion, False) for criterion in Criterion)
 
 
 def opinion(criterion: Criterion, *, meets: bool | None, judge: str, because: str) -> Opinion:

@@ -5,7 +5,7 @@ from math import isclose
 from typing import Any
 
 from soliloquy.recipes.mathwell.criteria.operations import OPERATIONS, operations_by_people
-from soliloquy.recipes.mathwell.criteria.scoring import score
+from soliloquy.recipes.mathwell.criteria.scoring import JUDGES, score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
 from soliloquy.recipes.mathwell.figures import PUBLISHED
 from soliloquy.recipes.mathwell.writer import ANSWER, CALL
@@ -14,7 +14,7 @@ from soliloquy.recipes.replicate.tables import Cell, Found, Portion, Table, besi
 from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.values import shown
 from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
-from soliloquy.v1.conversation_pb2 import Opinion, Ruling
+from soliloquy.v1.conversation_pb2 import Opinion
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Job
 
 Row = Mapping[str, Any]
@@ -91,18 +91,19 @@ def _labelled(rows: Sequence[Row]) -> dict[str, Found]:
 
 
 def _objections(rows: Sequence[Row]) -> dict[str, Found]:
-    """Returns, for each rule, how many of the labelled rows that it objects to people object to as well."""
+    """Returns, for each rule, how many of the labelled rows that it objects to or doubts people object to as well."""
     outcomes: dict[str, list[bool]] = {}
     for row in rows:
         for column, criterion in _CRITERIA.items():
-            against = (one.judge for one in _score(row).opinions if _is_no(one, criterion))
+            against = (one.judge for one in _score(row).opinions if _is_against(one, criterion))
             for judge in set(against) if row[column] else ():
                 outcomes.setdefault(judge, []).append(not _is(row, column))
     return {judge.removeprefix("rule "): Found(ours=portion(outcomes[judge])) for judge in sorted(outcomes)}
 
 
-def _is_no(opinion: Opinion, criterion: Criterion) -> bool:
-    return opinion.criterion == criterion and opinion.ruling == Ruling.RULING_NO
+def _is_against(opinion: Opinion, criterion: Criterion) -> bool:
+    """Whether it is an objection or a doubt."""
+    return opinion.criterion == criterion and opinion.judge in JUDGES
 
 
 def _of_writer(rows: Sequence[Row], paper: Mapping[str, float]) -> dict[str, dict[str, Found]]:

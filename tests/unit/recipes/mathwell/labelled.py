@@ -3,15 +3,8 @@
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
-
-
-class Labelled(NamedTuple):
-    problem: WordProblem
-    # A problem that cannot be solved has no label for the other criteria.
-    labels: dict[Criterion, bool]
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, WordProblem
 
 
 @cache

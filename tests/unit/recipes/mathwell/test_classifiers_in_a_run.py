@@ -20,7 +20,7 @@ from tests.unit.recipes.mathwell.writing import Says, commissioned, made
 def loaded(folder: Path, *, likely: float) -> Judges:
     """Returns classifiers that find every problem equally likely to meet each criterion."""
     offset = float(np.log(likely / (1 - likely)))
-    one = Classifier(weights=np.zeros(SIZE, dtype=np.float32), slope=1.0, offset=offset, share=0.5)
+    one = Classifier(weights=np.zeros(SIZE, dtype=np.float32), slope=1.0, offset=offset, threshold=0.5)
     path = folder / f"{likely}.npz"
     save(Classifiers(by_criterion=dict.fromkeys(Criterion, one)), path)
     return load_judges(path)
@@ -41,7 +41,7 @@ def test_a_classifier_that_disagrees_is_a_no_with_its_reason_and_no_model_is_ask
     one = asyncio.run(made(commissioned(), model := Says(), classifiers=digest, judges=judges))
     assert [request.prompt for request in model.asked] == ["mathwell/writing"]
     assert RECIPE.faults(one) == [
-        f"{criterion}: classifier: 20% of problems like this one are {criterion}; 50% of all are"
+        f"{criterion}: classifier: 20% of problems like this one are {criterion}; 50% are wanted"
         for criterion in Criterion
     ]
 

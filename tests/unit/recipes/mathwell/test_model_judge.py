@@ -15,7 +15,7 @@ def asking(model: Model) -> Ask:
 
 
 async def test_the_scripted_judge_says_what_the_rules_say() -> None:
-    for problem, _ in labelled("held_out")[::8]:
+    for problem, *_ in labelled("held_out")[::8]:
         opinions = await model_opinions(problem, asking(ENGINE), {})
         assert [one.criterion for one in opinions] == list(Criterion)
         said = Scores(opinions=opinions, topic_named=None)

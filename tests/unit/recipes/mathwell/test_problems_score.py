@@ -30,13 +30,13 @@ def rows_of(folder: str) -> list[dict[str, Any]]:
             "topic": problem.topic,
             **{criterion.value: label for criterion, label in labels.items()},
         }
-        for problem, labels in labelled(folder)
+        for problem, labels, _ in labelled(folder)
     ]
 
 
 def test_learned_classifiers_have_to_agree_with_the_rules(tmp_path: Path) -> None:
     learned = tmp_path / "criteria.npz"
-    table = ran("learn-criteria", "--labelled", written(tmp_path / "a.jsonl", rows_of("made_with")), "--out", learned)
+    table = ran("calibrate", "--labels", written(tmp_path / "a.jsonl", rows_of("made_with")), "--out", learned)
     assert table.exit_code == 0, table.output
     assert "AUC" in table.output
     source = written(tmp_path / "b.jsonl", rows_of("held_out")[:40])
@@ -117,7 +117,7 @@ def test_labels_may_have_the_names_of_the_published_files(tmp_path: Path) -> Non
     rows = rows_of("made_with")
     published = [{nouns.get(name, name): cell for name, cell in row.items()} for row in rows]
     learned = [
-        ran("learn-criteria", "--labelled", written(tmp_path / f"{number}.jsonl", these), "--out", out, "--json")
+        ran("calibrate", "--labels", written(tmp_path / f"{number}.jsonl", these), "--out", out, "--json")
         for number, these in enumerate((rows, published))
         for out in [tmp_path / f"{number}.npz"]
     ]

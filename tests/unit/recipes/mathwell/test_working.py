@@ -50,9 +50,13 @@ def test_right_code_is_right_however_it_goes_round(question: str, answer: float,
     assert verdicts(question, answer, *lines) == [True, True]
 
 
-def test_wrong_code_is_wrong_however_it_goes_round() -> None:
-    assert verdicts(SAVES, 42, "total = 0", "for week in range(7):", "    total += 6", "return total")[1] is False
-    assert verdicts(SAVES, 12, "total = 5", "for week in range(7):", "    total += 1", "return total")[1] is False
+def test_wrong_code_is_doubted_however_it_goes_round() -> None:
+    for answer, lines in (
+        (42, ["total = 0", "for week in range(7):", "    total += 6", "return total"]),
+        (12, ["total = 5", "for week in range(7):", "    total += 1", "return total"]),
+    ):
+        found = score(WordProblem(question=SAVES, code=code(*lines), answer=answer))
+        assert {one.judge for one in found.opinions if one.criterion == Criterion.ACCURATE} > {"rules"}
 
 
 def test_a_loop_over_one_number_changes_no_verdict() -> None:
