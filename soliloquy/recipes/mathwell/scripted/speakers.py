@@ -1,4 +1,4 @@
-"""The scripted writer, which gives a problem of the bank, and the scripted judge, which repeats what the rules say."""
+"""The scripted writer, which gives a problem of the bank, and the scripted judge, which says what the rules find."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from soliloquy.recipes.programs import steps_program
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import Problem, Ruling
 
 # A tenth of a bank's problems use only addition, or only multiplication.
 _DRAWS = 100
@@ -56,7 +56,7 @@ def _chosen(reading: ParsedPrompt, rng: Random) -> tuple[Problem, str]:
 
 
 def judge(reading: ParsedPrompt, rng: Random) -> str:
-    """Repeats the verdicts of the rules."""
+    """Says no wherever a rule objects or has a doubt."""
     returned = reading.section("returned").strip()
     problem = WordProblem(
         question=reading.section("question").strip(),
@@ -66,8 +66,9 @@ def judge(reading: ParsedPrompt, rng: Random) -> str:
     scores = score(problem)
     said: dict[str, str] = {}
     for criterion in Criterion:
-        said[criterion.value] = "y" if scores.meets(criterion) else "n"
-        said[f"why_{criterion.value}"] = next(one.because for one in scores.opinions if one.criterion == criterion)
+        first = next(one for one in scores.opinions if one.criterion == criterion)
+        said[criterion.value] = "y" if first.ruling == Ruling.RULING_YES else "n"
+        said[f"why_{criterion.value}"] = first.because
     return Judgement.written(**said)
 
 
