@@ -67,7 +67,8 @@ def _profile(persona: str, name: str, prompts: Mapping[str, str]) -> str:
 def _correctness(dialogue: Dialogue) -> str | None:
     """Without a resolution, a solved conversation with a telling move counts as revealed."""
     if dialogue.resolution:
-        return _RESOLVED[dialogue.resolution]
+        # A damaged or newer dataset may hold a resolution that MathDial has no words for.
+        return _RESOLVED.get(dialogue.resolution)
     if not dialogue.ending:
         return None
     if dialogue.ending != "solved":

@@ -157,6 +157,11 @@ def test_a_conversation_of_ours_says_who_the_student_is_in_a_sentence_and_is_kno
     assert (back.persona, back.labels["conversation.student_name"], back.resolution) == ("ideas", "Mia", "revealed")
 
 
+def test_a_resolution_that_mathdial_has_no_words_for_is_left_out() -> None:
+    told_otherwise = told(small())._replace(resolution="../../etc/passwd")
+    assert mathdial.row(told_otherwise, ExportOptions())["self-correctness"] is None
+
+
 def test_what_was_imported_is_shown_checked_and_counted(tmp_path: Path) -> None:
     imported(tmp_path, *ROWS)
     folder = tmp_path / "imported"
