@@ -11,7 +11,7 @@ from soliloquy.runtime.arrow import pa
 
 _AT_ONCE = ("PARSE_OUTCOME_STRICT", "PARSE_OUTCOME_REPAIRED")
 _KINDS = ("prompt", "completion")
-# What became of an answer in a conversation.
+# The fates of an answer in a conversation.
 STANDS, SENT_BACK, TAKEN_BACK = "stand", "sent back", "taken back"
 # The role and the model that answered.
 Answerer = tuple[str, str]

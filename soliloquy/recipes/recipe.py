@@ -128,7 +128,7 @@ class Recipe:
     load_judge: Callable[[Path], Judge] | None = None
     # Checks the truth of each turn and lists the faults, whatever the ending.
     check: Callable[[Conversation], CheckedConversation]
-    # What the answers of a conversation are asked while it goes on; None if only `check` looks at it.
+    # The rules that each answer is asked as soon as it is given; None if only `check` applies rules.
     rules: Rules | None = None
     # The endings of a conversation that may be accepted, and why any other is rejected.
     complete: Collection[int] = (Ending.ENDING_SOLVED,)

@@ -28,7 +28,7 @@ class Rule:
     rests_on: Literal["fact", "reading"]
     # A conversation is rejected for it; an answer is asked for again and stands if it stays; it is only counted.
     does: Literal["condemn", "ask", "mark"]
-    # Whose answers it is asked of while the conversation goes on.
+    # The roles whose answers it is asked of while the conversation goes on.
     by: tuple[Author, ...] = ()
     # Whether a program's output may change what it finds: it is asked of a student's message again once one has run.
     reads_programs: bool = False
@@ -56,7 +56,7 @@ class Rulebook:
 
     rules: Mapping[str, Rule]
     mending: Mending
-    # What a rule reads besides the messages.
+    # The data that a rule reads besides the messages.
     needs: Mapping[str, str] = field(default_factory=dict)
 
     def asked_of(self, author: str) -> list[str]:

@@ -72,7 +72,7 @@ class Ask:
     shortened: Callable[[str], str] = str
     # Earlier answers that stand: they are returned in this order instead of asking.
     standing: Sequence[Answered] = ()
-    # What was returned so far.
+    # The answers so far.
     answers: list[Answered] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -66,7 +66,7 @@ class TurnTruth:
     progress: StepProgress
     # The steps whose results the student has stated so far.
     solved: frozenset[int]
-    # What a turn claims and reveals is read once a rule asks for it: most rules are asked of the last turn alone.
+    # Claims and results are read once a rule asks for them: most rules are asked of the last turn alone.
     read_claim: Callable[[], Claim] = Claim
     read_early: Callable[[], Iterable[EarlyResult]] = tuple
 

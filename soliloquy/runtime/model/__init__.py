@@ -21,7 +21,7 @@ class ModelRefused(Failure, Refused):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reserve:
-    """What a role has left when its answers stay unfit: versions in all, and another model."""
+    """The number of versions in all, and the other model, that a role has left when its answers stay unfit."""
 
     best_of: int = 1
     fallback: bool = False

@@ -16,7 +16,7 @@ from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
-    from soliloquy.recipes.mathwell.criteria.learning import Measured
+    from soliloquy.recipes.mathwell.criteria.measured import Measured
 
 
 @click.command(cls=Command)

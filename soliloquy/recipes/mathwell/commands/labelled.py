@@ -25,11 +25,11 @@ _LABELS = {
 }
 
 
-def report(row: RefusedRow) -> None:
+def tell(row: RefusedRow) -> None:
     echo(row, err=True)
 
 
-def word_problems(path: Path, report: Callable[[RefusedRow], None] = report) -> Iterator[Labelled]:
+def word_problems(path: Path, report: Callable[[RefusedRow], None] = tell) -> Iterator[Labelled]:
     """Yields the problems of any file that this project or the paper's authors write; reports the other rows.
 
     Raises UnreadableSource, or Failure if there is no problem.

@@ -14,7 +14,7 @@ from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.sifting.near_duplicates import repeats
-from soliloquy.recipes.mathwell.commands.labelled import report, word_problems
+from soliloquy.recipes.mathwell.commands.labelled import tell, word_problems
 from soliloquy.recipes.mathwell.commands.measuring import MEASURES, MeasuringModels, beside_published, measuring_options
 from soliloquy.recipes.mathwell.criteria.operations import operations_by_people
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
@@ -62,7 +62,7 @@ def score(
     def refuse(row: RefusedRow) -> None:
         nonlocal refused
         refused += 1
-        report(row)
+        tell(row)
 
     with writing_to(out or "standard output"):
         classifiers = load(learned) if learned else None

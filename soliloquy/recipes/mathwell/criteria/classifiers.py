@@ -65,5 +65,5 @@ def load(path: Path) -> Classifiers:
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise Failure(f"{path} holds no classifiers: use a file of soliloquy problems calibrate") from error
     if not found or any(one.weights.shape != (SIZE,) for one in found.values()):
-        raise Failure(f"{path} holds no classifiers of {SIZE} features; learn them again")
+        raise Failure(f"{path} holds no classifiers of {SIZE} features; calibrate again")
     return Classifiers(by_criterion=found)

@@ -6,15 +6,15 @@ Every figure is of problems that were not learned from: each fifth is judged by 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers
 from soliloquy.recipes.mathwell.criteria.features import HASHED, Vector, vector
+from soliloquy.recipes.mathwell.criteria.measured import Array, Flags, Measured
 from soliloquy.recipes.mathwell.criteria.scoring import score
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, WordProblem
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, Scores, WordProblem
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
 
@@ -26,62 +26,7 @@ ROUNDS = 120
 # The least number of rows per label.
 LEAST = 10
 
-Array = npt.NDArray[np.floating[Any]]
-Flags = npt.NDArray[np.bool_]
 Folds = npt.NDArray[np.int_]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
-    """How well one judge tells the problems that meet a criterion, or all of them, from the others."""
-
-    # A criterion, "all", or who wrote these problems.
-    subject: str
-    judge: str
-    met: Flags
-    said: Flags
-    # None for a judge that says only yes or no.
-    chances: Array | None = None
-
-    @property
-    def balanced_accuracy(self) -> float:
-        return float((self.said[self.met].mean() + (~self.said[~self.met]).mean()) / 2)
-
-    @property
-    def kept(self) -> float:
-        """The share of those that meet it that the judge keeps."""
-        return float(self.said[self.met].mean())
-
-    @property
-    def precision(self) -> float:
-        return float(self.met[self.said].mean()) if self.said.any() else float("nan")
-
-    @property
-    def interval(self) -> float:
-        """Half the width of the 95 % interval of the balanced accuracy."""
-        shares = ((self.kept, self.met.sum()), (float((~self.said[~self.met]).mean()), (~self.met).sum()))
-        return 0.98 * float(np.sqrt(sum(share * (1 - share) / count for share, count in shares)))
-
-    @property
-    def roc_auc(self) -> float | None:
-        """The probability that one that meets it ranks above one that does not."""
-        if self.chances is None:
-            return None
-        yes, no = self.chances[self.met][:, None], self.chances[~self.met][None, :]
-        return float(((yes > no) + 0.5 * (yes == no)).mean())
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "subject": self.subject,
-            "judge": self.judge,
-            "rows": len(self.met),
-            "good": int(self.met.sum()),
-            "balanced_accuracy": self.balanced_accuracy,
-            "interval": self.interval,
-            "roc_auc": self.roc_auc,
-            "kept": self.kept,
-            "precision": None if self.precision != self.precision else self.precision,
-        }
 
 
 def calibrate(rows: Sequence[Labelled], keep: float, run_seed: int) -> tuple[Classifiers, list[Measured]]:
@@ -106,7 +51,8 @@ def calibrate(rows: Sequence[Labelled], keep: float, run_seed: int) -> tuple[Cla
         criterion: fit.classifier(float(threshold))
         for (criterion, fit), threshold in zip(fits.items(), thresholds, strict=True)
     }
-    measured = [*_by_criterion(rows, fits, features, folds), *_of_all(rows, good, said, chances.prod(axis=0))]
+    ruled = [score(row.problem) for row in rows]
+    measured = [*_by_criterion(ruled, fits, features, folds), *_of_all(rows, ruled, good, said, chances.prod(axis=0))]
     return Classifiers(by_criterion=found), measured
 
 
@@ -120,7 +66,7 @@ class _Fit:
     weights: Vector
     slope: float
     offset: float
-    # Of each row, learned from the other folds.
+    # The probability of each row, by what the other folds teach.
     chances: Array
     # Whether each row is labelled, and with yes.
     labelled: Flags
@@ -200,15 +146,14 @@ def _sigmoid(scores: Array) -> Array:
 
 
 def _by_criterion(
-    rows: Sequence[Labelled], fits: Mapping[Criterion, _Fit], features: Vector, folds: Folds
+    ruled: Sequence[Scores], fits: Mapping[Criterion, _Fit], features: Vector, folds: Folds
 ) -> Iterator[Measured]:
     sources = {"words": features * (np.arange(features.shape[1]) < HASHED), "weighed rules": features * 1.0}
     sources["weighed rules"][:, :HASHED] = 0
-    verdicts = [score(row.problem) for row in rows]
     for criterion, fit in fits.items():
         labelled, met = fit.labelled, fit.met[fit.labelled]
-        ruled = np.array([one.meets(criterion) is not False for one in verdicts])[labelled]
-        yield Measured(subject=criterion, judge="rules", met=met, said=ruled)
+        unopposed = np.array([one.meets(criterion) is not False for one in ruled])[labelled]
+        yield Measured(subject=criterion, judge="rules", met=met, said=unopposed)
         for judge, part in sources.items():
             scores = _scores(part, fit.met, labelled, folds)[labelled]
             yield Measured(subject=criterion, judge=judge, met=met, said=scores >= 0, chances=scores)
@@ -218,14 +163,16 @@ def _by_criterion(
         yield Measured(subject=criterion, judge="both", met=met, said=chances >= share, chances=chances)
 
 
-def _of_all(rows: Sequence[Labelled], good: Flags, said: Flags, chances: Array) -> Iterator[Measured]:
-    ruled = np.array([score(row.problem).meets_all for row in rows])
+def _of_all(
+    rows: Sequence[Labelled], ruled: Sequence[Scores], good: Flags, said: Flags, chances: Array
+) -> Iterator[Measured]:
+    approved = np.array([one.meets_all for one in ruled])
     kept: Flags = np.asarray(said.all(axis=0))
     for writer in ("", *sorted({row.writer for row in rows} - {""})):
         of = np.array([not writer or row.writer == writer for row in rows])
-        # Of too few, nothing can be said.
+        # Too few rows tell nothing.
         if min(good[of].sum(), (~good[of]).sum()) < LEAST:
             continue
         subject = writer or "all"
-        yield Measured(subject=subject, judge="rules", met=good[of], said=ruled[of])
+        yield Measured(subject=subject, judge="rules", met=good[of], said=approved[of])
         yield Measured(subject=subject, judge="both", met=good[of], said=kept[of], chances=chances[of])

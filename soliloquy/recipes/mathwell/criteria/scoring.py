@@ -15,6 +15,11 @@ from soliloquy.v1.conversation_pb2 import Opinion, Ruling
 
 Rule = Callable[[ParsedProblem], Objections]
 
+
+def _judge(rule: str) -> str:
+    return f"rule {rule.replace('_', ' ')}"
+
+
 _MODULES = (solvable, numbers_used, goal, steps, appropriate)
 _TABLES = table_beside(__file__, "rules.toml")
 _RULES: Mapping[Criterion, Mapping[str, Rule]] = {
@@ -27,7 +32,7 @@ _RULES: Mapping[Criterion, Mapping[str, Rule]] = {
 }
 _DOUBTING = frozenset(name for criterion in Criterion for name in _TABLES[criterion].get("doubts", ()))
 # The names under which rules object.
-JUDGES = ("rule code", *sorted(f"rule {name.replace('_', ' ')}" for rules in _RULES.values() for name in rules))
+JUDGES = ("rule code", *sorted(_judge(name) for rules in _RULES.values() for name in rules))
 # The judge that weighs what the rules find, and how much each word tells.
 WEIGHING = "classifier"
 # Rules about the answer, which do not apply where a rule objects to the code.
@@ -40,7 +45,7 @@ _NO_SOLUTION = re.compile("no function|returns nothing|no Python|cannot be calcu
 def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
     """Returns the opinions of the rules and of `others`. Traces the code and never runs it.
 
-    Where a judge among the others weighs what the rules find, an objection of a rule is a doubt.
+    An objection of a rule is a doubt if a judge among the others weighs what the rules find.
     """
     weighed = {one.criterion for one in others if one.judge == WEIGHING and one.ruling != Ruling.RULING_UNDECIDED}
     if len(problem.question) > MOST_CHARACTERS:
@@ -82,10 +87,6 @@ def _by_rules(read: ParsedProblem, criterion: Criterion, *, left_out: frozenset[
     yield from found
     if not any(one.ruling == Ruling.RULING_NO for one in found):
         yield opinion(criterion, meets=True, judge="rules", because=f"none of {len(rules)} rules objects")
-
-
-def _judge(rule: str) -> str:
-    return f"rule {rule.replace('_', ' ')}"
 
 
 def _doubt(one: Opinion) -> Opinion:

@@ -10,7 +10,8 @@ import pytest
 from soliloquy.recipes.mathwell.criteria import classifiers
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers
 from soliloquy.recipes.mathwell.criteria.features import SIZE
-from soliloquy.recipes.mathwell.criteria.learning import Measured, calibrate
+from soliloquy.recipes.mathwell.criteria.learning import calibrate
+from soliloquy.recipes.mathwell.criteria.measured import Measured
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Ruling
