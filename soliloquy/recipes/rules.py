@@ -78,6 +78,11 @@ def inapplicable(conversation: Conversation, book: Rulebook, further: Needs | No
     return {rule: need for rule, need in book.needs.items() if not has[need]}
 
 
+def faults_of(conversation: Conversation, rules: Mapping[str, Rule]) -> list[str]:
+    """Lists what breaks the rules, in their order, with the turn and the evidence."""
+    return list(map(str, broken(conversation, rules, rules, conversation.turns)))
+
+
 def broken(
     conversation: Conversation, rules: Mapping[str, Rule], names: Iterable[str], turns: Sequence[Turn]
 ) -> Iterator[Broken]:
