@@ -20,7 +20,7 @@ CHART = Path(__file__).parents[2] / "deploy/helm/soliloquy"
 HELMS = ("helm3", "helm4")
 KUBERNETES = ("1.31", "1.32", "1.33", "1.34", "1.35")
 # There is no cluster whose APIs could be listed.
-_OFFLINE: Values = {"apiVersionsCheck": False}
+_OFFLINE: Values = {"apiVersionsCheck": False, "global": {"imageRegistry": "registry.example.com"}}
 
 
 class Refused(Exception):

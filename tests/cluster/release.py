@@ -7,7 +7,7 @@ from tests.chart.render import CHART
 from tests.cluster.control_plane import ADMIN, Cluster
 from tests.cluster.watching import Pod, component_of
 
-PLAIN = ("--set=kafka.bootstrap=kafka.example:9092",)
+PLAIN = ("--set=global.imageRegistry=registry.example", "--set=kafka.bootstrap=kafka.example:9092")
 _WAIT = ("--wait", "--timeout=150s")
 _KINDS = (
     "deployments,statefulsets,daemonsets,jobs,cronjobs,pods,services,configmaps,networkpolicies,poddisruptionbudgets,"

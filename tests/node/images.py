@@ -17,6 +17,8 @@ from tests.node import archives
 
 PAUSE = "soliloquy/pause:1"
 NAMES = ("workers", "executor")
+# The registry of values-dev.yaml.
+REGISTRY = "localhost"
 # Inputs of the build steps.
 _SOURCES = (
     *(f"deploy/images/{name}" for name in ("Dockerfile", "build.lock", "workers.lock", "runsc")),
@@ -56,7 +58,7 @@ def _build(work: Path, packed: Path) -> None:
     for name in NAMES:
         builder.build(name)
         own = layout.layer(f"--directory={builder.root(name)}", ".")
-        layout.image(f"soliloquy/{name}:{tag()}", [base, own], archives.config(described, name))
+        layout.image(f"{REGISTRY}/soliloquy/{name}:{tag()}", [base, own], archives.config(described, name))
     layout.pack(packed)
 
 

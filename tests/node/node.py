@@ -66,7 +66,7 @@ class Node:
     def tag(self, tag: str) -> None:
         """Tags the same images as another version."""
         for name in images.NAMES:
-            image = f"docker.io/soliloquy/{name}"
+            image = f"{images.REGISTRY}/soliloquy/{name}"
             self.ctr("images", "tag", f"{image}:{images.tag()}", f"{image}:{tag}")
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from tests.chart.render import HELMS, Document, Refused, Values, load, rendered
 
-KAFKA: Values = {"kafka": {"bootstrap": "kafka-0.data:9092,kafka-1.data:9093"}}
+IMAGES: Values = {"global": {"imageRegistry": "registry.example.com/tutoring"}}
+# What every installation must give.
+REQUIRED: Values = IMAGES | {"kafka": {"bootstrap": "kafka-0.data:9092,kafka-1.data:9093"}}
 SERVED: Values = {
     "model": {"engine": "ray"},
     "modelService": {"enabled": True, "path": "/models/base", "workers": {"replicas": {"min": 1, "max": 4}}},
@@ -43,8 +45,8 @@ RETRAINED: Values = {
 
 
 def objects(*values: Values) -> list[Document]:
-    """Renders with a Kafka unless the values name one, for a cluster that may lack the operators."""
-    return _objects(json.dumps([KAFKA, {"apiVersionsCheck": False}, *values]))
+    """Renders with a registry and a Kafka unless the values name others, for a cluster that may lack the operators."""
+    return _objects(json.dumps([REQUIRED, {"apiVersionsCheck": False}, *values]))
 
 
 @functools.cache

@@ -12,7 +12,7 @@ import yaml
 from deploy import values_table
 from soliloquy.cli.main import commands
 from tests.chart.render import CHART, Values, notes
-from tests.unit.chart.objects import KAFKA, PUBLIC, SERVED, named, objects
+from tests.unit.chart.objects import PUBLIC, REQUIRED, SERVED, named, objects
 
 ROOT = Path(__file__).parents[3]
 PAGES = ("deploy/README.md", "deploy/RUNBOOK.md", "deploy/helm/soliloquy/README.md", "deploy/images/README.md")
@@ -82,7 +82,7 @@ def test_every_value_that_a_page_names_is_one_of_the_chart(page: str) -> None:
 
 
 def test_every_object_that_a_page_names_is_one_of_the_chart() -> None:
-    found = {f"{each['kind'].lower()}/{each['metadata']['name']}" for each in objects(KAFKA)}
+    found = {f"{each['kind'].lower()}/{each['metadata']['name']}" for each in objects(REQUIRED)}
     told = "\n".join(line for page in PAGES for line in lines(page))
     asked = {kind.lower() + "/" + name for kind, name in re.findall(r"\b([a-z]+)/grow(-soliloquy[a-z-]*)", told)}
     assert asked
@@ -91,11 +91,11 @@ def test_every_object_that_a_page_names_is_one_of_the_chart() -> None:
 
 
 def test_helm_ends_with_commands_that_there_are() -> None:
-    told = notes(KAFKA, {"kafka": {"prefix": "a."}})
+    told = notes(REQUIRED, {"kafka": {"prefix": "a."}})
     asked = [line.strip() for line in told.splitlines() if line.startswith("  ")]
     assert {line.split()[0] for line in asked} == {"helm", "kubectl", "soliloquy"}
     assert [fault for line in asked for fault in faults(line)] == []
-    profiles = named(objects(KAFKA), "ConfigMap")["metadata"]["name"]
+    profiles = named(objects(REQUIRED), "ConfigMap")["metadata"]["name"]
     assert f"get configmap {profiles} " in told
     assert "--kafka-prefix a." in told
 
@@ -103,13 +103,13 @@ def test_helm_ends_with_commands_that_there_are() -> None:
 def test_helm_warns_of_likely_mistakes() -> None:
     in_the_clear: Values = {"enabled": True, "mechanism": "PLAIN", "username": "u", "existingSecret": "s"}
     asked_by_nobody: Values = {"modelService": SERVED["modelService"], "kafka": {"sasl": in_the_clear}}
-    told = notes(KAFKA, OFFLINE, asked_by_nobody) + notes(KAFKA, {"networkPolicy": {"enabled": False}})
+    told = notes(REQUIRED, OFFLINE, asked_by_nobody) + notes(REQUIRED, {"networkPolicy": {"enabled": False}})
     meant: Values = {
         "networkPolicy": {"kafka": [{"ipBlock": {"cidr": "10.1.0.0/24"}}]},
         "services": {"planner": {"enabled": True}},
         "podMonitor": {"enabled": True},
     }
-    well = notes(KAFKA, OFFLINE, SERVED, PUBLIC, meant)
+    well = notes(REQUIRED, OFFLINE, SERVED, PUBLIC, meant)
     for warning in (
         "may connect to any address on the brokers' ports",
         "networkPolicy.enabled is false",

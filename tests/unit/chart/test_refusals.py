@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from tests.chart.render import HELMS, Refused, rendered
-from tests.unit.chart.objects import KAFKA, PUBLIC, SERVED, TRAINED, refusal
+from tests.unit.chart.objects import IMAGES, PUBLIC, REQUIRED, SERVED, TRAINED, refusal
 
+OWN_IMAGES = {name: {"repository": f"10.0.0.9:5000/{name}"} for name in ("workers", "executor")}
 STRIMZI = {"kafka": {"enabled": True}, "topics": {"enabled": True}}
 
 
@@ -21,173 +22,186 @@ def of(path: str, value: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([], "kafka.bootstrap is empty: set it to HOST:PORT of your brokers"),
-        ([of("kafka.bootstrap", "kafka")], 'kafka.bootstrap has "kafka", which is not an address'),
-        ([of("kafka.bootstrap", "kafka:99999")], 'kafka.bootstrap has "kafka:99999": ports end at 65535'),
-        ([KAFKA, of("strimzi", STRIMZI)], "strimzi.kafka.enabled creates another Kafka: choose one"),
-        ([KAFKA, of("kafka.sasl.enabled", True)], "kafka.sasl.enabled requires kafka.sasl.existingSecret"),
+        ([], 'images.workers.repository "soliloquy/workers" names no registry'),
         (
-            [KAFKA, of("kafka.sasl", {"enabled": True, "existingSecret": "user"})],
+            [REQUIRED, of("global.imageRegistry", ""), of("images.workers.repository", "registry.example.com/workers")],
+            'images.executor.repository "soliloquy/executor" names no registry',
+        ),
+        (
+            [REQUIRED, SERVED, of("global.imageRegistry", ""), of("images", OWN_IMAGES)],
+            'images.model.repository "soliloquy/model" names no registry',
+        ),
+        ([IMAGES], "kafka.bootstrap is empty: set it to HOST:PORT of your brokers"),
+        ([IMAGES, of("kafka.bootstrap", "kafka")], 'kafka.bootstrap has "kafka", which is not an address'),
+        ([IMAGES, of("kafka.bootstrap", "kafka:99999")], 'kafka.bootstrap has "kafka:99999": ports end at 65535'),
+        ([REQUIRED, of("strimzi", STRIMZI)], "strimzi.kafka.enabled creates another Kafka: choose one"),
+        ([REQUIRED, of("kafka.sasl.enabled", True)], "kafka.sasl.enabled requires kafka.sasl.existingSecret"),
+        (
+            [REQUIRED, of("kafka.sasl", {"enabled": True, "existingSecret": "user"})],
             "kafka.sasl.enabled requires the user in one place",
         ),
-        ([KAFKA, of("kafka.sasl.existingSecret", "user")], 'kafka.sasl.existingSecret is "user" but has no effect'),
-        ([KAFKA, of("kafka.sasl.username", "user")], 'kafka.sasl.username is "user" but has no effect'),
-        ([KAFKA, of("kafka.tls.ca.existingSecret", "ca")], 'kafka.tls names the Secret "ca", which has no effect'),
-        ([of("strimzi.kafka.enabled", True)], "strimzi.kafka.enabled requires strimzi.topics.enabled"),
-        ([of("strimzi", STRIMZI), of("strimzi.topics.cluster", "data")], 'strimzi.topics.cluster is "data"'),
+        ([REQUIRED, of("kafka.sasl.existingSecret", "user")], 'kafka.sasl.existingSecret is "user" but has no effect'),
+        ([REQUIRED, of("kafka.sasl.username", "user")], 'kafka.sasl.username is "user" but has no effect'),
+        ([REQUIRED, of("kafka.tls.ca.existingSecret", "ca")], 'kafka.tls names the Secret "ca", which has no effect'),
+        ([IMAGES, of("strimzi.kafka.enabled", True)], "strimzi.kafka.enabled requires strimzi.topics.enabled"),
+        ([IMAGES, of("strimzi", STRIMZI), of("strimzi.topics.cluster", "data")], 'strimzi.topics.cluster is "data"'),
         (
-            [of("strimzi", STRIMZI), of("strimzi.kafka.replicas", 1)],
+            [IMAGES, of("strimzi", STRIMZI), of("strimzi.kafka.replicas", 1)],
             "strimzi.kafka.replicas is 1 and topics want 3 replicas: set topics.replication to 1",
         ),
-        ([KAFKA, of("strimzi.user.enabled", True)], "strimzi.user.enabled requires strimzi.topics.cluster"),
+        ([REQUIRED, of("strimzi.user.enabled", True)], "strimzi.user.enabled requires strimzi.topics.cluster"),
         (
             [
+                IMAGES,
                 of("strimzi", {**STRIMZI, "user": {"enabled": True}}),
                 of("kafka.sasl", {"enabled": True, "username": "u", "existingSecret": "s"}),
             ],
             "strimzi.user.enabled uses a certificate and kafka.sasl.enabled a password: choose one",
         ),
         (
-            [of("strimzi", STRIMZI), of("kafka.tls.enabled", True)],
+            [IMAGES, of("strimzi", STRIMZI), of("kafka.tls.enabled", True)],
             "kafka.tls and kafka.sasl apply to an existing Kafka",
         ),
-        ([KAFKA, of("model.engine", "")], "model.engine is empty"),
-        ([KAFKA, of("model.engine", "openai")], "model.engine openai requires model.baseUrl"),
+        ([REQUIRED, of("model.engine", "")], "model.engine is empty"),
+        ([REQUIRED, of("model.engine", "openai")], "model.engine openai requires model.baseUrl"),
         (
-            [KAFKA, of("model.baseUrl", "https://a.example/v1")],
+            [REQUIRED, of("model.baseUrl", "https://a.example/v1")],
             'model.baseUrl is "https://a.example/v1" but has no effect',
         ),
-        ([KAFKA, of("model.engine", "ray")], "model.engine ray requires model.address or modelService.enabled"),
-        ([KAFKA, of("model.address", "model:9000")], 'model.address is "model:9000" but has no effect'),
-        ([KAFKA, of("model.existingSecret", "key")], 'model.existingSecret is "key" but has no effect'),
-        ([KAFKA, of("model.name", "large")], 'model.name is "large" but has no effect'),
-        ([KAFKA, of("sandbox.nested.seccompProfile", "")], "sandbox.nested.seccompProfile is empty"),
-        ([KAFKA, of("sandbox.mode", "runtimeClass")], "sandbox.runtimeClass.name is empty"),
-        ([KAFKA, of("sandbox.runtimeClass.name", "kata")], 'sandbox.runtimeClass.name is "kata" but has no effect'),
+        ([REQUIRED, of("model.engine", "ray")], "model.engine ray requires model.address or modelService.enabled"),
+        ([REQUIRED, of("model.address", "model:9000")], 'model.address is "model:9000" but has no effect'),
+        ([REQUIRED, of("model.existingSecret", "key")], 'model.existingSecret is "key" but has no effect'),
+        ([REQUIRED, of("model.name", "large")], 'model.name is "large" but has no effect'),
+        ([REQUIRED, of("sandbox.nested.seccompProfile", "")], "sandbox.nested.seccompProfile is empty"),
+        ([REQUIRED, of("sandbox.mode", "runtimeClass")], "sandbox.runtimeClass.name is empty"),
+        ([REQUIRED, of("sandbox.runtimeClass.name", "kata")], 'sandbox.runtimeClass.name is "kata" but has no effect'),
         (
-            [KAFKA, of("sandbox", {"mode": "runtimeClass", "runtimeClass": {"name": "gvisor"}})],
+            [REQUIRED, of("sandbox", {"mode": "runtimeClass", "runtimeClass": {"name": "gvisor"}})],
             'sandbox.runtimeClass.name is "gvisor": gVisor does not start within gVisor',
         ),
         (
             [
-                KAFKA,
+                REQUIRED,
                 of("sandbox", {"mode": "runtimeClass", "runtimeClass": {"name": "kata"}}),
                 of("sandbox.nested.appArmorProfile", "own"),
             ],
             'sandbox.nested.appArmorProfile is "own" but has no effect',
         ),
-        ([KAFKA, of("hpa.enabled", True), of("keda.enabled", True)], "hpa.enabled and keda.enabled would scale"),
+        ([REQUIRED, of("hpa.enabled", True), of("keda.enabled", True)], "hpa.enabled and keda.enabled would scale"),
         (
-            [KAFKA, of("keda", {"enabled": True, "trigger": "prometheus"})],
+            [REQUIRED, of("keda", {"enabled": True, "trigger": "prometheus"})],
             "keda.trigger prometheus requires keda.prometheusAddress",
         ),
         (
             [
-                KAFKA,
+                REQUIRED,
                 of("keda.enabled", True),
                 of("kafka.sasl", {"enabled": True, "username": "u", "existingSecret": "s"}),
             ],
             "keda.trigger kafka requires kafka.sasl.usernameKey",
         ),
         (
-            [KAFKA, of("keda", {"enabled": True, "prometheusAddress": "http://prometheus:9090"})],
+            [REQUIRED, of("keda", {"enabled": True, "prometheusAddress": "http://prometheus:9090"})],
             'keda.prometheusAddress is "http://prometheus:9090" but has no effect',
         ),
-        ([KAFKA, of("services.tutor.replicas", 0)], "services.tutor.replicas is 0 and podDisruptionBudget.enabled"),
-        ([KAFKA, of("defaults.replicas", 0)], "defaults.replicas is 0 and podDisruptionBudget.enabled"),
+        ([REQUIRED, of("services.tutor.replicas", 0)], "services.tutor.replicas is 0 and podDisruptionBudget.enabled"),
+        ([REQUIRED, of("defaults.replicas", 0)], "defaults.replicas is 0 and podDisruptionBudget.enabled"),
         (
-            [KAFKA, of("hpa.enabled", True), of("services.tutor.resources", {"limits": {"memory": "1Gi"}})],
+            [REQUIRED, of("hpa.enabled", True), of("services.tutor.resources", {"limits": {"memory": "1Gi"}})],
             "hpa.enabled requires services.tutor.resources.requests.cpu",
         ),
         (
-            [KAFKA, of("services.tutor.rollingUpdate", {"maxUnavailable": "0%", "maxSurge": 0})],
+            [REQUIRED, of("services.tutor.rollingUpdate", {"maxUnavailable": "0%", "maxSurge": 0})],
             "services.tutor.rollingUpdate.maxUnavailable and maxSurge are both 0",
         ),
-        ([KAFKA, of("services.tutor.volumes", [{"name": "tmp"}])], 'services.tutor.volumes has "tmp"'),
+        ([REQUIRED, of("services.tutor.volumes", [{"name": "tmp"}])], 'services.tutor.volumes has "tmp"'),
         (
-            [KAFKA, of("services.tutor.volumeMounts", [{"name": "own", "mountPath": "/own"}])],
+            [REQUIRED, of("services.tutor.volumeMounts", [{"name": "own", "mountPath": "/own"}])],
             'services.tutor.volumeMounts has "own", which is not one of its volumes',
         ),
         (
             [
-                KAFKA,
+                REQUIRED,
                 of("services.tutor.volumes", [{"name": "own"}]),
                 of("services.tutor.volumeMounts", [{"name": "own", "mountPath": "/tmp"}]),
             ],
             'services.tutor.volumeMounts has "/tmp", where the chart mounts something',
         ),
         (
-            [KAFKA, of("services.collector.replicas", 2)],
+            [REQUIRED, of("services.collector.replicas", 2)],
             "services.collector.replicas is 2: only one collector may run",
         ),
         (
-            [KAFKA, of("hpa.enabled", True), of("services.student.scaling", {"min": 5, "max": 4})],
+            [REQUIRED, of("hpa.enabled", True), of("services.student.scaling", {"min": 5, "max": 4})],
             "services.student.scaling.min is 5 and scaling.max 4",
         ),
         (
-            [KAFKA, of("hpa.enabled", True), of("services.student.scaling.max", 13)],
+            [REQUIRED, of("hpa.enabled", True), of("services.student.scaling.max", 13)],
             "services.student.scaling.max is 13 and a topic has 12 partitions",
         ),
         (
-            [KAFKA, of("services.gateway.replicas", 2)],
+            [REQUIRED, of("services.gateway.replicas", 2)],
             "services.gateway.replicas is 2: only one gateway may run",
         ),
         (
-            [KAFKA, of("gateway.ingress.enabled", True)],
+            [REQUIRED, of("gateway.ingress.enabled", True)],
             "gateway.ingress.enabled would admit anyone: set gateway.tokens.existingSecret",
         ),
         (
-            [KAFKA, of("gateway.route.enabled", True)],
+            [REQUIRED, of("gateway.route.enabled", True)],
             "gateway.route.enabled would admit anyone: set gateway.tokens.existingSecret",
         ),
         (
-            [KAFKA, PUBLIC, of("services.gateway.enabled", False)],
+            [REQUIRED, PUBLIC, of("services.gateway.enabled", False)],
             "gateway.ingress.enabled leads nowhere: services.gateway.enabled is false",
         ),
-        ([KAFKA, PUBLIC, of("gateway.host", "")], "gateway.ingress.enabled requires gateway.host"),
-        ([KAFKA, PUBLIC, of("gateway.ingress.tlsSecret", "")], "tokens must not be sent in the clear"),
+        ([REQUIRED, PUBLIC, of("gateway.host", "")], "gateway.ingress.enabled requires gateway.host"),
+        ([REQUIRED, PUBLIC, of("gateway.ingress.tlsSecret", "")], "tokens must not be sent in the clear"),
         (
-            [KAFKA, PUBLIC, of("gateway.route.parentRefs", [])],
+            [REQUIRED, PUBLIC, of("gateway.route.parentRefs", [])],
             "gateway.route.enabled requires gateway.route.parentRefs",
         ),
-        ([KAFKA, of("gateway.host", "a.example")], 'gateway.host is "a.example" but has no effect'),
-        ([KAFKA, of("gateway.tls.existingSecret", "own")], 'gateway.tls.existingSecret is "own" but has no effect'),
+        ([REQUIRED, of("gateway.host", "a.example")], 'gateway.host is "a.example" but has no effect'),
+        ([REQUIRED, of("gateway.tls.existingSecret", "own")], 'gateway.tls.existingSecret is "own" but has no effect'),
         (
-            [KAFKA, PUBLIC, of("gateway.tls.existingSecret", "own")],
+            [REQUIRED, PUBLIC, of("gateway.tls.existingSecret", "own")],
             'gateway.tls.existingSecret is "own" and gateway.ingress speaks HTTP to the gateway',
         ),
         (
-            [KAFKA, of("gateway.adapters", {"registry": "s3://bucket/adapters", "existingClaim": "adapters"})],
+            [REQUIRED, of("gateway.adapters", {"registry": "s3://bucket/adapters", "existingClaim": "adapters"})],
             'gateway.adapters.existingClaim "adapters": choose one',
         ),
-        ([KAFKA, of("gateway.tls.clientCaKey", "ca.crt")], 'gateway.tls.clientCaKey is "ca.crt" but has no effect'),
-        ([KAFKA, of("modelService.enabled", True)], "modelService.path is empty: the vllm engine requires"),
-        ([KAFKA, SERVED, of("modelService.engine", "scripted")], "modelService.engine scripted has no weights"),
-        ([KAFKA, SERVED, of("modelService.replicas.min", 2)], "modelService.replicas.min is 2 and replicas.max 1"),
-        ([KAFKA, SERVED, of("modelService.workers.replicas.min", 5)], "modelService.workers.replicas.min is 5"),
-        ([KAFKA, SERVED, of("modelService.requests.target", 200)], "modelService.requests.target is 200"),
+        ([REQUIRED, of("gateway.tls.clientCaKey", "ca.crt")], 'gateway.tls.clientCaKey is "ca.crt" but has no effect'),
+        ([REQUIRED, of("modelService.enabled", True)], "modelService.path is empty: the vllm engine requires"),
+        ([REQUIRED, SERVED, of("modelService.engine", "scripted")], "modelService.engine scripted has no weights"),
+        ([REQUIRED, SERVED, of("modelService.replicas.min", 2)], "modelService.replicas.min is 2 and replicas.max 1"),
+        ([REQUIRED, SERVED, of("modelService.workers.replicas.min", 5)], "modelService.workers.replicas.min is 5"),
+        ([REQUIRED, SERVED, of("modelService.requests.target", 200)], "modelService.requests.target is 200"),
         (
-            [KAFKA, SERVED, of("modelService.gpus", 2)],
+            [REQUIRED, SERVED, of("modelService.gpus", 2)],
             "modelService.gpus is 2 and modelService.workers.resources.limits has 1 of nvidia.com/gpu",
         ),
         (
-            [KAFKA, SERVED, of("modelService.replicas.max", 5)],
+            [REQUIRED, SERVED, of("modelService.replicas.max", 5)],
             "modelService.replicas.max is 5 and modelService.workers.replicas.max 4",
         ),
-        ([KAFKA, of("training.cronJob.enabled", True)], "training.args is empty"),
-        ([KAFKA, of("training.retraining.enabled", True)], "training.retraining.args is empty"),
+        ([REQUIRED, of("training.cronJob.enabled", True)], "training.args is empty"),
+        ([REQUIRED, of("training.retraining.enabled", True)], "training.retraining.args is empty"),
         (
-            [KAFKA, of("training.retraining", {"enabled": True, "args": ["--config", "soliloquy"]})],
+            [REQUIRED, of("training.retraining", {"enabled": True, "args": ["--config", "soliloquy"]})],
             "training.retraining.enabled requires model.engine ray",
         ),
         (
-            [KAFKA, TRAINED, of("training.persistence.accessModes", ["ReadWriteOnce"])],
+            [REQUIRED, TRAINED, of("training.persistence.accessModes", ["ReadWriteOnce"])],
             "training.persistence.accessModes is [ReadWriteOnce]: training.rayJob.enabled requires ReadWriteMany",
         ),
-        ([KAFKA, of("dataset.existingSecret", "keys")], 'dataset.existingSecret is "keys" but has no effect'),
-        ([KAFKA, of("extraManifests", ["words"])], "extraManifests[0] is no object of Kubernetes"),
-        ([KAFKA, of("serviceAccount.create", False)], "serviceAccount.create is false and serviceAccount.name empty"),
-        ([KAFKA, of("serviceAccount.name", "own")], 'serviceAccount.name is "own"'),
+        ([REQUIRED, of("dataset.existingSecret", "keys")], 'dataset.existingSecret is "keys" but has no effect'),
+        ([REQUIRED, of("extraManifests", ["words"])], "extraManifests[0] is no object of Kubernetes"),
+        (
+            [REQUIRED, of("serviceAccount.create", False)],
+            "serviceAccount.create is false and serviceAccount.name empty",
+        ),
+        ([REQUIRED, of("serviceAccount.name", "own")], 'serviceAccount.name is "own"'),
     ],
 )
 def test_what_cannot_be_meant_is_refused_by_its_name(values: list[dict[str, Any]], sentence: str) -> None:
@@ -207,6 +221,8 @@ def test_what_cannot_be_meant_is_refused_by_its_name(values: list[dict[str, Any]
         ("defaults.scaling.min", 0),
         ("podDisruptionBudget.maxUnavailable", 0),
         ("images.workers.digest", "latest"),
+        ("global.imageRegistry", "https://registry.example.com"),
+        ("global.imageRegistry", "registry.example.com/"),
         ("sandbox.mode", "privileged"),
         ("sandbox.nested.seccompProfile", "/etc/seccomp.json"),
         ("kafka.bootstrap", ["kafka:9092"]),
@@ -219,7 +235,7 @@ def test_what_cannot_be_meant_is_refused_by_its_name(values: list[dict[str, Any]
     ],
 )
 def test_a_value_that_the_schema_does_not_know_is_refused_by_its_path(path: str, value: object) -> None:
-    told = refusal(KAFKA, of(path, value))
+    told = refusal(REQUIRED, of(path, value))
     assert "values don't meet the specifications of the schema" in told
     assert path.split(".")[-1] in told
 
@@ -234,9 +250,9 @@ def test_a_value_that_the_schema_does_not_know_is_refused_by_its_path(path: str,
     ],
 )
 def test_what_kubernetes_would_refuse_of_a_list_is_refused_by_its_place(name: str, value: object) -> None:
-    assert f"defaults.{name}.0" in refusal(KAFKA, of(f"defaults.{name}", value))
+    assert f"defaults.{name}.0" in refusal(REQUIRED, of(f"defaults.{name}", value))
 
 
 def test_a_release_whose_name_begins_with_a_digit_is_told_what_to_do() -> None:
     with pytest.raises(Refused, match=r'the name "1lab-soliloquy" begins with a digit, .* set fullnameOverride'):
-        rendered(HELMS[0], KAFKA, release="1lab")
+        rendered(HELMS[0], REQUIRED, release="1lab")

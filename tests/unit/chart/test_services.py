@@ -197,6 +197,14 @@ def test_a_digest_goes_before_a_tag_and_each_pod_has_the_image_of_its_kind() -> 
         assert {each["image"] for each in pod["spec"]["containers"]} == {f"example.com/{kind}{tag}"}
 
 
+def test_images_come_from_the_registry_of_all_unless_they_name_their_own() -> None:
+    own = {"images": {"executor": {"repository": "localhost:5000/sandbox", "tag": "9"}}}
+    for place, pod in pods(objects(own)):
+        [image] = {each["image"] for each in pod["spec"]["containers"]}
+        executor = place == "Deployment executor"
+        assert image.startswith("localhost:5000/sandbox:9" if executor else "registry.example.com/tutoring/soliloquy/")
+
+
 def test_pods_are_spread_by_their_own_service() -> None:
     spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
     student = services(objects({"defaults": {"topologySpreadConstraints": [spread]}}))["student"]

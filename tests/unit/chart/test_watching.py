@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.chart.render import CHART, Values
-from tests.unit.chart.objects import KAFKA, SERVED, TRAINED, kinds, named, objects, pods, refusal
+from tests.unit.chart.objects import REQUIRED, SERVED, TRAINED, kinds, named, objects, pods, refusal
 from tests.unit.chart.test_network import selects
 
 WATCHED: Values = {
@@ -66,5 +66,5 @@ def test_rules_and_dashboards_are_the_files_as_they_are() -> None:
     ],
 )
 def test_an_object_whose_api_is_missing_is_refused_with_what_to_install(values: Values, api: str, remedy: str) -> None:
-    told = refusal(KAFKA, values)
+    told = refusal(REQUIRED, values)
     assert f"needs the API {api}, which this cluster has not: install {remedy} first" in told

@@ -9,7 +9,7 @@ import yaml
 
 from deploy import values_table
 from tests.chart.render import CHART, HELMS, Values, load, rendered
-from tests.unit.chart.objects import KAFKA, objects, services
+from tests.unit.chart.objects import REQUIRED, objects, services
 
 RELEASED = CHART.parent / "released"
 DEFAULTS: Values = yaml.safe_load(values_table.VALUES.read_text("utf-8"))
@@ -42,21 +42,21 @@ def test_the_values_of_a_release_render_as_helm_reuses_them(release: Path) -> No
         assert file
         values: Values = yaml.safe_load(file)
     kept = {name: merged(values.get(name), default) for name, default in DEFAULTS.items()}
-    assert set(services(load(rendered(HELMS[0], kept, KAFKA)))) == set(services(objects()))
+    assert set(services(load(rendered(HELMS[0], kept, REQUIRED)))) == set(services(objects()))
 
 
 @pytest.mark.parametrize("program", HELMS)
 def test_values_that_lack_everything_render_as_the_defaults_do(program: str) -> None:
     sections: Values = dict.fromkeys(DEFAULTS)
     every = {name: emptied(value, name) for name, value in DEFAULTS.items()}
-    told = rendered(program, KAFKA)
+    told = rendered(program, REQUIRED)
     for lacking in (sections, every):
-        assert rendered(program, lacking, KAFKA) == told
+        assert rendered(program, lacking, REQUIRED) == told
 
 
 def test_a_gpu_that_is_taken_away_does_not_come_back() -> None:
     workers: Values = {"resources": {"limits": {"nvidia.com/gpu": None, "amd.com/gpu": 1}}}
     served: Values = {"enabled": True, "path": "/models/base", "workers": workers}
-    told = rendered(HELMS[0], KAFKA, {"apiVersionsCheck": False, "model": {"engine": "ray"}, "modelService": served})
+    told = rendered(HELMS[0], REQUIRED, {"apiVersionsCheck": False, "model": {"engine": "ray"}, "modelService": served})
     assert "amd.com/gpu: 1" in told
     assert "nvidia.com/gpu" not in told

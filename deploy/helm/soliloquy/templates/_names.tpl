@@ -38,10 +38,16 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* (list $ "workers"): by its digest where there is one. */}}
+{{/* Not empty if a repository begins with a registry, by the rule of container runtimes. */}}
+{{- define "soliloquy.namesRegistry" -}}
+{{- if regexMatch "^(localhost|[^/]*[.:][^/]*)/" . }}yes{{ end -}}
+{{- end }}
+
+{{/* (list $ "workers"): from its own registry or that of all images, by its digest where there is one. */}}
 {{- define "soliloquy.image" -}}
 {{- $root := index . 0 -}}
 {{- $image := index $root.Values.images (index . 1) -}}
+{{- if not (include "soliloquy.namesRegistry" $image.repository) }}{{ $root.Values.global.imageRegistry }}/{{ end -}}
 {{- if $image.digest -}}
 {{ $image.repository }}@{{ $image.digest }}
 {{- else -}}

@@ -1,6 +1,7 @@
 {{/* Values that cannot be meant: what is wrong, by name, and what to do about it. */}}
 {{- define "soliloquy.refusals" -}}
 {{- include "soliloquy.refusals.names" . -}}
+{{- include "soliloquy.refusals.images" . -}}
 {{- include "soliloquy.refusals.kafka" . -}}
 {{- include "soliloquy.refusals.strimzi" . -}}
 {{- include "soliloquy.refusals.model" . -}}
@@ -17,6 +18,20 @@
 {{- $name := include "soliloquy.fullname" . -}}
 {{- if regexMatch "^[0-9]" $name -}}
 {{- fail (printf "the name %q begins with a digit, which a Service name may not: set fullnameOverride" $name) -}}
+{{- end -}}
+{{- end }}
+
+{{/* Anybody may register a name on a public hub that nobody has, and would run code in this cluster. */}}
+{{- define "soliloquy.refusals.images" -}}
+{{- $used := list "workers" "executor" -}}
+{{- with .Values.training -}}
+{{- if or $.Values.modelService.enabled .rayJob.enabled .cronJob.enabled .retraining.enabled }}{{ $used = append $used "model" }}{{ end -}}
+{{- end -}}
+{{- range $name := $used -}}
+{{- $repository := (index $.Values.images $name).repository -}}
+{{- if not (or $.Values.global.imageRegistry (include "soliloquy.namesRegistry" $repository)) -}}
+{{- fail (printf "images.%s.repository %q names no registry, so it would be pulled from a public one where its name may be anybody's: push the images of deploy/images to a registry of yours and set global.imageRegistry to it" $name $repository) -}}
+{{- end -}}
 {{- end -}}
 {{- end }}
 
