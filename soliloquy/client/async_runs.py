@@ -139,6 +139,8 @@ class AsyncRuns(GatewayClient):
     async def tail(self, run: str) -> AsyncGenerator[FinishedConversation, None]:
         """Yields conversations as they finish, without end; catches up after the gateway was away."""
         seen = SeenConversations()
+        async with aclosing(self.conversations(run)) as conversations:
+            await seen.begin(conversations)
         request = gateway_pb2.TailConversationsRequest(run=run)
         async with aclosing(self._follow(run, self._stub.TailConversations, request)) as stream:
             async for finished in stream:
@@ -215,28 +217,32 @@ class SeenConversations:
 
     def __init__(self) -> None:
         self._ids: dict[str, None] = {}
-        # When the latest of them finished; None until the first listing, which only marks where the tail begins.
-        self._latest: float | None = None
+        # When the latest of them finished.
+        self._latest = 0.0
 
     def is_unseen(self, finished: FinishedConversation) -> bool:
         """Marks the conversation as seen."""
         if finished.id in self._ids:
             return False
         self._ids[finished.id] = None
-        self._latest = max(self._latest or 0.0, finished.finished_at)
+        self._latest = max(self._latest, finished.finished_at)
         if len(self._ids) > _REMEMBERED:
             del self._ids[next(iter(self._ids))]
         return True
 
-    async def missed(self, listed: AsyncIterator[FinishedConversation]) -> list[FinishedConversation]:
-        """Returns the unseen ones of a list that begins with the latest, oldest first; nothing for the first list."""
-        is_first, since = self._latest is None, self._latest
-        recent = []
+    async def begin(self, listed: AsyncIterator[FinishedConversation]) -> None:
+        """Marks the last conversations of a list that begins with the latest: the tail begins after them."""
         async for finished in listed:
-            since = finished.finished_at if since is None else since
-            if finished.finished_at < since - _DISORDER_SECONDS:
+            self._latest = self._latest or finished.finished_at
+            if finished.finished_at < self._latest - _DISORDER_SECONDS:
+                return
+            self.is_unseen(finished)
+
+    async def missed(self, listed: AsyncIterator[FinishedConversation]) -> list[FinishedConversation]:
+        """Returns the unseen ones of a list that begins with the latest, oldest first."""
+        recent, since = [], self._latest - _DISORDER_SECONDS
+        async for finished in listed:
+            if finished.finished_at < since:
                 break
             recent.append(finished)
-        self._latest = self._latest or 0.0
-        unseen = [finished for finished in reversed(recent) if self.is_unseen(finished)]
-        return [] if is_first else unseen
+        return [finished for finished in reversed(recent) if self.is_unseen(finished)]

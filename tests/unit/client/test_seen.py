@@ -23,13 +23,13 @@ async def missed(seen: SeenConversations, numbers: range) -> list[int]:
 
 async def test_a_conversation_from_before_the_tail_is_never_yielded() -> None:
     seen = SeenConversations()
-    assert await missed(seen, range(100)) == []
+    await seen.begin(listed(range(100)))
     assert await missed(seen, range(103)) == [100, 101, 102]
 
 
 async def test_a_conversation_that_finishes_meanwhile_is_yielded_once_and_in_order() -> None:
     seen = SeenConversations()
-    assert await missed(seen, range(10)) == []
+    await seen.begin(listed(range(10)))
     assert [seen.is_unseen(finished(number)) for number in (10, 11, 12, 11)] == [True, True, True, False]
     assert await missed(seen, range(300)) == list(range(13, 300))
     assert not seen.is_unseen(finished(299))
@@ -38,5 +38,5 @@ async def test_a_conversation_that_finishes_meanwhile_is_yielded_once_and_in_ord
 
 async def test_a_tail_of_a_run_that_had_nothing_misses_nothing() -> None:
     seen = SeenConversations()
-    assert await missed(seen, range(0)) == []
+    await seen.begin(listed(range(0)))
     assert await missed(seen, range(200)) == list(range(200))
