@@ -3,9 +3,9 @@
 from copy import deepcopy
 
 from soliloquy.recipes.judges import Judges
-from soliloquy.recipes.mending import sent_back
 from soliloquy.recipes.playing import play_by_rules
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.turn_faults import sent_back
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.v1.events_pb2 import ReplyNeeded

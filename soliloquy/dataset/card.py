@@ -10,7 +10,7 @@ from typing import Any
 
 from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.labelling import title_of
-from soliloquy.dataset.mending import SENT_BACK, STANDS, TAKEN_BACK, Mending
+from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, MendingCounts
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import counts, share, table
 from soliloquy.recipes.labels import columns_of
@@ -89,7 +89,7 @@ def card(summary: DatasetSummary) -> str:
     return text
 
 
-def _first_tries(mending: Mending) -> str:
+def _first_tries(mending: MendingCounts) -> str:
     """Returns a table only where answers were sent back."""
     rows = [
         (*answerer, f"{count:,}", share(mending.stood[answerer], count)) for answerer, count in mending.first.items()

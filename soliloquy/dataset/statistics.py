@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts, word
 from soliloquy.dataset.labelling import installed, label_values
-from soliloquy.dataset.mending import Mending
+from soliloquy.dataset.mending_counts import MendingCounts
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.tables import share
@@ -55,7 +55,7 @@ class Statistics:
     labels: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     # Answers sent back, by the judge that found them unfit.
     sent_back: Counter[str] = field(default_factory=Counter)
-    mending: Mending = field(default_factory=Mending)
+    mending: MendingCounts = field(default_factory=MendingCounts)
     # By evaluation and response, for recipes with a label that says how the tutor responds.
     responses: Counter[tuple[str, str]] = field(default_factory=Counter)
     # How conversations were resolved, for recipes that say so.

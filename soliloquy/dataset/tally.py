@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts
 from soliloquy.dataset.labelling import installed
-from soliloquy.dataset.mending import Mending
+from soliloquy.dataset.mending_counts import MendingCounts
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.recipes.codes import EVALUATIONS
@@ -46,7 +46,7 @@ class Tally:
     verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
     # The tutor's verdicts by what supports them.
     verification: Counter[str] = field(default_factory=lambda: Counter(program=0, step=0, none=0))
-    # What Mending counts, by "role: rule", role, rule, and prompt or completion.
+    # What MendingCounts counts, by "role: rule", role, rule, and prompt or completion.
     sent_back: Counter[str] = field(default_factory=Counter)
     mended: Counter[str] = field(default_factory=Counter)
     rewinds: Counter[str] = field(default_factory=Counter)
@@ -93,7 +93,7 @@ class Tally:
         self._add_calculations(turns, recipes)
 
     def _add_mending(self, batch: pa.RecordBatch) -> None:
-        found = Mending()
+        found = MendingCounts()
         found.add(batch)
         self.sent_back.update({f"{role}: {rule}": count for (role, rule), count in found.sent_back.items()})
         self.mended.update(found.mended)

@@ -6,12 +6,12 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from soliloquy.recipes.mending import claim_calls, faults_in, reason_of, rejected, settled
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.rules import Broken, Rules
 from soliloquy.recipes.templates import latest_exchange
+from soliloquy.recipes.turn_faults import claim_calls, faults_in, reason_of, rejected, settled
 from soliloquy.runtime.ask import Answered, Ask, SentBack, Unusable
 from soliloquy.runtime.events import ConversationEvent, Outcome
 from soliloquy.runtime.model import NO_RESERVE, Model, Reserve

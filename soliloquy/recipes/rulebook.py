@@ -41,7 +41,7 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Mending:
+class MendingBounds:
     """How often an answer goes back to its role, and turns are taken back in a conversation."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -55,7 +55,7 @@ class Rulebook:
     """The rules of a recipe by name; those that the table leaves out are not applied."""
 
     rules: Mapping[str, Rule]
-    mending: Mending
+    mending: MendingBounds
     # The data that a rule reads besides the messages.
     needs: Mapping[str, str] = field(default_factory=dict)
 
@@ -78,7 +78,7 @@ class Rulebook:
 def rulebook(policy: Mapping[str, Any], where: str, known: Collection[str]) -> Rulebook:
     """Reads the tables `rules`, `needs` and `mending`; `known` are the rules with code. Raises BadRules."""
     rules = _rules(policy["rules"], where, known)
-    mending = _read(Mending, policy.get("mending", {}), f"{where}: mending")
+    mending = _read(MendingBounds, policy.get("mending", {}), f"{where}: mending")
     needs: Mapping[str, str] = policy.get("needs", {})
     _check_names(needs, rules, f"{where}: needs")
     return Rulebook(rules=rules, mending=mending, needs=needs)
@@ -111,7 +111,7 @@ def _check_names(given: Iterable[str], known: Collection[str], where: str) -> No
         raise BadRules(f"{where}: there is no rule {unknown!r}{near}")
 
 
-T = TypeVar("T", Rule, Mending)
+T = TypeVar("T", Rule, MendingBounds)
 
 
 def _read(kind: type[T], entry: object, where: str) -> T:

@@ -7,7 +7,7 @@ from html import escape
 from soliloquy.dataset.card import evaluations_in, response_meanings, responses_of, thing
 from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, bin_start, quantile
 from soliloquy.dataset.figures import all_figures
-from soliloquy.dataset.mending import SENT_BACK, TAKEN_BACK
+from soliloquy.dataset.mending_counts import SENT_BACK, TAKEN_BACK
 from soliloquy.dataset.report.counts import combined
 from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.report.plots import (

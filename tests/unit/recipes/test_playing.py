@@ -2,11 +2,11 @@
 
 from copy import deepcopy
 
-from soliloquy.recipes.mending import faults_in
 from soliloquy.recipes.playing import play, play_again, play_by_rules
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.templates import latest_exchange
+from soliloquy.recipes.turn_faults import faults_in
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.model import NO_RESERVE, Reserve
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Judge

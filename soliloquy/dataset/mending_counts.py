@@ -1,6 +1,7 @@
 """Counts the answers that stood at the first try, those that went back or were taken back, and their tokens."""
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,6 @@ import pyarrow.compute as pc
 from soliloquy.dataset.columns import below, value_counts
 from soliloquy.runtime.arrow import pa
 
-_AT_ONCE = ("PARSE_OUTCOME_STRICT", "PARSE_OUTCOME_REPAIRED")
 _KINDS = ("prompt", "completion")
 # The fates of an answer in a conversation.
 STANDS, SENT_BACK, TAKEN_BACK = "stand", "sent back", "taken back"
@@ -18,7 +18,7 @@ Answerer = tuple[str, str]
 
 
 @dataclass(kw_only=True)
-class Mending:
+class MendingCounts:
     # Answers that went back, by role and rule, also in turns that were taken back.
     sent_back: Counter[tuple[str, str]] = field(default_factory=Counter)
     # Turns that stand with an answer that went back, and such answers' roles.
@@ -59,7 +59,7 @@ class Mending:
         columns = [below(calls, name) for name in ("role", "model", "outcome")]
         for (role, model, outcome), count in value_counts(*columns).items():
             self.first[role, model] += count
-            self.stood[role, model] += count * (outcome in _AT_ONCE)
+            self.stood[role, model] += count * is_read_at_once(outcome)
         used = {kind: below(calls, f"{kind}_tokens") for kind in _KINDS}
         spent = pa.table({"asked": below(calls, "prompt"), **used}).group_by("asked", use_threads=False)
         for row in spent.aggregate([(kind, "sum") for kind in _KINDS]).to_pylist():
@@ -77,10 +77,26 @@ class Mending:
         for place, call in enumerate(calls):
             became = SENT_BACK if place in back and fate == STANDS else fate
             self.tokens.update({(call["prompt"], became, kind): call[f"{kind}_tokens"] for kind in _KINDS})
-            if place in back:
-                continue
-            answerer = call["role"], call["model"]
+        answers = [(call["role"], is_read_at_once(call["outcome"])) for call in calls]
+        for place, stood in tries(answers, back, mended).items():
+            answerer = calls[place]["role"], calls[place]["model"]
             self.first[answerer] += 1
-            self.stood[answerer] += call["outcome"] in _AT_ONCE and call["role"] not in mended
+            self.stood[answerer] += stood
+
+
+def is_read_at_once(outcome: str) -> bool:
+    return outcome in ("PARSE_OUTCOME_STRICT", "PARSE_OUTCOME_REPAIRED")
+
+
+def tries(answers: Sequence[tuple[str, bool]], back: Collection[int], mended: Collection[str]) -> dict[int, bool]:
+    """Returns the places of a turn's answers that stand, and whether the first try at each stood.
+
+    An answer is its role and whether it was read at once; the roles in `mended` had answers that went `back`.
+    """
+    stood, still_mended = dict[int, bool](), {*mended}
+    for place, (role, at_once) in enumerate(answers):
+        if place not in back:
+            stood[place] = at_once and role not in still_mended
             # The first answer that stands came after the one that was sent back.
-            mended.discard(call["role"])
+            still_mended.discard(role)
+    return stood
