@@ -30,8 +30,7 @@ def _section(exporter: str) -> str:
 
 def _row(metric: Metric) -> str:
     labels = ", ".join(f"`{label}`" for label in metric.labels)
-    told = f"{metric.help} Raw: on no dashboard and in no rule." if metric.raw else metric.help
-    return f"| `{metric.name}` | {metric.type} | {metric.unit} | {labels} | {told} |"
+    return f"| `{metric.name}` | {metric.type} | {metric.unit} | {labels} | {metric.help} |"
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
 """Judges finished conversations and stores them."""
 
-from itertools import chain
 from typing import Protocol
 
 from services.collector.journal import calls_of
+from services.collector.metrics import count
 from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.runtime.instruments import counter, gauge
 from soliloquy.runtime.model.costs import account
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.transports.port import Delivery
@@ -17,15 +16,6 @@ from soliloquy.v1.conversation_pb2 import Conversation, Summary, Verification
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 from soliloquy.v1.sandbox_pb2 import Status
-
-FINISHED = counter("soliloquy_conversations_finished_total")
-REASONS = counter("soliloquy_rejection_reasons_total")
-TURNS = counter("soliloquy_conversation_turns_total")
-TOKENS = counter("soliloquy_conversation_tokens_total")
-VERDICTS = counter("soliloquy_verdicts_total")
-SENT_BACK = counter("soliloquy_answers_sent_back_total")
-REWINDS = counter("soliloquy_rewinds_total")
-BLOCKED = gauge("soliloquy_shards_blocked")
 
 QUESTION_CHARACTERS = 160
 
@@ -47,7 +37,7 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
         await store.add(conversation, faults, origin)
     except (OSError, UnreadableManifest) as error:
         raise CannotServe(f"the conversation cannot be stored: {error}") from error
-    _count(conversation, checked)
+    count(conversation, checked)
     judged = Conversation(
         id=conversation.id,
         run=conversation.run,
@@ -91,24 +81,3 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
                 attempt.execution.status != Status.STATUS_OK for attempt in turn.calculation.attempts
             )
     return summary
-
-
-def _count(conversation: Conversation, checked: CheckedConversation) -> None:
-    recipe, outcome = conversation.run.recipe, "rejected" if checked.faults else "accepted"
-    FINISHED.labels(recipe, outcome).inc()
-    for reason in {fault.partition(":")[0] for fault in checked.faults}:
-        REASONS.labels(recipe, reason).inc()
-    for told in checked.turns:
-        if told.verdict_true is not None:
-            VERDICTS.labels(recipe, "true" if told.verdict_true else "untrue").inc()
-    for rewind in conversation.rewinds:
-        REWINDS.labels(recipe, rewind.rule).inc()
-    taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
-    for turn in chain(conversation.turns, taken_back):
-        for one in turn.rejected:
-            SENT_BACK.labels(recipe, one.role, one.rule).inc()
-    for turn in conversation.turns:
-        TURNS.labels(recipe, outcome, "yes" if turn.HasField("calculation") else "no").inc()
-        for call in turn.calls:
-            TOKENS.labels(recipe, outcome, "prompt").inc(call.prompt_tokens)
-            TOKENS.labels(recipe, outcome, "completion").inc(call.completion_tokens)

@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from services.collector.handler import BLOCKED
+from services.collector.metrics import BLOCKED
 from services.collector.settings import LiveSettings
 from soliloquy.dataset.layout import WORKING
 from soliloquy.dataset.lock import write_lock

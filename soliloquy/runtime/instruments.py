@@ -24,8 +24,6 @@ class Metric:
     unit: str
     # Bucket bounds of a histogram.
     buckets: Sequence[float] = ()
-    # No dashboard and no rule uses it; `help` says what it is for.
-    raw: bool = False
     # How processes that count together combine a gauge.
     together: Literal["livesum", "livemax"] = "livesum"
 

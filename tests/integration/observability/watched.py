@@ -29,8 +29,8 @@ base_url = "http://{address}/v1"
 prompt_price = 0.5
 completion_price = 1.5
 """
-_TROUBLES = ("--noise", "real", "--fault=throttled=0.05", "--fault=failed=0.02", "--retry-after", "0")
-# Two of the first eight conversations are rejected, and a program fails.
+_TROUBLES = ("--noise", "harsh", "--fault=throttled=0.05", "--fault=failed=0.02", "--retry-after", "0")
+# Some of the conversations are rejected, in some turns are taken back, and a program fails.
 _SEED = 3
 
 

@@ -1,7 +1,10 @@
 """Checks what the collector counts of the conversations that arrive."""
 
-from services.collector.handler import VERDICTS, collect
-from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from prometheus_client import Counter
+
+from services.collector.handler import collect
+from services.collector.metrics import ANSWERS_SENT_BACK, FIRST_TRIES, REWINDS, TOKENS, TURNS, VERDICTS
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall, ParseOutcome
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.unit.recipes.conversations import conversation, sound_conversation, sound_turns, turn
@@ -13,21 +16,25 @@ class Anywhere:
         pass
 
 
-def verdicts() -> dict[str, float]:
-    return {
-        sample.labels["outcome"]: sample.value
-        for metric in VERDICTS.collect()
-        for sample in metric.samples
-        if sample.name == "soliloquy_verdicts_total" and sample.labels["recipe"] == "soliloquy"
-    }
+def samples(counter: Counter, *labels: str) -> dict[str, float]:
+    """Returns a counter of the recipe by the values of its labels."""
+    found: dict[str, float] = {}
+    for metric in counter.collect():
+        for sample in metric.samples:
+            if sample.name.endswith("_total") and sample.labels["recipe"] == "soliloquy":
+                key = " ".join(sample.labels[label] for label in labels)
+                found[key] = found.get(key, 0.0) + sample.value
+    return found
 
 
-async def counted(finished: Conversation) -> dict[str, float]:
-    """Returns what a conversation adds to the verdicts."""
-    before = verdicts()
+async def counted(finished: Conversation, counter: Counter = VERDICTS, *labels: str) -> dict[str, float]:
+    """Returns what a conversation adds to a counter."""
+    by = labels or ("outcome",)
+    before = samples(counter, *by)
     event = ConversationFinished(conversation=finished)
     await collect(event, delivered(event), Anywhere())
-    return {outcome: more for outcome, count in verdicts().items() if (more := count - before.get(outcome, 0.0))}
+    after = samples(counter, *by)
+    return {value: more for value, count in after.items() if (more := count - before.get(value, 0.0))}
 
 
 async def test_each_verdict_counts_as_true_or_untrue_whatever_the_code_found() -> None:
@@ -41,3 +48,34 @@ async def test_each_verdict_counts_as_true_or_untrue_whatever_the_code_found() -
 
 async def test_a_conversation_that_was_not_solved_has_no_verdicts_to_count() -> None:
     assert await counted(conversation(*sound_turns(), ending=Ending.ENDING_TURN_LIMIT)) == {}
+
+
+async def test_answers_that_went_back_and_turns_taken_back_are_counted_with_their_tokens() -> None:
+    first, right, last = sound_turns()
+    strict, reasked = ParseOutcome.PARSE_OUTCOME_STRICT, ParseOutcome.PARSE_OUTCOME_REASKED
+    for one in (first, right, last):
+        one.calls.append(
+            ModelCall(role="composer", model="small", outcome=strict, prompt_tokens=100, completion_tokens=10)
+        )
+    right.calls.append(ModelCall(role="composer", model="small", outcome=strict, prompt_tokens=50, completion_tokens=5))
+    right.calls.append(ModelCall(role="student", model="small", outcome=reasked, prompt_tokens=7, completion_tokens=1))
+    right.rejected.add(role="composer", rule="steps", calls=[0])
+    finished = conversation(first, right, last)
+    finished.rewinds.add(rule="verdict", turns=[right])
+    assert await counted(finished, ANSWERS_SENT_BACK, "role", "rule") == {"composer steps": 2}
+    assert await counted(finished, REWINDS, "rule") == {"verdict": 1}
+    assert await counted(finished, TURNS, "mended") == {"no": 2, "yes": 1}
+    assert await counted(finished, TOKENS, "kind", "fate") == {
+        "prompt stand": 257,
+        "completion stand": 26,
+        "prompt sent back": 100,
+        "completion sent back": 10,
+        "prompt taken back": 157,
+        "completion taken back": 16,
+    }
+    # The answers that went back are no first tries; those in their place were mended, as was one of another form.
+    assert await counted(finished, FIRST_TRIES, "role", "outcome") == {
+        "composer stood": 2,
+        "composer mended": 2,
+        "student mended": 2,
+    }
