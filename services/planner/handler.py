@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from soliloquy.problems.solving.agreed_steps import agreed_steps, is_bare
 from soliloquy.problems.solving.independent_programs import weigh
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import find
@@ -25,6 +26,9 @@ async def enrich(event: EnrichmentNeeded, model: Model, enrichments: Enrichments
         if check.contradicting and not has_supported_answer(problem):
             return finish(conversation, Ending.ENDING_UNFIT, f"programs contradict the answer: {check.why}")
         problem.agreeing_programs, problem.contradicting_programs = check.agreeing, check.contradicting
+        if check.agreeing and is_bare(problem) and (steps := agreed_steps(problem, problem.enrichment.programs)):
+            del problem.steps[:]
+            problem.steps.extend(steps)
     if run.enrich:
         recipe = find(run.recipe)
         key = _key(problem, recipe.enrichment_prompt(problem, run.prompts))

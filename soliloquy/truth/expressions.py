@@ -61,6 +61,11 @@ class Expression:
         names = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
         return tuple(sorted(names - {"math"}))
 
+    @property
+    def numbers(self) -> Sequence[float]:
+        constants = (node for node in ast.walk(self.tree) if isinstance(node, ast.Constant))
+        return [float(node.value) for node in constants if isinstance(node.value, int | float)]
+
     @cached_property
     def calculation(self) -> Calculation:
         return _calculation(self.tree)

@@ -8,8 +8,8 @@ import pytest
 
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.program_solution import steps_from_program
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
+from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.sandbox_pb2 import STATUS_OK

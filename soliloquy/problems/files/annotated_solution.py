@@ -7,6 +7,7 @@ from typing import Any
 from soliloquy.problems.files.prose_solution import unit_at
 from soliloquy.problems.files.stated_answer import stated_number
 from soliloquy.truth.expressions import BadExpression, parse_expression
+from soliloquy.truth.units import unit_after
 
 # Includes the number behind the mark, which repeats the result.
 _ANNOTATION = re.compile(r"<<(?P<inside>[^<>]*)>>(?P<again>(?:-?\$?\d[\d,]*(?:\.\d+)?)?)")
@@ -57,13 +58,21 @@ def _step(text: str, ask: str) -> dict[str, Any]:
         return {"explanation": words or marked["inside"], "ask": ask}
     value, percent = stated
     # The text repeats the result behind the mark, with its unit.
-    unit = percent or unit_at(text, marked.start("again"))
+    unit = percent or _unit(text, marked)
     return {
         "explanation": words or f"{arithmetic} = {result}",
         "ask": ask,
         "expression": _expression(arithmetic),
         "result": {"value": value, "unit": unit},
     }
+
+
+def _unit(text: str, marked: re.Match[str]) -> str:
+    if text[: marked.start()].endswith("$") or marked["again"].startswith("$"):
+        return "$"
+    known, end = unit_after(text, marked.end())
+    measured = text[marked.end() : end].strip()
+    return measured if known and known.measure else unit_at(text, marked.start("again"))
 
 
 def _expression(arithmetic: str) -> str:

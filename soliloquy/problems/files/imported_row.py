@@ -9,13 +9,13 @@ from pydantic_core import to_json
 from soliloquy.problems.files.annotated_solution import parse_annotated
 from soliloquy.problems.files.problem_from_row import ANSWER_STEP, BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.program_solution import steps_from_program
 from soliloquy.problems.files.raw_problem import parse_raw
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
 from soliloquy.problems.files.reading.rows import listed_names
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.problems.files.stated_answer import stated_answer, stated_number
 from soliloquy.problems.files.step_questions import ANSWER_ASK
+from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number, tidy
 from soliloquy.truth.programs import program_result
@@ -34,6 +34,8 @@ FIELDS = (
     "steps",
     "extra",
 )
+# Whoever rounds what a program returns rounds to whole numbers at most.
+_COARSEST_ROUNDING = 0.5
 
 
 def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemRow, str]:
@@ -75,7 +77,9 @@ def _returned(answer: dict[str, Any] | None, code: str, steps: list[dict[str, An
     if answer is None:
         is_told = value is None or any("result" in step for step in steps)
         return None if is_told else {"value": tidy(value or 0.0)}
-    if value is not None and not is_rounded(answer["value"], value):
+    if value is not None and not (
+        is_rounded(answer["value"], value) and abs(answer["value"] - value) <= _COARSEST_ROUNDING
+    ):
         raise BadField("answer", f"is {answer['value']:g}, but the program returns {format_number(tidy(value))}")
     return answer
 

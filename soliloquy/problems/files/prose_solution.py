@@ -55,7 +55,8 @@ def _find_calculation(
             and (expression := _expression(link)) is not None
             and is_workable(link.stated)
         ):
-            unit = _textbook(link.unit) or unit_at(plain, link.stated_at - start)
+            at = link.stated_at - start
+            unit = "$" if plain[at - 1 : at] == "$" else _textbook(link.unit) or unit_at(plain, at)
             return (
                 _symbol_before(plain, link.start - start),
                 expression,
@@ -124,6 +125,8 @@ def unit_at(text: str, position: int) -> str:
 
 def _unit(stated: re.Match[str]) -> str:
     """Returns the word after a number if it is a known unit or ends the sentence, and no part of the number."""
+    if "$" in stated[0][: stated.start("value") - stated.start()]:
+        return "$"
     unit = (stated["unit"] or "").rstrip(".")
     if unit.casefold() in MAGNITUDES:
         return ""
@@ -143,7 +146,8 @@ def number(digits: str) -> float:
 STEP_NUMBER = re.compile(
     r"(?:^|(?<=\s))(?:(?P<word>[Ss]tep)\s+(?P<named>\d+)\s*[).:-]|(?P<bare>\d+)(?P<mark>[).])(?=\s))\s*"
 )
-SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[^\s\d])")
+# A number begins a sentence behind a whole word: "in the boxes. 120 - 20 = 100", and not "approx. 120".
+SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[^\s\d])|(?<=[a-z]{2}[.!?])(?<!\bno\.)(?<!\bca\.)(?<!prox\.)\s+(?=\d)")
 
 
 def steps_from_prose(solution: str) -> list[pb.Step]:

@@ -5,24 +5,31 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.truth.calculations import calculations_of
-from soliloquy.truth.exactness import is_right
+from soliloquy.truth.exactness import NOISE, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable
 from soliloquy.truth.laws import Law, expression, law, law_between, laws_in
+from soliloquy.truth.markup import without_markup
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
+from soliloquy.truth.units import Unit, unit
 from soliloquy.v1.conversation_pb2 import Quantity
 
 # Reads "\boxed{72}" as 72.
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+# Between the numbers of "20 groups of ten".
+_GROUPS = re.compile(r"\d\s+[^\W\d_]+\s+of\s+$|[^\W\d_]+\s+[^\W\d_]+\s+of\s+$")
+_NUMBER_AND_NOUN = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?\s+[^\W\d_]+\.?")
 _FACTOR = re.compile(r"[\d.)*/+^×·−-]\s*$")
 _DIGIT = re.compile(r"\d")
 # The longest answer, in words, that may be a number in words with its unit.
 _SHORT = 4
+_TIMES = frozenset(unit(time).measure for time in ("s", "min", "h", "day", "week", "year"))
 _TOLERANCE: float = POLICY["talk"]["tolerance"]
 # Every message at one place in a conversation has the same known text.
 _quantities = functools.lru_cache(256)(quantities_in)
@@ -32,8 +39,15 @@ def final_number(answer: str) -> WrittenQuantity | None:
     """Returns the number that an answer states last, or else the last that is not part of a calculation."""
     text = _unbox(answer)
     found = [one for one in quantities_in(text) if not one.term]
-    stated = [one for one in found if one.stated] or found or list(calculations_in(text))
+    if len(found) > 1 and _GROUPS.search(text, found[-2].start, found[-1].start):
+        return found[-2]
+    stated = [one for one in found if one.stated] or found or list(calculations_in(text)) or _spelled(text)
     return stated[-1] if stated else None
+
+
+def _spelled(text: str) -> list[WrittenQuantity]:
+    """Reads "seventeen children", which only an answer states so briefly."""
+    return quantities_in(f"= {text}") if _NUMBER_AND_NOUN.fullmatch(text) else []
 
 
 def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
@@ -44,8 +58,25 @@ def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_dig
     ):
         return True
     if found := final_number(answer):
-        return is_same(found, wanted.value, wanted.unit, tolerance, least_digits=least_digits)
+        # A whole number is not near another one.
+        near = NOISE if found.value.is_integer() and wanted.value.is_integer() else tolerance
+        ways = [found, *_without_unit(found, wanted)]
+        return any(is_same(one, wanted.value, wanted.unit, near, least_digits=least_digits) for one in ways)
     return None if worked is None else False
+
+
+def _without_unit(found: WrittenQuantity, wanted: Quantity) -> Iterator[WrittenQuantity]:
+    """Yields the bare number where a unit may be left out: "10 days" for 10, and "8 liters per minute" for 8 liters."""
+    if found.unit is None:
+        return
+    known = unit(wanted.unit)
+    if not wanted.unit or _is_rate(found.unit, known) or _is_rate(known, found.unit):
+        yield replace(found, unit=None)
+
+
+def _is_rate(one: Unit, other: Unit) -> bool:
+    above, per, below = one.measure.partition("/")
+    return bool(per) and above == other.measure and below in _TIMES
 
 
 def _calculate(answer: str) -> float | None:
@@ -103,7 +134,7 @@ def _are_equivalent(one: Law, other: Law) -> bool | None:
 
 
 def _unbox(answer: str) -> str:
-    return _BOXED.sub(r"\1", answer).strip()
+    return without_markup(_BOXED.sub(r"\1", answer)).strip()
 
 
 @functools.lru_cache(4096)

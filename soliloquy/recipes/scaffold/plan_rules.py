@@ -15,6 +15,7 @@ from soliloquy.recipes.scaffold.expected_answers import (
 )
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.runtime.beside import table_beside
+from soliloquy.truth.expressions import parse_expression
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
@@ -162,8 +163,21 @@ def _is_right(number: int, plan: Plan, problem: Problem) -> bool | None:
     if not right and _goes_on(number, plan):
         # A sub-question may ask for the equation or the inputs before a later one asks for the result.
         inputs = (gives_quantity(one.answer, known, **CLOSENESS) for known in step.inputs)
-        return bool(gives_law(one.answer, step.formula)) or any(inputs)
+        if gives_law(one.answer, step.formula) or any(inputs):
+            return True
+        # "Divide 48 by 2" says what is to be done.
+        return None if _names_operands(one.answer, step) else False
     return right
+
+
+def _names_operands(answer: str, step: Step) -> bool:
+    """Whether an answer holds no number but those that the step calculates with, and all of them."""
+    if not step.expression:
+        return False
+    symbols = {known.symbol: known.value for known in step.inputs}
+    expression = parse_expression(step.expression)
+    operands = {*expression.numbers, *(symbols[symbol] for symbol in expression.symbols)}
+    return {one.value for one in quantities_in(answer)} == operands
 
 
 def _goes_on(number: int, plan: Plan) -> bool:

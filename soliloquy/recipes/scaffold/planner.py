@@ -22,24 +22,27 @@ _ROUNDED = 0.01
 
 
 async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enrichment:
-    """Returns a plan that passes all rules and the verifier, or the reason why there is none."""
+    """Returns a plan that passes all rules and the verifier, one that only the verifier refused, or why there is none.
+
+    A plan that the verifier refused is marked with its reason.
+    """
     if why := why_unplannable(problem):
         return Enrichment(plain_because=why, labels=_labels(Plan()))
     discarded = Counter[str]()
+    plan = Plan()
     try:
         for _ in range(POLICY["plans"]["verified_at_most"]):
             plan = await _plan_by_rules(problem, changed, why, ask, discarded)
             verdict = await ask(plan_prompting.verifying(problem, plan, changed), PlanVerdict)
             if verdict.decision == "accept":
-                plan.discarded.extend(_discarded_counts(discarded))
-                return Enrichment(labels=_labels(plan), calls=ask.calls)
+                break
             discarded["verifier"] += 1
-            why = verdict.reason
-        why = f"verifier: none of {discarded['verifier']} plans was accepted: {why}"
+            plan.refused_because = why = verdict.reason
     except Unusable as unusable:
         why = str(unusable)
-    unplanned = Plan(discarded=_discarded_counts(discarded))
-    return Enrichment(plain_because=why, labels=_labels(unplanned), calls=ask.calls)
+        plan.refused_because = plan.refused_because or (why if plan.questions else "")
+    plan.discarded.extend(_discarded_counts(discarded))
+    return Enrichment(plain_because="" if plan.questions else why, labels=_labels(plan), calls=ask.calls)
 
 
 def _labels(plan: Plan) -> bytes:

@@ -4,6 +4,8 @@ import json
 
 from services.codegen.handler import ProgramCache, write_programs
 from services.planner.handler import Enrichments, enrich
+from soliloquy.problems.files.problem_from_row import problem_from_row
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.solving import independent_programs
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.truth.support import has_supported_answer
@@ -74,6 +76,43 @@ async def test_an_enriched_problem_keeps_its_programs_and_their_calls() -> None:
     assert enrichment.detailed_solution
     assert len(enrichment.programs) == 3
     assert [call.role for call in enrichment.calls] == ["codegen", "planner"]
+
+
+async def test_a_bare_answer_takes_its_steps_from_a_program_that_comes_to_it() -> None:
+    asked = weighed(*ran(15.0, 15.0, 9.0))
+    bare = asked.conversation.problem
+    bare.CopyFrom(
+        problem_from_row(
+            ProblemRow.model_validate(
+                {
+                    "question": "Ben bakes 4 trays of 6 rolls and eats 9 rolls. How many rolls remain?",
+                    "solution": "The answer is 15.",
+                    "steps": [{"explanation": "State the answer.", "result": {"symbol": "answer", "value": 15}}],
+                    "answer": {"value": 15, "unit": "rolls"},
+                }
+            ),
+            "mine.jsonl:1",
+        )
+    )
+    for code, value in (("n = 15", 15.0), ("baked = 4 * 6\nn = baked - 9", 15.0), ("n = 9", 9.0)):
+        bare.enrichment.programs.append(ran(value)[0])
+        bare.enrichment.programs[-1].code = code
+    [event] = await enrich(asked, Answering(GOOD), Enrichments(8))
+    steps = event.conversation.problem.steps
+    assert [(step.expression, step.result.value, step.result.unit) for step in steps] == [
+        ("4 * 6", 24, ""),
+        ("baked - 9", 15, "rolls"),
+    ]
+    assert steps[0].ask == "What do you get for the baked?"
+
+
+async def test_steps_that_are_given_are_used() -> None:
+    answer, given = problem().answer.value, [step.expression for step in problem().steps]
+    asked = weighed(*ran(answer, answer, answer))
+    for program in asked.conversation.problem.enrichment.programs:
+        program.code = "n = 1500 * 120"
+    [event] = await enrich(asked, Answering(GOOD), Enrichments(8))
+    assert [step.expression for step in event.conversation.problem.steps] == given
 
 
 async def test_conversations_about_one_problem_share_its_programs() -> None:

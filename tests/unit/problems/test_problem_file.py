@@ -344,5 +344,11 @@ def test_no_two_steps_in_a_row_are_asked_for_in_the_same_words(tmp_path: Path) -
 
 
 def test_a_question_made_of_a_solution_is_one_sentence(tmp_path: Path) -> None:
-    steps = read_one(tmp_path, solution="Ice is less dense than water. 50 * 10 = 500 N").steps
-    assert [step.ask for step in steps] == ["Ice is less dense than water: what do you get?"]
+    steps = read_one(tmp_path, solution="Ice of kind II is denser than kind I. 50 * 10 = 500 N").steps
+    assert [step.ask for step in steps] == ["Ice of kind II is denser than kind I: what do you get?"]
+
+
+def test_a_sentence_may_begin_with_a_number_behind_a_whole_word(tmp_path: Path) -> None:
+    solution = "There are 4 * 6 = 24 rolls in the boxes. 24 - 9 = 15 rolls remain, which is approx. 60 % of them."
+    steps = read_one(tmp_path, solution=solution).steps
+    assert [step.result.value for step in steps] == [24, 15]

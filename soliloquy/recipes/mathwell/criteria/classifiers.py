@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from soliloquy.recipes.mathwell.criteria.features import SIZE, Vector, vector
-from soliloquy.recipes.mathwell.criteria.scoring import WEIGHING
+from soliloquy.recipes.mathwell.criteria.scoring import JUDGES, WEIGHING
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem, opinion
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Opinion
@@ -51,12 +51,13 @@ def save(classifiers: Classifiers, path: Path) -> None:
         for name, value in (("weights", one.weights), ("scale", np.array([one.slope, one.offset, one.threshold])))
     }
     with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(file, allow_pickle=False, rules=np.array(JUDGES), **arrays)
 
 
 def load(path: Path) -> Classifiers:
     try:
         with np.load(path, allow_pickle=False) as arrays:
+            weighed = {str(rule) for rule in arrays["rules"]}
             found = {
                 criterion: Classifier(arrays[f"{criterion}/weights"], *map(float, arrays[f"{criterion}/scale"]))
                 for criterion in Criterion
@@ -64,6 +65,8 @@ def load(path: Path) -> Classifiers:
             }
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise Failure(f"{path} holds no classifiers: use a file of soliloquy problems calibrate") from error
+    if changed := sorted(weighed.symmetric_difference(JUDGES)):
+        raise Failure(f"{path} was made under other rules, which differ in {', '.join(changed[:3])}; calibrate again")
     if not found or any(one.weights.shape != (SIZE,) for one in found.values()):
         raise Failure(f"{path} holds no classifiers of {SIZE} features; calibrate again")
     return Classifiers(by_criterion=found)

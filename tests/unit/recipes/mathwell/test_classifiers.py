@@ -12,6 +12,7 @@ from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifi
 from soliloquy.recipes.mathwell.criteria.features import SIZE
 from soliloquy.recipes.mathwell.criteria.learning import calibrate
 from soliloquy.recipes.mathwell.criteria.measured import Measured
+from soliloquy.recipes.mathwell.criteria.scoring import JUDGES
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Ruling
@@ -87,7 +88,7 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path) -> None:
     pickled, short = tmp_path / "pickled.npz", tmp_path / "short.npz"
     contents: dict[Path, dict[str, Any]] = {
         pickled: {"solvable/weights": np.array([object()], dtype=object)},
-        short: {"solvable/weights": np.zeros(SIZE // 2), "solvable/scale": np.zeros(3)},
+        short: {"rules": JUDGES, "solvable/weights": np.zeros(SIZE // 2), "solvable/scale": np.zeros(3)},
     }
     for path, arrays in contents.items():
         np.savez(path, **arrays)
@@ -95,6 +96,13 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path) -> None:
     for path in (pickled, short, tmp_path / "text.npz", tmp_path / "missing.npz"):
         with pytest.raises(Failure, match=path.name):
             classifiers.load(path)
+
+
+def test_a_file_of_other_rules_is_refused_by_their_names(tmp_path: Path) -> None:
+    one: dict[str, Any] = {"solvable/weights": np.zeros(SIZE), "solvable/scale": np.ones(3)}
+    np.savez(tmp_path / "other.npz", rules=["rule new", *JUDGES[1:]], **one)
+    with pytest.raises(Failure, match=f"{JUDGES[0]}, rule new; calibrate again"):
+        classifiers.load(tmp_path / "other.npz")
 
 
 def test_too_few_rows_of_one_label_are_refused() -> None:

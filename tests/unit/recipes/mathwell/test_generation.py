@@ -9,8 +9,8 @@ import pytest
 
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.program_solution import steps_from_program
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
+from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.recipes.mathwell.commissions import authorship_of
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in
 from soliloquy.recipes.mathwell.labels_pb2 import Measures

@@ -98,10 +98,20 @@ async def test_no_plan_is_sought_for_ever() -> None:
     limit = POLICY["plans"]["verified_at_most"]
     refused = await enriched(Answering(*[plan(), REFUSED] * (limit + 1)))
     assert discarded(refused) == {"verifier": limit}
-    assert refused.plain_because == f"verifier: none of {limit} plans was accepted: Sub-question 2 is vague."
-    for enrichment in (unreadable, refused):
-        assert EnrichmentLabels.FromString(enrichment.labels).HasField("plan")
-        assert not planned_in(enrichment).questions
+    assert EnrichmentLabels.FromString(unreadable.labels).HasField("plan")
+    assert not planned_in(unreadable).questions
+
+
+async def test_a_plan_that_only_the_verifier_refused_is_tutored_from_and_marked() -> None:
+    refused = await enriched(Answering(*[plan(), REFUSED] * POLICY["plans"]["verified_at_most"]))
+    assert len(planned_in(refused).questions) == 2
+    assert planned_in(refused).refused_because == "Sub-question 2 is vague."
+    assert refused.plain_because == ""
+    accepted = await enriched(Answering(plan(), REFUSED, plan(), ACCEPTED))
+    assert planned_in(accepted).refused_because == ""
+    unjudged = await enriched(Answering(plan(), "no verdict"))
+    assert len(planned_in(unjudged).questions) == 2
+    assert planned_in(unjudged).refused_because.startswith("scaffold/verifying: unusable")
 
 
 async def test_a_problem_that_cannot_be_planned_is_not_asked_about() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import pairwise
+from itertools import count, pairwise
 
 # The largest number of a school book; a power beyond it could take forever.
 _LARGEST = 1e15
@@ -58,8 +58,11 @@ class Term:
     # "" for a literal; else one of + - * / // % **, the name of a function, or "round" for the counter of a loop.
     operation: str = ""
     parts: "Sequence[Term]" = ()
-    # The variable that the term was assigned to.
+    # The variable that the term was assigned to, and the line of the code that did so or returned the term.
     name: str = ""
+    line: int = 0
+    # Grows from term to term in the order of the program.
+    order: int = field(default_factory=count().__next__)
     # The number of terms in the derivation, including this one.
     size: int = 1
 

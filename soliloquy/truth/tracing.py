@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from soliloquy.recipes.mathwell.criteria.terms import (
+from soliloquy.truth.terms import (
     DECIDED,
     MOST_ROUNDS,
     CannotTrace,
@@ -25,20 +25,19 @@ _MOST_CHARACTERS = 8_000
 
 # Judges, measures and the scripted writer trace the same code.
 @lru_cache(256)
-def trace_solution(code: str) -> Term:
-    """Returns the result of `solution()` with its derivation; raises CannotTrace."""
+def trace_solution(code: str, variable: str = "") -> Term:
+    """Returns the result of `solution()`, or of a script's variable, with its derivation; raises CannotTrace."""
     if len(code) > _MOST_CHARACTERS:
         raise CannotTrace(f"it has {len(code)} characters; {_MOST_CHARACTERS} are read")
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise CannotTrace(f"it is no Python ({type(error).__name__})") from error
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "solution"]
-    if not functions:
-        raise CannotTrace("it has no function solution()")
     known = Scope()
     try:
-        returned = _returned(functions[-1].body, known)
+        returned = _returned(_body(tree, variable), known)
+        if variable:
+            returned = number(_name(variable), known)
     except (ArithmeticError, ValueError, IndexError) as error:
         raise CannotTrace(f"it cannot be calculated: {error}") from error
     except RecursionError as error:
@@ -46,6 +45,15 @@ def trace_solution(code: str) -> Term:
     if returned is None:
         raise CannotTrace("it returns nothing")
     return _decided(returned, known.decided)
+
+
+def _body(tree: ast.Module, variable: str) -> Sequence[ast.stmt]:
+    if variable:
+        return tree.body
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "solution"]
+    if not functions:
+        raise CannotTrace("it has no function solution()")
+    return functions[-1].body
 
 
 def _decided(returned: Term, by: Iterable[Term]) -> Term:
@@ -67,15 +75,15 @@ def _returned(body: Iterable[ast.stmt], known: Scope) -> Term | None:
 def _followed(statement: ast.stmt, known: Scope) -> Term | None:
     match statement:
         case ast.Return(value=ast.expr() as value):
-            return number(value, known)
+            return _at_line(number(value, known), statement)
         case (
             ast.Assign(targets=[ast.Name(id=name)], value=value)
             | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
         ):
-            known.names[name] = _named(evaluate(value, known), name)
+            known.names[name] = _named(evaluate(value, known), name, statement)
         case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
             together = ast.BinOp(left=_name(name), op=op, right=value)
-            known.names[name] = _named(evaluate(together, known), name)
+            known.names[name] = _named(evaluate(together, known), name, statement)
         case ast.If(test=test, body=body, orelse=orelse):
             met, numbers = evaluate_condition(test, known)
             left_undone = ast.Module(body=orelse if met else body, type_ignores=[])
@@ -90,9 +98,13 @@ def _followed(statement: ast.stmt, known: Scope) -> Term | None:
     return None
 
 
-def _named(value: Term | list[Term], name: str) -> Term | list[Term]:
+def _named(value: Term | list[Term], name: str, statement: ast.stmt) -> Term | list[Term]:
     # A term keeps its first name.
-    return replace(value, name=name) if isinstance(value, Term) and not value.name else value
+    return _at_line(replace(value, name=name), statement) if isinstance(value, Term) and not value.name else value
+
+
+def _at_line(term: Term, statement: ast.stmt) -> Term:
+    return term if term.line else replace(term, line=statement.lineno)
 
 
 def _for_each(name: str, over: ast.expr, body: Sequence[ast.stmt], known: Scope) -> Term | None:
@@ -137,7 +149,7 @@ def _added(statement: ast.stmt) -> ast.AugAssign | None:
             targets=[ast.Name(id=name) as target],
             value=ast.BinOp(left=ast.Name(id=before), op=(ast.Add() | ast.Sub()) as op, right=right),
         ) if before == name:
-            return ast.AugAssign(target=target, op=op, value=right)
+            return ast.copy_location(ast.AugAssign(target=target, op=op, value=right), statement)
     return None
 
 
@@ -147,7 +159,7 @@ def _multiply(times: Term, steps: Iterable[ast.AugAssign], known: Scope) -> None
         each, target = number(step.value, known), ast.unparse(step.target)
         # Counting by one adds the number of rounds.
         added = times if (each.value, each.operation) == (1, "") else combine(ast.Mult(), times, each)
-        known.names[target] = _named(combine(step.op, number(_name(target), known), added), target)
+        known.names[target] = _named(combine(step.op, number(_name(target), known), added), target, step)
 
 
 def _name(name: str) -> ast.Name:

@@ -1,0 +1,25 @@
+"""Labelled plans are accepted, and no planted wrong sub-answer is."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.labelled import total
+from benchmarks.plans import SETS, count_steps, judge
+
+
+@pytest.mark.parametrize(("name", "count"), [("first", 200), ("unseen", 50)])
+def test_right_plans_are_accepted_and_wrong_sub_answers_are_not(name: str, count: int) -> None:
+    readings = total(judge(SETS[name]).values())
+    assert readings.counts["plans"] == count
+    assert readings.counts["wrong sub-answers"] == 3 * count
+    assert readings.counts["accepted"] >= 0.95 * count, readings.faults
+    assert readings.counts["wrong ones accepted"] == 0, readings.faults
+
+
+def test_a_program_with_a_dead_operation_does_not_count_as_read(tmp_path: Path) -> None:
+    table = tmp_path / "programs.csv"
+    lines = ["def solution():", "    a = 2 * 3", "    b = a * 9", "    return a + 1"]
+    table.write_text('solution\n"' + "\n".join(lines) + '"\n"' + "\n".join([*lines[:2], lines[3]]) + '"\n', "utf-8")
+    (readings,) = count_steps(table).values()
+    assert readings.counts == {"programs": 2, "as many steps as operations": 1}

@@ -1,0 +1,88 @@
+"""A program becomes one step for each operation that its result rests on, with units and quantities in words."""
+
+import pytest
+
+from soliloquy.problems.solving.quantity_names import unit_of_name
+from soliloquy.problems.solving.step_graph import steps_from_program, steps_from_script
+from soliloquy.truth.terms import CannotTrace
+
+
+def expressions(*lines: str) -> list[str]:
+    return [step.get("expression", "") for step in steps_from_program(code(*lines))]
+
+
+def code(*lines: str) -> str:
+    return "def solution():\n    " + "\n    ".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("lines", "steps"),
+    [
+        (["return 2 * 3 + 4"], ["2 * 3", "x1 + 4"]),
+        (["a = 8", "b = a - 1 - 2", "return b / 5"], ["a - 1", "x1 - 2", "b / 5"]),
+        (["a = 6", "half = a / 2", "other = a + 1", "return other - half"], ["a / 2", "a + 1", "other - half"]),
+        (["a = 6", "unused = a * 7", "return a + 1"], ["a + 1"]),
+        (["n = 0", "for each in range(3):", "    n += 5", "return n"], ["3 * 5"]),
+        (["n = 4", "n = n * 2", "n = n + 1", "return n"], ["n * 2", "n_2 + 1"]),
+        (["import math", "return math.sqrt(9 * 4)"], ["9 * 4", "math.sqrt(x1)"]),
+        (["return int(12 / 4)"], ["12 / 4"]),
+        (["return 17 // 5"], [""]),
+        (["return sum([1, 2, 3])"], ["1 + 2", "x1 + 3"]),
+    ],
+)
+def test_every_operation_is_a_step(lines: list[str], steps: list[str]) -> None:
+    assert expressions(*lines) == steps
+
+
+def test_a_step_says_in_words_what_it_works_out_and_in_which_unit() -> None:
+    (step, last) = steps_from_program(
+        code("price = 12", "# Two dollars go off", "sale_in_dollars = price - 2", "return sale_in_dollars * 3")
+    )
+    assert step["explanation"] == "Two dollars go off"
+    assert step["ask"] == "What do you get for the sale in dollars?"
+    assert step["inputs"] == [{"symbol": "price", "name": "price", "value": 12.0, "unit": ""}]
+    assert step["result"] == {"symbol": "sale_in_dollars", "name": "sale in dollars", "unit": "dollars", "value": 10.0}
+    assert last["explanation"] == "Multiply the sale in dollars by 3."
+    assert last["ask"] == "What is the answer to the question, then?"
+
+
+def test_all_digits_of_large_numbers_stay() -> None:
+    last = steps_from_program(code("return 343723 - 172432 - 171290"))[-1]
+    assert last["result"]["value"] == 1
+
+
+def test_a_result_without_a_sign_in_schools_has_its_value() -> None:
+    (step,) = steps_from_program(code("return 17 % 5"))
+    assert (step["expression"], step["result"]["value"]) == ("", 2)
+
+
+def test_a_script_gives_the_steps_of_its_variable() -> None:
+    assert [step["expression"] for step in steps_from_script("a = 3\nb = a * 2\nc = b - 1", "c")] == ["a * 2", "b - 1"]
+    with pytest.raises(CannotTrace):
+        steps_from_script("a = 3", "a")
+    with pytest.raises(CannotTrace):
+        steps_from_script("a = 3 * 2", "b")
+
+
+def test_a_program_of_more_than_arithmetic_keeps_its_comments() -> None:
+    assert steps_from_program("def solution():\n    # Count them\n    return open('x')") == [
+        {"explanation": "Count them"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("height_in_cm", "cm"),
+        ("total_minutes", "minutes"),
+        ("days", "days"),
+        ("eggs_per_day", ""),
+        ("minutes_in_an_hour", ""),
+        ("apples_in_two_days", ""),
+        ("eggs_first_day", ""),
+        ("foot_inches", ""),
+        ("total_m", ""),
+    ],
+)
+def test_a_name_says_its_unit_only_plainly(name: str, unit: str) -> None:
+    assert unit_of_name(name) == unit
