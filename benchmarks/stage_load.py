@@ -155,4 +155,5 @@ def _event(first: FirstEvent, number: int) -> Event:
     first.conversation.id = f"c{number % KEYS}"
     first.conversation.ordinal = number
     first.conversation.problem.question = "x" * EVENT_BYTES
+    first.conversation.turns.add(number=1).calculation.attempts.add()
     return first_event(first, source="bench", time=time.time())

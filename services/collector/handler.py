@@ -8,6 +8,7 @@ from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.failure import Refused
 from soliloquy.runtime.model.costs import account
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.transports.port import Delivery
@@ -31,6 +32,8 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
     origin = Origin(topic=topic, partition=partition, offset=delivery.offset)
     recipe = find(conversation.run.recipe)
     labels_of(conversation.run.recipe).check(conversation)
+    if any(min(call.prompt_tokens, call.completion_tokens) < 0 for call in calls_of(conversation)):
+        raise Refused(f"conversation {conversation.id}: a call of a model cannot take fewer than no tokens")
     checked = recipe.judge(conversation)
     faults = list(checked.faults)
     try:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from soliloquy.recipes.packages import folder
-from soliloquy.runtime.failure import Failure, did_you_mean
+from soliloquy.runtime.failure import Failure, Refused, did_you_mean
 from soliloquy.runtime.regular_file import read_regular_text
 
 # Every event of a run carries them.
@@ -15,6 +15,10 @@ _TAG = re.compile(r"</?\w+(?=[ >])")
 
 class BrokenPrompt(Failure):
     """A prompt file cannot be rendered; the message names the file and what to fix."""
+
+
+class BadPromptText(BrokenPrompt, Refused):
+    """The file was read, and its text cannot be rendered: events of its run are not tried again."""
 
 
 def own_folder(recipe: str) -> Path:

@@ -8,12 +8,15 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from soliloquy.recipes.prompt_checks import MESSAGE, Kind, lost_parts, slot_faults, table_faults, text_faults
-from soliloquy.recipes.prompts import BrokenPrompt, read_text
+from soliloquy.recipes.prompts import BadPromptText, read_text
 from soliloquy.runtime.ask import Prompt
-from soliloquy.v1.conversation_pb2 import Turn
+from soliloquy.runtime.failure import Refused
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
+
+P = TypeVar("P")
 
 # Sets of changed prompts that a process keeps ready, of at most 32 KiB each.
 _REMEMBERED = 64
@@ -41,23 +44,26 @@ class Templates:
         self.recipe = recipe or folder.parent.name
         # Each process reads the files once; edits apply to the next one.
         self.own = Texts(self, {})
-        self._changed = functools.lru_cache(_REMEMBERED)(lambda changed: Texts(self, dict(changed)))
+        self._changed = functools.lru_cache(_REMEMBERED)(lambda changed: self._checked(Texts(self, dict(changed))))
 
     def of(self, changed: Mapping[str, str]) -> "Texts":
-        """Returns the texts of a run: its changed files, and the folder's own for all others."""
+        """Returns the texts of a run: its changed files, and the folder's own for all others; raises BrokenPrompt."""
         return self._changed(frozenset(changed.items())) if changed else self.own
 
     def fingerprints(self, changed: Mapping[str, str]) -> dict[str, str]:
         """Returns a hash of each file, which identifies a dataset's prompts; raises BrokenPrompt for a bad file."""
-        texts = self.of(changed)
+        self._checked(self.of(changed))
+        contents = {path.name: path.read_bytes() for path in sorted(self.folder.iterdir())}
+        contents |= {file: text.encode() for file, text in changed.items()}
+        return {file: hashlib.sha256(content).hexdigest() for file, content in contents.items()}
+
+    def _checked(self, texts: "Texts") -> "Texts":
         for name, slots in self.slots.items():
             text = texts.text(name)
             texts.refuse(f"{name}.txt", chain(text_faults(text, slots), lost_parts(text, self.own.text(name))))
         for name in self.tables:
             texts.refuse(f"{name}.toml", slot_faults(texts.table(name), self.own.table(name)))
-        contents = {path.name: path.read_bytes() for path in sorted(self.folder.iterdir())}
-        contents |= {file: text.encode() for file, text in changed.items()}
-        return {file: hashlib.sha256(content).hexdigest() for file, content in contents.items()}
+        return texts
 
 
 class Texts:
@@ -78,16 +84,16 @@ class Texts:
         return _percent_format(self.text(name)) % slots
 
     def refuse(self, file: str, faults: Iterator[str]) -> None:
-        """Raises BrokenPrompt for the first fault."""
+        """Raises BadPromptText for the first fault."""
         for fault in faults:
-            raise BrokenPrompt(f"{self._named(file)}: {fault}")
+            raise BadPromptText(f"{self._named(file)}: {fault}")
 
     def _parse(self, name: str) -> Mapping[str, Any]:
         file, tables = f"{name}.toml", self._templates.tables
         try:
             table = tomllib.loads(self._content(file))
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise BrokenPrompt(f"{self._named(file)}: is not TOML ({error})") from error
+            raise BadPromptText(f"{self._named(file)}: is not TOML ({error})") from error
         self.refuse(file, table_faults(table, tables[name]) if name in tables else iter(()))
         return table
 
@@ -107,6 +113,14 @@ class Texts:
     def _named(self, file: str) -> str:
         own = f"recipe {self._templates.recipe}: prompt {self._templates.folder.name}/{file}"
         return file if file in self._changed else own
+
+
+def persona_in(table: Mapping[str, P], conversation: Conversation) -> P:
+    """Returns what a recipe's table says of the student's persona; raises Refused for a persona that it lacks."""
+    if conversation.persona in table:
+        return table[conversation.persona]
+    name = conversation.run.recipe
+    raise Refused(f"the recipe {name!r} has no persona {conversation.persona[:80]!r}: use one of {', '.join(table)}")
 
 
 def one_line(text: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
-from soliloquy.runtime import events
+from soliloquy.runtime import contract, events
 from soliloquy.runtime.cancelled import CancelledRuns
 from soliloquy.runtime.metrics import TOOK, TopicMetrics
 from soliloquy.runtime.retry import Refused, RetryPolicy, Transient
@@ -22,7 +22,7 @@ Handler = Callable[[Any], Awaitable[events.AnyOutcome]]
 DeliveryHandler = Callable[[Any, Delivery], Awaitable[events.AnyOutcome]]
 
 # Retrying cannot help, whatever the handler or the services behind it do.
-PERMANENT_ERRORS = (Refused, events.Undecodable, events.EventTooLarge, events.UnknownTopic)
+PERMANENT_ERRORS = (Refused, DecodeError, events.Undecodable, events.EventTooLarge, events.UnknownTopic)
 
 
 class Interrupted(Exception):
@@ -131,6 +131,7 @@ class Handling:
         event = delivery.event
         message = events.message_of(event)
         assert isinstance(message, events.ConversationEvent | events.RunEvent)
+        contract.check(message)
         run = events.run_of(message)
         if spans.recording():
             spans.note(**_message_attributes(message))

@@ -21,6 +21,8 @@ class Topic:
     message: type[Message]
     key: str
     keep: str
+    # What a conversation must have when it comes on this topic.
+    needs: Sequence[str] = ()
     # The periods that an event of this topic begins and ends: a turn, a conversation.
     begins: str = ""
     ends: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""Hostile events: those of a real conversation with any field, header, payload or key changed."""
+"""Hostile events: those of a real conversation with any field, header, payload, key or stage changed."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -6,20 +6,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
 from soliloquy.runtime.events import ConversationEvent, Event, first_event
-from soliloquy.runtime.topics import RETRY, TOPICS
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.runtime.topics import RETRY, TOPICS, Topic
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from tests.attack.mutations import broken_bytes
 
-KINDS = ("as it is", "fields", "bytes", "another topic's", "headers")
+KINDS = ("as it is", "fields", "bytes", "another stage's", "another topic's", "headers")
 # A writer to the log may start runs; a test of what one event does must not start endless ones.
 _LIMITS_OF_WORK = {"max_attempts", "max_turns", "conversations", "in_flight"}
 _STRINGS = (
     *("", "\0", "..", "../../x", "/etc/passwd", "\x1b[2J", "\u202e", "é" * 1_000, "x" * 20_000, "nan", "{}", "'; --"),
     *("9" * 400, "10^400", "(" * 500, "1/0", "```python\nwhile True: pass\n```", "<think>", "${reply}", "%s" * 50),
 )
+# Of maps: the prompts that a run changes, roles, and others.
+_KEYS = ("student.txt", "deciding.txt", "personas.toml", "codes.toml", "tutor", "", "../x.txt")
 _NUMBERS = (0, 1, -1, 7, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63), 2**64 - 1)
 _FLOATS = (0.0, -1.0, 1e308, -1e308, float("inf"), float("nan"), 5e-324)
 _HEADERS: dict[str, Sequence[Any]] = {
@@ -49,19 +51,20 @@ def hostile_events(conversations: Sequence[Conversation], number: int, seed: int
         kind = chance.choice(KINDS)
         conversation = Conversation()
         conversation.CopyFrom(chance.choice(conversations))
-        del conversation.turns[chance.randint(0, len(conversation.turns)) :]
+        topic = chance.choice(topics)
+        _set_back(conversation, chance.choice(topics) if kind == "another stage's" else topic, chance)
         # The events of one conversation wait for each other, a minute for each that fails five times.
         conversation.id = f"hostile-{each % 9_973}"
         # Otherwise most of the time would go to the forty events that follow each one which is handled.
-        conversation.run.max_turns = 1
-        message: Any = chance.choice(topics).message(conversation=conversation)
+        conversation.run.max_turns = conversation.run.max_attempts = 1
+        message: Any = topic.message(conversation=conversation)
         if kind == "fields":
             for _ in range(chance.randint(1, 3)):
                 _change_field(message, chance)
         event = first_event(message, source="attack", time=1.79e9 + each)
         changes: dict[str, Any] = {"id": f"{event.id}-{each}"}
         if kind == "bytes":
-            changes["payload"] = broken_bytes(event.payload, chance)
+            changes["payload"] = _broken(message, event.payload, chance)
         elif kind == "another topic's":
             changes["topic"] = chance.choice(topics).name
         elif kind == "headers":
@@ -72,8 +75,43 @@ def hostile_events(conversations: Sequence[Conversation], number: int, seed: int
         yield Hostile(kind=kind, event=_replaced(event, changes))
 
 
+def _set_back(conversation: Conversation, topic: Topic, chance: random.Random) -> None:
+    """Takes a finished conversation back to where this topic carries it."""
+    if "ending" in topic.needs:
+        return
+    conversation.ending = Ending.ENDING_UNSPECIFIED
+    if "no turn" in topic.needs:
+        del conversation.turns[:]
+        return
+    del conversation.turns[chance.randint(1, len(conversation.turns)) :]
+    last = conversation.turns[-1]
+    if "reply" in topic.needs:
+        return
+    last.ClearField("tutor")
+    if not {"calculation", "program"} & {*topic.needs}:
+        last.ClearField("calculation")
+        return
+    last.calculation.description = last.calculation.description or "Divide 3 by 4."
+    if "program" not in topic.needs:
+        del last.calculation.attempts[:]
+    elif not last.calculation.attempts:
+        last.calculation.attempts.add(code="x = 3 / 4", result_variables=["x"])
+
+
 def _replaced(event: Event, changes: dict[str, Any]) -> Event:
     return Event(**{name: changes.get(name, getattr(event, name)) for name in Event.__slots__})
+
+
+def _broken(message: Any, payload: bytes, chance: random.Random) -> bytes:
+    """Breaks the bytes of a message in a way that asks for no more work."""
+    while True:
+        broken = broken_bytes(payload, chance)
+        try:
+            run = type(message).FromString(broken).conversation.run
+        except DecodeError:
+            return broken
+        if max(run.max_turns, run.max_attempts) <= 1:
+            return broken
 
 
 def _change_field(message: Message, chance: random.Random) -> None:
@@ -88,13 +126,22 @@ def _change_field(message: Message, chance: random.Random) -> None:
             return _change_field(chance.choice(value), chance)
         return _change_field(value.add(), chance)
     if field.message_type:
-        return None
+        return _change_entry(value, field.message_type.fields_by_name["value"], chance)
     few = _values(field)
     if field.is_repeated:
         value.extend(chance.choice(few) for _ in range(chance.randint(1, 3)))
     else:
         setattr(message, field.name, chance.choice(few))
     return None
+
+
+def _change_entry(entries: Any, values: Any, chance: random.Random) -> None:
+    """Changes an entry of a map, or adds one."""
+    name = chance.choice((*entries, *_KEYS))
+    if values.message_type:
+        _change_field(entries[name], chance)
+    else:
+        entries[name] = chance.choice(_values(values))
 
 
 def _values(field: Any) -> Sequence[Any]:

@@ -32,34 +32,37 @@ EVENTS = int(os.environ.get("ATTACK_EVENTS", "25000"))
 SEED = 17
 AT_ONCE = 250
 CONVERSATIONS = 6
+OTHERS = ("mathdial", "mathwell", "scaffold")
 QUIET_SECONDS = 900.0
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run without an attack."""
-    out = tmp_path_factory.mktemp("reference") / "out"
-    grown(out, conversations=CONVERSATIONS)
-    return out
+def references(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Runs without an attack, the first of them of the recipe that is used by default."""
+    folder = tmp_path_factory.mktemp("reference")
+    grown(folder / "soliloquy", conversations=CONVERSATIONS)
+    for recipe in OTHERS:
+        grown(folder / recipe, conversations=CONVERSATIONS, recipe=recipe, problems="arithmetic")
+    return [folder / recipe for recipe in ("soliloquy", *OTHERS)]
 
 
 @pytest.mark.timeout(1_800)
-def test_no_event_stops_the_services_of_a_machine(reference: Path, tmp_path: Path) -> None:
+def test_no_event_stops_the_services_of_a_machine(references: list[Path], tmp_path: Path) -> None:
     log = tmp_path / "up.log"
     with _up(tmp_path / "data", log):
         path = tmp_path / "data" / LOG
         until(path.exists, "up has no log", 120)
-        asyncio.run(_attack(EmbeddedTransport(path), reference, "embedded"))
+        asyncio.run(_attack(EmbeddedTransport(path), references, "embedded"))
     assert "restarting" not in log.read_text("utf-8")
 
 
 @pytest.mark.timeout(1_800)
-def test_no_event_stops_the_services_of_a_cluster(kafka: str, reference: Path, tmp_path: Path) -> None:
+def test_no_event_stops_the_services_of_a_cluster(kafka: str, references: list[Path], tmp_path: Path) -> None:
     with Installation(tmp_path, kafka) as installation:
-        asyncio.run(_attack(KafkaTransport(installation.settings), reference, "kafka"))
+        asyncio.run(_attack(KafkaTransport(installation.settings), references, "kafka"))
         with Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=4) as run:
             run.finish()
-        assert dataset(run.out) == dataset(reference)
+        assert dataset(run.out) == dataset(references[0])
         assert "restarting" not in installation.said
 
 
@@ -75,8 +78,8 @@ def _up(data: Path, log: Path) -> Iterator[None]:
         process.wait(60)
 
 
-async def _attack(opening: Any, reference: Path, name: str) -> None:
-    conversations: list[Conversation] = list(Dataset(reference))
+async def _attack(opening: Any, references: list[Path], name: str) -> None:
+    conversations: list[Conversation] = [found for reference in references for found in Dataset(reference)]
     sent: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     began = time.monotonic()

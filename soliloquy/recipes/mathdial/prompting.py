@@ -16,7 +16,7 @@ from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name
 from soliloquy.recipes.prompt_checks import ANY
-from soliloquy.recipes.templates import Templates, Texts, fill, transcript
+from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
@@ -79,7 +79,7 @@ def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) 
         name=labels.student_name,
         pronoun=labels.pronoun,
         profile=conversation.persona,
-        manner=profiles(conversation.run.prompts)[conversation.persona],
+        manner=persona_in(profiles(conversation.run.prompts), conversation),
         wrong=_wrong(conversation),
         conversation=transcript(before),
         belief=kind,

@@ -7,6 +7,7 @@ from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathwell.judging import judge
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ReplyNeeded
 from soliloquy.v1.sandbox_pb2 import Value
@@ -15,6 +16,8 @@ from soliloquy.v1.sandbox_pb2 import Value
 async def finish(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """Judges a problem only if its answer is a number."""
     conversation = event.conversation
+    if not conversation.turns[-1].calculation.attempts:
+        raise Refused("a problem is written together with a program, and the conversation has none")
     value = returned_value(conversation)
     number = number_of(value) if value else None
     if number is not None:

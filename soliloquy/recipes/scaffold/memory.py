@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, LearnerState, Plan, SubQuestion, TurnLabels
 from soliloquy.recipes.scaffold.states import END, SOLVING
+from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, RejectedTry, Turn
 
 # The rule by which a student's message goes back to it.
@@ -51,8 +52,10 @@ def current_question(conversation: Conversation, turn: Turn) -> SubQuestion:
 def next_turn(conversation: Conversation) -> Turn:
     """Creates the next turn, at the first unsolved sub-question."""
     turn = Turn(number=len(conversation.turns) + 1)
-    first = solved_before(conversation, turn).index(False) + 1
-    turn.labels = TurnLabels(sub_question=first).SerializeToString()
+    flags = solved_before(conversation, turn)
+    if all(flags):
+        raise Refused("the conversation goes on, although no sub-question of its plan is left")
+    turn.labels = TurnLabels(sub_question=flags.index(False) + 1).SerializeToString()
     return turn
 
 

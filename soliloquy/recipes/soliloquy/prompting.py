@@ -12,7 +12,7 @@ from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.prompt_checks import ANY, Kind
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
-from soliloquy.recipes.templates import Templates, Texts, fill, transcript
+from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, Problem, Turn
 
@@ -61,7 +61,7 @@ def student(conversation: Conversation, before: Sequence[Turn], intent: Intent, 
         "student",
         question=conversation.problem.question,
         persona=conversation.persona,
-        manner=personas(conversation.run.prompts)[conversation.persona].manner,
+        manner=persona_in(personas(conversation.run.prompts), conversation).manner,
         conversation=transcript(before),
         kind=kind,
         strategy=STRATEGIES.get(strategy, ""),

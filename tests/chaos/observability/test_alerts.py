@@ -20,7 +20,7 @@ from soliloquy.runtime.events import Event, first_event
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, Problem
 from soliloquy.v1.events_pb2 import CodeWritten
 from tests.chaos.kafka.installation import Installation, free_ports, until
 from tests.chaos.kafka.run import Run
@@ -83,7 +83,7 @@ async def publish(settings: KafkaSettings, calculations: range) -> None:
 
 
 def calculation(number: int) -> Event:
-    conversation = Conversation(id=f"c{number}")
+    conversation = Conversation(id=f"c{number}", problem=Problem(question="How far?"))
     turn = conversation.turns.add(number=1)
     turn.calculation.attempts.add(code=f"x = {number} + 1", result_variables=["x"])
     return first_event(CodeWritten(conversation=conversation), source="test", time=time.time())

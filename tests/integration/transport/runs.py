@@ -28,6 +28,7 @@ def of_run(run: str, ordinal: int) -> Event:
     message.conversation.id = f"{run}-{ordinal}"
     message.conversation.ordinal = ordinal
     message.conversation.run.id = run
+    message.conversation.problem.question = "How long is a piece of string?"
     return first_event(message, source="test", time=1.0)
 
 

@@ -29,6 +29,7 @@ def started(key: str, ordinal: int = 0) -> Event:
     message = events_pb2.ConversationStarted()
     message.conversation.id = key
     message.conversation.ordinal = ordinal
+    message.conversation.problem.question = "How long is a piece of string?"
     return first_event(message, source="test", time=time.time())
 
 

@@ -38,6 +38,7 @@ async def start(message: events_pb2.ProblemSubmitted) -> Outcome:
 
 
 async def reply(message: events_pb2.ConversationStarted) -> Outcome:
+    message.conversation.turns.add(number=1)
     return emit(events_pb2.StudentReplied(conversation=message.conversation))
 
 
