@@ -9,6 +9,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 _LABEL = re.compile(r"(?:^|\n|(?<=[.!?])\s)\s*(student|tutor|tutorbot|teacher)\s*:", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+")
 
 Findings = Iterator[tuple[int, str]]
 Policy = Mapping[str, Any]
@@ -39,18 +40,36 @@ def check_speaker(conversation: Conversation, turns: Sequence[Turn]) -> Findings
 
 
 def check_repetition(conversation: Conversation, turns: Sequence[Turn], policy: Policy) -> Findings:
+    """Finds messages that say what their speaker has said, in nearly the same words and with the same numbers."""
+    for turn, speaker, text, before in _repeatable(conversation, turns, policy):
+        long = len(text.split()) >= policy["same_words_from"]
+        if text in before or (long and any(_says_the_same(text, one, policy["same_words"]) for one in before)):
+            yield turn.number, f"the {speaker} repeats {text[:40]!r}"
+
+
+def check_loop(conversation: Conversation, turns: Sequence[Turn], policy: Policy) -> Findings:
+    """Finds messages that their speaker has given twice before, word for word."""
+    for turn, speaker, text, before in _repeatable(conversation, turns, policy):
+        words = _WORD.findall(text.casefold())
+        if sum(_WORD.findall(one.casefold()) == words for one in before) > 1:
+            yield turn.number, f"the {speaker} says {text[:40]!r} a third time"
+
+
+def _repeatable(
+    conversation: Conversation, turns: Sequence[Turn], policy: Policy
+) -> Iterator[tuple[Turn, str, str, Sequence[str]]]:
+    """Yields each message with those of its speaker before it; short ones such as a single number may be repeated."""
     said: dict[str, list[str]] = {"student": [], "tutor": []}
     first = turns[0].number if turns else 0
     for turn, speaker, text in _model_messages(conversation, conversation.turns):
-        before = said[speaker]
-        long = turn.number >= first and len(text.split()) >= policy["same_words_from"]
-        if turn.number >= first and (
-            text in before or (long and any(is_much_like(text, one, policy["same_words"]) for one in before))
-        ):
-            yield turn.number, f"the {speaker} repeats {text[:40]!r}"
-        # Short messages such as a single number may be repeated.
+        if turn.number >= first:
+            yield turn, speaker, text, said[speaker]
         if len(text.split()) >= policy["repeated_from"]:
-            before.append(text)
+            said[speaker].append(text)
+
+
+def _says_the_same(text: str, other: str, share: float) -> bool:
+    return _NUMBER.findall(text) == _NUMBER.findall(other) and is_much_like(text, other, share)
 
 
 def _model_messages(conversation: Conversation, turns: Sequence[Turn]) -> Iterator[tuple[Turn, str, str]]:

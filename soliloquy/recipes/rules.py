@@ -66,6 +66,7 @@ def common_rules(policy: manners.Policy, agreeing: AgreeingLetters) -> dict[str,
         "empty": manners.check_words,
         "speaks_for": manners.check_speaker,
         "repeated": partial(manners.check_repetition, policy=policy),
+        "loop": partial(manners.check_loop, policy=policy),
         "contradiction": partial(contradictions, agreeing=agreeing),
         "given_values": check_given_values,
     }

@@ -24,7 +24,10 @@ _DENIED_BEHIND = _any("denied_behind", r"\W*(?:{})")
 _LABELLED = _any("labels", r"\b(?:{})\s*#?$")
 _ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
 _CORRECTION = _any("corrections", r"\b(?:{})\b")
-_REASON = _any("reasons", r"\b(?:{})\b(?:(?!,\s|[.!?;]\s|\n|\bto get\b|\bwhich\b|\band got\b|=).)*")
+_REASON = _any(
+    "reasons",
+    r"\b(?:{})\b(?:\((?:[^()]|\([^()]*\))*\)|(?!,\s|[.!?;]\s|\n|\bto get\b|\bwhich\b|\band got\b|=).)*",
+)
 # What is repeated goes on to the end of the sentence, or to a conclusion.
 _RECALLED = _any(
     "recalled", r"\b(?:{})(?:(?!\b(?:so|therefore|thus|hence|but I|(?:we|I) (?:get|got))\b)(?:[^.!?\n]|[.](?=\d)))*"
@@ -53,6 +56,9 @@ _OPERAND_BEFORE = lazy_pattern(r"[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*$"
 _INSTRUCTS = lazy_pattern(
     r"\W*(?:you |to |I['’]d |I would |we )?(?:add|subtract|divide|multiply|take|use|write)\b", re.IGNORECASE
 )
+# A calculation goes on, and its last equals sign.
+_WORKED_OUT = lazy_pattern(r"[ \w]{0,25}[-+−×*·÷/](?:[^.!?;,\n=]|[.,](?=\d))*(?:=(?:[^.!?;,\n=]|[.,](?=\d))*)*=\W{0,3}")
+_DIVISION = lazy_pattern(r"(\d(?:[\d,.]*\d)?)\s*(?:/|÷|divided by)\s*\d(?:[\d,.]*\d)?\s*=\W{0,3}")
 _ENDS = lazy_pattern(
     r"\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as|for (?:there|it))\b)",
     re.IGNORECASE,
@@ -93,14 +99,34 @@ def _chosen(text: str, unit: str) -> Number | None:
         return numbers[0]
     if numbers and _is_all_of_last_sentence(text, numbers[-1]):
         return numbers[-1]
+    if worked_out := _named_result(text, numbers):
+        return worked_out
     reasons = [found.span() for found in _REASON.finditer(text)]
     numbers = [one for one in numbers if not any(start <= one.start < end for start, end in reasons)] or numbers
     for choice in (_NAMED, STATES, None):
         chosen = [one for one in numbers if choice is None or _is_stated(text, one, choice)]
         in_unit = [one for one in chosen if unit and _is_in_unit(text[one.end :].lstrip(), unit)]
         if chosen:
-            return (in_unit or chosen)[-1]
+            last = (in_unit or chosen)[-1]
+            return _checked_quotient(text, last) or last
     return None
+
+
+def _checked_quotient(text: str, product: Number) -> Number | None:
+    """Returns the quotient that a product only checks: "60 / 5 = 12 of each kind, which is 12 x 5 = 60"."""
+    for division in _DIVISION.finditer(text, 0, product.start):
+        dividend = numbers_in_digits(division[1])
+        quotient = next((one for one in numbers_in_digits(text) if one.start >= division.end()), product)
+        if dividend and dividend[0].value == product.value and quotient.start < product.start:
+            return quotient
+    return None
+
+
+def _named_result(text: str, numbers: Sequence[Number]) -> Number | None:
+    """Returns the result of the last calculation that a text names as its answer: "the answer is 17 - 6 = 11 cups"."""
+    named = [one for one in numbers if _is_stated(text, one, _NAMED)]
+    worked_out = named and _WORKED_OUT.match(text, named[-1].end)
+    return next((one for one in numbers if worked_out and one.start >= worked_out.end()), None)
 
 
 def denied_numbers(text: str) -> list[Number]:

@@ -45,7 +45,7 @@ _POWER = rf"(?:[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?{_EXPONENT}|-[1234](?!\
 _FACTOR = rf"{_WHOLE_SYMBOL}{_POWER}"
 _PRODUCT = rf"{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*"
 # Blanked-out markup leaves wide gaps.
-_SIGN = r"\s{0,20}[·*⋅/]\s{0,20}"
+_SIGN = r"(?:\s{0,20}[·*⋅/]\s{0,20}|\.(?=[A-Za-zµμΩ]))"
 _WORD = _longest_match(_WORDS)
 _RAISED = r"(?:\s+(?:squared|cubed)|\s?\^\s?[23])?"
 _SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_]){_RAISED}"
@@ -126,7 +126,7 @@ def _parse_symbols(text: str) -> Unit | None:
     plain = re.sub(r"\s?\^\s?[({]?\s?([-−]?\d)(?:\s?[)}])?", r"**\1", plain).replace("−", "-")
     plain = re.sub(r"(?<=m)([23])", r"**\1", plain)
     plain = re.sub(rf"({_SYMBOL})-(\d)", r"\1**-\2", plain)
-    plain = re.sub(r"\s*[·⋅]\s*|(?<=[^\s*/]) (?=[^\s*/])", "*", plain)
+    plain = re.sub(r"\s*[·⋅]\s*|\.(?=[^\W\d])|(?<=[^\s*/]) (?=[^\s*/])", "*", plain)
     return measure(re.sub(rf"{_SYMBOL}", named, plain))
 
 

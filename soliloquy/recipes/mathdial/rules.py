@@ -20,7 +20,7 @@ from soliloquy.recipes.rulebook import Rulebook, rulebook
 from soliloquy.recipes.rules import Broken, Needs, Rule, Rules, broken, common_rules, inapplicable, parted
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.truth.support import has_supported_answer
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, Turn
 
 
 def incomplete(conversation: Conversation) -> str:
@@ -99,6 +99,8 @@ def _solved(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     if turns and conversation.ending == Ending.ENDING_SOLVED:
         # The student may give the answer and then be asked for its reasons, or give thanks.
         said = [turn.student.text for turn in conversation.turns]
+        if conversation.resolution == Resolution.RESOLUTION_REVEALED:
+            said += [turn.tutor.text for turn in conversation.turns]
         if not any(gives_right_answer(text, problem) or holds_answer(text, problem) for text in said):
             yield turns[-1].number, "said to be solved without the right answer"
         looked_at.pop()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
 
@@ -12,6 +13,7 @@ from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
+from soliloquy.recipes.mathdial.rules import checked
 from soliloquy.recipes.mathdial.student import belief_after, reasons_given
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
@@ -19,6 +21,7 @@ from tests.unit.scripted.dialling import dialled, shares, told_at
 
 COUNT, PROBLEMS, SEED = 100, 25, 11
 RECIPE = find("mathdial")
+ASKED = "What did you do with the 12 boxes first?"
 
 
 @cache
@@ -151,13 +154,41 @@ def test_a_tutor_learns_each_of_its_answers_under_the_prompt_that_was_asked() ->
         assert all(any(turn.tutor.text in text for text in learned) for turn in one.turns)
 
 
-def test_the_right_answer_before_its_time_is_a_fault() -> None:
+def marks(one: Conversation) -> Sequence[str]:
+    return checked(one).marks
+
+
+def test_the_right_answer_before_its_time_is_asked_for_again() -> None:
     one = deepcopy(conversations()[0])
     one.turns[1].student.text = f"I see, it is {one.problem.answer.value:g} {one.problem.answer.unit}."
-    assert any(fault.startswith("belief: turn 2: gives the right answer after 0 of") for fault in RECIPE.faults(one))
+    assert any(mark.startswith("belief: turn 2: gives the right answer after 0 of") for mark in marks(one))
 
 
-def test_a_tutor_that_tells_the_answer_by_another_move_is_a_fault() -> None:
+def test_a_tutor_that_tells_the_answer_by_another_move_is_asked_again() -> None:
     one = deepcopy(conversations()[0])
     one.turns[0].tutor.text = f"Hi! Did you get {one.problem.answer.value:g}?"
-    assert any(fault.startswith("told: turn 1: a generic move") for fault in RECIPE.faults(one))
+    assert any(mark.startswith("told: turn 1: a generic move") for mark in marks(one))
+
+
+def repeating(*said: str) -> Conversation:
+    one = deepcopy(conversations()[0])
+    del one.turns[3:]
+    for turn, text in zip(one.turns, said, strict=True):
+        turn.tutor.text = text
+    return one
+
+
+def test_a_message_may_be_repeated_once_and_is_asked_for_again() -> None:
+    one = repeating(ASKED, "What else?", ASKED)
+    assert any(mark.startswith("repeated: turn 3: the tutor repeats") for mark in marks(one))
+    assert not any("a third time" in fault for fault in RECIPE.faults(one))
+
+
+def test_a_message_with_another_number_repeats_nothing() -> None:
+    one = repeating("So 4 bags of 6 cost 24 euros, right?", "Well.", "So 4 bags of 7 cost 28 euros, right?")
+    assert not any(mark.startswith("repeated") for mark in marks(one))
+
+
+def test_the_same_words_a_third_time_are_a_fault() -> None:
+    one = repeating(*[ASKED] * 3)
+    assert any(fault.startswith("loop: turn 3: the tutor says") for fault in RECIPE.faults(one))

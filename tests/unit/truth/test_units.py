@@ -16,6 +16,7 @@ from soliloquy.truth.units import NO_UNIT, unit, unit_after
         (" kilonewtons", "kN"),
         (" J/(kg K)", "J/(kg·K)"),
         (" kg m/s", "kg·m/s"),
+        (" kg.m/s", "kg·m/s"),
         (" km per hour", "km/h"),
         (" mph", "mph"),
         (" degrees Celsius", "°C"),
