@@ -88,7 +88,8 @@ NOISE = option(
     default="none",
     show_default=True,
     type=Choice(list(LEVELS)),
-    help="Imitate the faults in the answers of real models, at the rates that were counted or at twice those.",
+    help="Imitate real models: the length of their messages alone, or also their faults, at the rates that were "
+    "counted or at twice those.",
 )
 SCRIPTED = (PROBLEMS, LATENCY, NOISE)
 CLASSIFIERS = option(

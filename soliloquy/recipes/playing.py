@@ -139,7 +139,7 @@ def _attempts(tried: Sequence[_Version], rules: Rules, reserve: Reserve, before:
     if not tried[0].ask.calls:
         # No model was asked, and none can do better.
         return
-    for number in range(1, rules.book.mending.tries + 1):
+    for number in range(1, rules.book.mending.tries_of(tried[0].ask.role) + 1):
         if tried[-1].is_unusable:
             break
         last, blamed = tried[-1], _blamed(tried[-1], rules)

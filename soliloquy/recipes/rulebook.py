@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from soliloquy.runtime.failure import Failure, did_you_mean
 
 # The roles whose answers a rule may be asked of as soon as they are given.
-Author = Literal["student", "composer"]
+Author = Literal["student", "tutor", "composer"]
 
 
 class BadRules(Failure):
@@ -40,14 +40,32 @@ class Rule:
         return self.rests_on == "fact"
 
 
+Bound = Annotated[int, Field(ge=1, le=8)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tries:
+    """How often an answer of each role goes back."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    student: Bound
+    tutor: Bound
+    composer: Bound
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MendingBounds:
     """How often an answer goes back to its role, and turns are taken back in a conversation."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
-    tries: Annotated[int, Field(ge=1, le=8)]
-    rewinds: Annotated[int, Field(ge=1, le=8)]
+    tries: Tries
+    rewinds: Bound
+
+    def tries_of(self, role: str) -> int:
+        """Returns 0 for a role whose answers no rule is asked of."""
+        return getattr(self.tries, role, 0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from soliloquy.recipes import manners
 from soliloquy.recipes.agreement import AgreeingLetters, contradictions, letter_of
 from soliloquy.recipes.given_values import check_given_values
 from soliloquy.recipes.rulebook import Rulebook
+from soliloquy.recipes.uncalculated import check_uncalculated
 from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
@@ -69,6 +70,7 @@ def common_rules(policy: manners.Policy, agreeing: AgreeingLetters) -> dict[str,
         "loop": partial(manners.check_loop, policy=policy),
         "contradiction": partial(contradictions, agreeing=agreeing),
         "given_values": check_given_values,
+        "uncalculated": check_uncalculated,
     }
 
 

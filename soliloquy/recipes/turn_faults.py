@@ -14,7 +14,7 @@ from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
 def faults_in(before: Conversation, after: Conversation, role: str, rules: Rules) -> list[Broken]:
     """Returns the rules that a role's answer to `before` breaks, without the faults that were there already."""
     names = rules.book.asked_of(role)
-    if not names or not after.turns or not after.turns[-1].HasField("student" if role == "student" else "tutor"):
+    if not names or not after.turns or not after.turns[-1].HasField("tutor" if role == "composer" else "student"):
         return []
     last = after.turns[-1].number
     found = [fault for fault in rules.broken(after, names, 1) if fault.turn == last]
@@ -36,7 +36,7 @@ def rejected(role: str, turn: Turn, faults: Sequence[Broken], rules: Rules, prom
     calculation = turn.calculation
     text = {
         "student": turn.student.text,
-        "tutor": calculation.description,
+        "tutor": calculation.description or "no calculation",
         "codegen": calculation.attempts[-1].code if calculation.attempts else "",
         "composer": turn.tutor.text,
     }[role]
@@ -79,7 +79,11 @@ def sent_back(conversation: Conversation, recipe: Recipe) -> Outcome | None:
     book = recipe.rules.book
     names = [name for name in book.asked_of("student") if book.rules[name].reads_programs]
     tries = sum(one.role == "student" for one in turn.rejected)
-    if not names or tries >= book.mending.tries or not (found := list(recipe.rules.broken(conversation, names, 1))):
+    if (
+        not names
+        or tries >= book.mending.tries.student
+        or not (found := list(recipe.rules.broken(conversation, names, 1)))
+    ):
         return None
     asked = [place for place, call in enumerate(turn.calls) if call.role == "student"]
     record = rejected("student", turn, found, recipe.rules, turn.calls[asked[-1]].prompt if asked else "")

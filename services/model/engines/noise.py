@@ -22,12 +22,13 @@ _ASSIGNED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
 
 def noise_of(level: str) -> "Noise | None":
     """Returns the faults of all answers and those that recipes know of their own; None for the level without any."""
-    if not LEVELS[level]:
+    found = LEVELS[level]
+    if not (found.faults or found.lengths):
         return None
     tables = table_beside(__file__, "noise.toml")
-    rates = {name: Rates(_merged(tables, find(name).noise_rates), LEVELS[level]) for name in known_recipes()}
+    rates = {name: Rates(_merged(tables, find(name).noise_rates), found) for name in known_recipes()}
     spoils = {prompt: spoil for name in known_recipes() for prompt, spoil in find(name).noise.items()}
-    return Noise(Rates(tables, LEVELS[level]), rates, spoils)
+    return Noise(Rates(tables, found), rates, spoils)
 
 
 def _merged(tables: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:

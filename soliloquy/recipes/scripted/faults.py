@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.beside import table_beside
 
-# The levels of noise, by name, with how often faults occur at each.
-LEVELS: Mapping[str, float] = table_beside(__file__, "levels.toml")
+# In a table of faults, a message that is only longer than the stand-in's own.
+_LONGER = "over_limit"
 # The fields of a JSON answer.
 Fields = dict[str, Any]
 # Puts faults into the answer to a prompt.
@@ -17,10 +18,23 @@ Spoil = Callable[[str, ParsedPrompt, "Rates", Random], str]
 _FENCE = re.compile(r"```python\n(.*)\n```", re.DOTALL)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Level:
+    """How often faults and long messages occur, relative to the rates that were counted."""
+
+    faults: float = 1
+    lengths: float = 1
+
+
+# The levels of noise, by name.
+LEVELS = {name: Level(**row) for name, row in table_beside(__file__, "levels.toml").items()}
+_COUNTED = Level()
+
+
 class Rates:
     """The rate of each fault, in tables of which at most one fault applies at a time, and the words of faults."""
 
-    def __init__(self, tables: Mapping[str, Any], level: float = 1) -> None:
+    def __init__(self, tables: Mapping[str, Any], level: Level = _COUNTED) -> None:
         self._tables = tables
         self._level = level
 
@@ -36,7 +50,7 @@ class Rates:
             rates = rates.get(name, {})
         drawn, reached = rng.random(), 0.0
         for fault, rate in rates.items():
-            reached += rate * self._level
+            reached += rate * (self._level.lengths if fault == _LONGER else self._level.faults)
             if drawn < reached:
                 return str(fault)
         return None

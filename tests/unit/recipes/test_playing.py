@@ -2,15 +2,24 @@
 
 from copy import deepcopy
 
+from soliloquy.recipes.codegen import decider
 from soliloquy.recipes.playing import play, play_again, play_by_rules
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
+from soliloquy.recipes.soliloquy.prompting import deciding
 from soliloquy.recipes.templates import latest_exchange
 from soliloquy.recipes.turn_faults import faults_in
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.model import NO_RESERVE, Reserve
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Judge
-from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected, StudentReplied, TutorReplied
+from soliloquy.v1.events_pb2 import (
+    CalculationNeeded,
+    ConversationFinished,
+    ReplyNeeded,
+    StudentRejected,
+    StudentReplied,
+    TutorReplied,
+)
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.recipes.conversations import conversation, sound_turns
 
@@ -19,7 +28,7 @@ assert SOLILOQUY.rules
 MENDING = SOLILOQUY.rules.book.mending
 # The first has too many words, so it breaks a rule that condemns.
 FAULTY, SOUND, UNUSABLE = " ".join(["180000 J"] * 100), "180000 J", ""
-TRIES = MENDING.tries
+TRIES = MENDING.tries.student
 
 
 class Student:
@@ -85,6 +94,24 @@ async def test_after_the_tries_come_other_versions_and_then_the_fallback() -> No
         assert len({request.seed for request in student.requests}) == mended + 1
         longer = [len(request.messages) > len(student.requests[0].messages) for request in student.requests]
         assert longer == [0 < number <= TRIES for number in range(mended + 1)]
+
+
+async def test_a_decision_against_a_calculation_of_a_result_goes_back_and_stands_if_it_stays() -> None:
+    made = conversation(*sound_turns())
+    made.ending = Ending.ENDING_UNSPECIFIED
+    made.turns[-1].ClearField("tutor")
+    made.turns[-1].ClearField("calculation")
+    against, of_it = '{"Use Python": "n"}', '{"Use Python": "y", "Description": "Work out the force."}'
+    decide = decider(deciding, lambda _: False)
+    for decisions, outcome in (([against, of_it], CalculationNeeded), ([against], ReplyNeeded)):
+        model = Student(*decisions)
+        [decided] = await play_by_rules(
+            StudentReplied(conversation=made), decide, role="tutor", model=model, recipe=SOLILOQUY
+        )
+        assert isinstance(decided, outcome)
+        assert {one.rule for one in decided.conversation.turns[-1].rejected} == {"uncalculated"}
+        assert "comes to" in model.requests[-1].messages[-1].text
+    assert len(model.requests) == MENDING.tries.tutor + 1
 
 
 async def test_words_that_nobody_can_read_go_back_without_a_reason_and_are_no_rejected_try() -> None:

@@ -11,7 +11,8 @@ from soliloquy.recipes.rulebook import BadRules, rulebook
 from tests.unit.recipes.conversations import conversation, sound_turns
 
 RULE = {"says": "the same words again", "of": "turn", "by": ["student"], "rests_on": "fact", "does": "condemn"}
-MENDING = {"tries": 2, "rewinds": 2}
+TRIES = {"student": 5, "tutor": 2, "composer": 3}
+MENDING = {"tries": TRIES, "rewinds": 2}
 
 
 @pytest.mark.parametrize(
@@ -21,17 +22,19 @@ MENDING = {"tries": 2, "rewinds": 2}
         (RULE | {"says": " "}, MENDING, "rules.repeated.says: String should match pattern"),
         (RULE | {"of": "dialogue"}, MENDING, "rules.repeated.of: Input should be 'turn', 'pair' or 'conversation'"),
         (RULE | {"by": []}, MENDING, "it is of a turn and asked of nobody"),
-        (RULE | {"by": ["tutor"]}, MENDING, "rules.repeated.by.0: Input should be 'student' or 'composer'"),
+        (RULE | {"by": ["codegen"]}, MENDING, "rules.repeated.by.0: Input should be 'student', 'tutor' or 'composer'"),
         (RULE | {"of": "conversation"}, MENDING, "it is of a conversation and asked of the student's answers"),
         (RULE | {"of": "conversation", "by": [], "does": "ask"}, MENDING, "use condemn or mark"),
         (RULE | {"does": "mark", "state": "choosing"}, MENDING, "it only marks, and names the state 'choosing'"),
         (RULE | {"weight": 1}, MENDING, "rules.repeated.weight: "),
-        (RULE, MENDING | {"tries": 0}, "mending.tries: Input should be greater than or equal to 1, not 0"),
+        (RULE, MENDING | {"tries": 2}, "mending.tries: Input should be a dictionary"),
+        (RULE, MENDING | {"tries": TRIES | {"tutor": 0}}, "mending.tries.tutor: Input should be greater than or equal"),
+        (RULE, MENDING | {"tries": {"student": 5}}, "mending.tries.tutor: Field required"),
         (RULE, MENDING | {"rewinds": 0}, "mending.rewinds: Input should be greater than or equal to 1, not 0"),
         (RULE, {}, "mending.tries: Field required"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(rule: dict[str, Any], mending: dict[str, int], why: str) -> None:
+def test_what_is_wrong_is_named_with_its_place(rule: dict[str, Any], mending: dict[str, Any], why: str) -> None:
     with pytest.raises(BadRules) as refused:
         rulebook({"rules": {"repeated": rule}, "mending": mending}, "rules.toml", ["repeated"])
     assert why in str(refused.value)
@@ -55,7 +58,7 @@ def test_the_table_in_the_readme_is_that_of_the_rules() -> None:
 def test_rules_of_a_turn_are_asked_of_somebody_or_mark_and_those_of_a_program_of_the_student(name: str) -> None:
     rules = find(name).rules
     assert rules
-    asked = {rule for role in ("student", "composer") for rule in rules.book.asked_of(role)}
+    asked = {rule for role in ("student", "tutor", "composer") for rule in rules.book.asked_of(role)}
     marking = {name for name, rule in rules.book.rules.items() if rule.does == "mark"}
     assert asked | marking | set(rules.book.of_conversations()) == set(rules.book.rules)
     assert all("student" in rule.by for rule in rules.book.rules.values() if rule.reads_programs)

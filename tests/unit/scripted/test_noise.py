@@ -170,6 +170,16 @@ def test_a_worse_level_has_every_fault_more_often() -> None:
         assert drawn[1] > 1.5 * drawn[0] or drawn[1] == CALLS, table
 
 
+def test_a_level_of_lengths_has_long_messages_at_their_rate_and_no_fault() -> None:
+    long = Rates(RATES, LEVELS["long"])
+    for table in ("verdict", "giveaway", "kinds.right", "step_number", "block", "failure"):
+        assert not any(long.fault(table, Random(seed)) for seed in range(CALLS)), table
+    for table in ("student", "reply"):
+        drawn = Counter(long.fault(table, Random(seed)) for seed in range(CALLS))
+        assert drawn.keys() == {None, "over_limit"}
+        assert near(drawn["over_limit"] / CALLS, RATES[table]["over_limit"])
+
+
 def snippets(prompt: str = DESCRIPTION) -> list[str]:
     fields = parsed(answers("use_python", prompt))
     return [field["Python"]["Python Code"] for field in fields]

@@ -1,0 +1,23 @@
+"""Finds results of the student that the tutor decides to judge without a calculation."""
+
+from collections.abc import Sequence
+
+from soliloquy.recipes.manners import Findings
+from soliloquy.truth.quantities import quantities_in
+from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
+
+# A message of so few words holds nothing but its answer.
+_SHORT = 6
+
+
+def check_uncalculated(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    """Finds results that are presented as such, other than numbers of the question."""
+    for turn in turns:
+        text = turn.student.text
+        if turn.HasField("calculation") or turn.student.intent == Intent.INTENT_OPENING:
+            continue
+        is_answer = len(text.split()) <= _SHORT and "?" not in text
+        results = [one for one in quantities_in(text) if (one.stated or is_answer) and not one.term]
+        given = {one.value for one in quantities_in(conversation.problem.question)} if results else set[float]()
+        if result := next((one for one in results if one.value not in given), None):
+            yield turn.number, f"the student comes to {text[result.start : result.end].strip()!r}"
