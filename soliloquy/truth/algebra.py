@@ -1,4 +1,4 @@
-"""Compares laws with computer algebra (sympy)."""
+"""Compares laws and expressions with computer algebra (sympy)."""
 
 import ast
 import math
@@ -21,10 +21,17 @@ def is_solved_by(law: Law, symbol: str, expression: Expression) -> bool:
     return all(sympy.simplify((first - other).subs(solution)) == 0 for other in others)
 
 
+def are_equal(one: Expression, other: Expression) -> bool:
+    """Whether two expressions have the same value for any values of their letters."""
+    return bool(sympy.simplify(_symbolic(one.tree) - _symbolic(other.tree)) == 0)
+
+
 def are_equivalent(one: Law, other: Law) -> bool | None:
     """Whether two laws hold for the same values; None if their symbols differ or neither can be solved."""
     if one.symbols != other.symbols:
         return None
+    if len(one.symbols) == 1:
+        return _roots(one) == _roots(other)
     # Algebra can take half a minute with exponentials; most unequal laws already differ at any point.
     if _meet(one, other) is False:
         return False
@@ -38,6 +45,17 @@ def are_equivalent(one: Law, other: Law) -> bool | None:
             crossed = zip(solved, reversed(differences), strict=True)
             return all(sympy.simplify(law.subs(symbol, root)) == 0 for roots, law in crossed for root in roots)
     return None
+
+
+def _roots(equation: Law) -> set[Any]:
+    """Returns what the only letter of an equation may stand for, negative numbers too."""
+    (name,) = equation.symbols
+    unknown = sympy.Symbol(name)
+    left, right = (_symbolic(side.tree).subs(_symbol(name), unknown) for side in equation.sides[:2])
+    if sympy.simplify(left - right) == 0:
+        # Holds for any number.
+        return {unknown}
+    return {sympy.nsimplify(root) for root in sympy.solve(left - right, unknown)}
 
 
 def _meet(one: Law, other: Law) -> bool | None:

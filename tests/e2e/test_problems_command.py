@@ -126,7 +126,10 @@ def test_a_fault_of_a_problem_file_is_named_with_its_line(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["list", "chemistry"], "there is no bank 'chemistry': the banks are arithmetic, physics"),
+        (
+            ["list", "chemistry"],
+            "there is no bank 'chemistry': the banks are algebra, arithmetic, fractions, physics, statistics",
+        ),
         (["show", "physics/free_fall"], "physics has no family 'free_fall'"),
         (["show", "physics/falling_object#x"], "invalid problem number 'x'"),
         (["show", "absent.jsonl:3"], "absent.jsonl: cannot be read"),

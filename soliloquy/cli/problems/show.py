@@ -91,4 +91,5 @@ def _taken(step: Step) -> Text:
 def _mistake(slip: Slip, *, numeric: bool) -> str:
     value = f" = {format_value(slip.value, slip.unit)}" if numeric else ""
     kind = f"wrong {strategy_name(slip.strategy)}".rstrip()
-    return f"{kind}: {slip.working}{value}"
+    because = f'   "{slip.because}"' if slip.because else ""
+    return f"{kind}: {slip.working}{value}{because}"

@@ -30,6 +30,8 @@ PROMISES: Sequence[Promise] = (
     number_checks.results_are_plausible,
     number_checks.slips_are_wrong,
     number_checks.slips_are_complete,
+    number_checks.misconceptions_show,
+    number_checks.algebra_holds,
     number_checks.units_agree,
     number_checks.laws_hold,
     number_checks.rearrangements_solve_the_law,

@@ -1,17 +1,18 @@
 """A family of problems, loaded from its file: one question whose words and values vary."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 from pathlib import Path
 
 from soliloquy.problems.bank.family_file import BadFamily, ConceptTable, FamilyFile, read_family
 from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep, Worksheet, family_steps
 from soliloquy.runtime.seeds import digest
-from soliloquy.truth.expressions import BadExpression
-from soliloquy.truth.number_format import format_value, with_unit
+from soliloquy.truth.expressions import BadExpression, Expression, parse_expression
+from soliloquy.truth.number_format import format_value, tidy, with_unit
 from soliloquy.v1 import conversation_pb2 as pb
 
 SLOT = re.compile(r"\{(\w+)\}")
@@ -52,6 +53,8 @@ class Family:
     file: FamilyFile
     wordings: Sequence[QuestionWording]
     steps: Sequence[StatedStep | WorkedStep]
+    # The quantities that follow from drawn ones, in their order.
+    derived: Mapping[str, Expression]
     # A problem without its texts and numbers.
     outline: pb.Problem
     # The number of problems: one for each number below it.
@@ -63,19 +66,25 @@ class Family:
             slots = candidate.slots_of(question)
             if slots is None:
                 continue
-            number, size = which, len(self.wordings)
-            for slot, words in self.file.things.items():
-                number += size * words.index(slots[slot])
-                size *= len(words)
-            for symbol, given in self.file.given.items():
-                position = given.position_of(slots[symbol])
-                if position is None:
-                    break
-                number += size * position
-                size *= given.count
-            else:
-                return number
+            places = [(words.index(slots[slot]), len(words)) for slot, words in self.file.things.items()]
+            drawn = self._drawn(slots)
+            # What is hidden shows only in what follows from it.
+            for positions in product(*drawn) if drawn is not None else ():
+                grids = [given.count for given in self.file.given.values()]
+                number = _mixed(((which, len(self.wordings)), *places, *zip(positions, grids, strict=True)))
+                if not self.derived or candidate.template.format_map(self.board(number)[1].text) == question:
+                    return number
         return None
+
+    def _drawn(self, slots: Mapping[str, str]) -> list[Sequence[int]] | None:
+        """Returns the positions that each given quantity may have; None if one is not among its values."""
+        drawn: list[Sequence[int]] = []
+        for symbol, given in self.file.given.items():
+            position = None if given.hidden else given.position_of(slots[symbol])
+            if position is None and not given.hidden:
+                return None
+            drawn.append(range(given.count) if position is None else (position,))
+        return drawn
 
     def board(self, number: int) -> tuple[QuestionWording, Worksheet]:
         """Decodes a problem's number as a mixed-radix number, one digit per choice; returns wording and worksheet."""
@@ -87,6 +96,8 @@ class Family:
         for symbol, given in self.file.given.items():
             rest, position = divmod(rest, given.count)
             board.write(symbol, given.value(position), given.unit)
+        for symbol, expression in self.derived.items():
+            board.write(symbol, tidy(expression.value(board.values)), self.file.derived[symbol].unit)
         for symbol, row in self.file.constants.items():
             board.write(symbol, row.value, row.unit)
         for step in self.steps:
@@ -116,6 +127,7 @@ def load_family(path: Path) -> Family:
     file = read_family(path)
     try:
         steps = list(family_steps(file))
+        derived = {symbol: parse_expression(row.expression) for symbol, row in file.derived.items()}
     except BadExpression as error:
         raise BadFamily(f"{path.name}: {error}") from error
     complaint = next(_contradictions(file, steps), None)
@@ -129,16 +141,27 @@ def load_family(path: Path) -> Family:
         file=file,
         wordings=_wordings(file),
         steps=steps,
+        derived=derived,
         outline=pb.Problem(topic=path.parent.name, tolerance=file.tolerance, steps=[step.outline for step in steps]),
         count=prod(choices, start=len(file.questions)),
     )
 
 
+def _mixed(places: Iterable[tuple[int, int]]) -> int:
+    """Returns the number with these mixed-radix digits, each with its base."""
+    number, size = 0, 1
+    for position, base in places:
+        number += size * position
+        size *= base
+    return number
+
+
 def _wordings(family: FamilyFile) -> Sequence[QuestionWording]:
     drawn = {slot: "|".join(map(re.escape, words)) for slot, words in family.things.items()}
-    drawn |= dict.fromkeys(family.given, NUMBER)
+    numbers = family.given | family.derived
+    drawn |= dict.fromkeys(numbers, NUMBER)
     written = {slot: f"{{{slot}}}" for slot in family.things}
-    written |= {symbol: with_unit(f"{{{symbol}}}", row.unit) for symbol, row in family.given.items()}
+    written |= {symbol: with_unit(f"{{{symbol}}}", row.unit) for symbol, row in numbers.items()}
     written |= {symbol: format_value(row.value, row.unit) for symbol, row in family.constants.items()}
     return [
         QuestionWording(template=template, written=template.format_map(written), drawn=drawn)
@@ -147,7 +170,7 @@ def _wordings(family: FamilyFile) -> Sequence[QuestionWording]:
 
 
 def _contradictions(file: FamilyFile, steps: Sequence[StatedStep | WorkedStep]) -> Iterator[str]:
-    stated = {*file.things, *file.given}
+    stated = {*file.things, *(symbol for symbol in file.known if symbol not in file.constants)}
     for question in file.questions:
         if stated - set(SLOT.findall(question)):
             yield f"the question {question!r} leaves out {sorted(stated - set(SLOT.findall(question)))}"
@@ -155,9 +178,16 @@ def _contradictions(file: FamilyFile, steps: Sequence[StatedStep | WorkedStep]) 
         if set(SLOT.findall(text)) - stated - file.constants.keys():
             yield f"{text!r} has a slot that is neither a thing, a given quantity nor a constant"
     last = steps[-1]
+    twice = file.things.keys() & {*file.given, *file.derived, *file.constants, *_results(steps)}
+    if twice:
+        yield f"{sorted(twice)} are things and quantities"
     if file.answer and (not isinstance(last, WorkedStep) or last.symbol != file.answer):
         yield f"the last step does not yield the answer {file.answer}"
     yield from _unknown_symbols(file, [step for step in steps if isinstance(step, WorkedStep)])
+
+
+def _results(steps: Sequence[StatedStep | WorkedStep]) -> Iterator[str]:
+    return (step.symbol for step in steps if isinstance(step, WorkedStep))
 
 
 def _texts(file: FamilyFile) -> Iterator[str]:
@@ -168,12 +198,12 @@ def _texts(file: FamilyFile) -> Iterator[str]:
 
 
 def _unknown_symbols(file: FamilyFile, steps: Sequence[WorkedStep]) -> Iterator[str]:
-    known = {*file.given, *file.constants}
+    known = {*file.known}
     for step in steps:
         if not step.expression.symbols:
             yield f"{step.expression.text!r} calculates with nothing that is given"
         # A way that the file states comes first. The rules' own ways use the symbols of the right expression.
-        for expression in (step.expression, *(next(iter(candidates)) for candidates in step.wrong_ways)):
+        for expression in (step.expression, *(next(iter(way.candidates)) for way in step.wrong_ways)):
             unknown = sorted(set(expression.symbols) - known)
             if unknown:
                 yield f"{expression.text!r} uses {unknown}, which no earlier step yields"

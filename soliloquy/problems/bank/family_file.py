@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from soliloquy.problems.mistakes.wrong_ways import Strategy
 from soliloquy.truth.number_format import format_number
@@ -18,6 +18,7 @@ Word = Annotated[Plain, StringConstraints(min_length=1)]
 Symbol = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 # The plain keys of a family, `questions` among them, precede its first table.
 _FIRST_TABLE = "\n["
+_FEWEST = 2
 
 
 class BadFamily(ValueError):
@@ -36,6 +37,8 @@ class GivenTable(_FamilyTable):
     low: float
     high: float
     step: float = Field(gt=0)
+    # Not part of the question: what is to be found, from which `derived` quantities follow.
+    hidden: bool = False
 
     @model_validator(mode="after")
     def _rising(self) -> Self:
@@ -59,6 +62,14 @@ class GivenTable(_FamilyTable):
         return position if 0 <= position < self.count and format_number(self.value(position)) == text else None
 
 
+class DerivedTable(_FamilyTable):
+    """A quantity of the question that follows from drawn ones, so that the results are round numbers."""
+
+    name: Text
+    unit: Plain
+    expression: Text
+
+
 class ConstantTable(_FamilyTable):
     name: Text
     value: float
@@ -71,23 +82,41 @@ class ResultTable(_FamilyTable):
     unit: Plain
 
 
-class StepTable(_FamilyTable):
-    """Either yields a number, by `expression` and `result`, or chooses a law, by `formula`."""
+class WrongTable(_FamilyTable):
+    strategy: Strategy = "formula"
+    # An expression, or the whole formula if the step calculates nothing.
+    gives: Text
+    # The misconception behind it, as the student would say it.
+    because: str = ""
 
-    kind: Literal["equation", "rearrange", "convert", "compute"]
+
+def _tables(wrong: object) -> object:
+    """Takes `{formula = "a + b"}`, a mistake without a name, as `[{strategy = "formula", gives = "a + b"}]`."""
+    if isinstance(wrong, Mapping):
+        return [{"strategy": strategy, "gives": gives} for strategy, gives in wrong.items()]
+    return wrong
+
+
+class StepTable(_FamilyTable):
+    """Yields a number, by `expression` and `result`; or chooses a law or writes algebra, by `formula`."""
+
+    kind: Literal["equation", "rearrange", "convert", "compute", "algebra"]
     ask: Text
     explanation: Text
     formula: str = ""
     expression: str = ""
     result: ResultTable | None = None
-    # The mistakes of students: an expression, or the whole formula if the step calculates nothing.
-    wrong: Mapping[Strategy, Text] = {}
+    # The mistakes of students.
+    wrong: Annotated[list[WrongTable], BeforeValidator(_tables)] = []
 
     @model_validator(mode="after")
     def _numeric_or_not(self) -> Self:
         if bool(self.expression) != bool(self.result) or bool(self.expression) == bool(self.formula):
             raise ValueError("a step requires either `expression` and `result`, or `formula`")
-        if self.formula and self.wrong.keys() != {"formula", "rearrangement"}:
+        if self.kind == "algebra":
+            if self.expression or len(self.wrong) < _FEWEST or not all(wrong.because for wrong in self.wrong):
+                raise ValueError("an algebra step requires a `formula` and two wrong ones, each with its `because`")
+        elif self.formula and sorted(wrong.strategy for wrong in self.wrong) != ["formula", "rearrangement"]:
             raise ValueError("a step with a `formula` requires the wrong `formula` and `rearrangement`")
         return self
 
@@ -110,15 +139,30 @@ class FamilyFile(_FamilyTable):
     questions: list[Text] = Field(min_length=3)
     things: dict[Symbol, list[Word]] = {}
     given: dict[Symbol, GivenTable] = {}
+    derived: dict[Symbol, DerivedTable] = {}
     constants: dict[Symbol, ConstantTable] = {}
     steps: list[Annotated[StepTable | ConceptTable, Field(discriminator="kind")]] = Field(min_length=2, max_length=4)
+
+    @property
+    def known(self) -> dict[Symbol, GivenTable | DerivedTable | ConstantTable]:
+        """Returns the quantities that the question states."""
+        given = {symbol: row for symbol, row in self.given.items() if not row.hidden}
+        stated = {symbol: row for symbol, row in self.derived.items() if self._is_stated(symbol)}
+        return {**given, **stated, **self.constants}
+
+    @cached_property
+    def is_concept(self) -> bool:
+        return self.steps[0].kind == "concept"
+
+    def _is_stated(self, symbol: Symbol) -> bool:
+        return any(f"{{{symbol}}}" in question for question in self.questions)
 
     @model_validator(mode="after")
     def _calculated_or_not(self) -> Self:
         concepts = [step.kind == "concept" for step in self.steps]
         if any(concepts) and not all(concepts):
             raise ValueError("concept steps cannot be mixed with other steps")
-        numeric = {name for name in ("answer", "tolerance", "given", "constants") if getattr(self, name)}
+        numeric = {name for name in ("answer", "tolerance", "given", "derived", "constants") if getattr(self, name)}
         if all(concepts) and numeric:
             raise ValueError(f"a family of concept steps cannot have {sorted(numeric)}")
         missing = {"answer", "tolerance", "given"} - numeric

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from soliloquy.problems.bank.family_file import ConceptTable, FamilyFile, StepTable
-from soliloquy.problems.mistakes.wrong_ways import STRATEGIES, WrongWays, mistakes, wrong_ways
+from soliloquy.problems.mistakes.wrong_ways import Mistake, StatedWay, WrongWays, mistakes, strategy_of, wrong_ways
 from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
 from soliloquy.truth.number_format import format_number, tidy, with_unit
 from soliloquy.v1 import conversation_pb2 as pb
@@ -20,8 +20,8 @@ class Worksheet:
     values: dict[str, float] = field(default_factory=dict)
     # Each value as written in a calculation.
     working: dict[str, str] = field(default_factory=dict)
-    # A working and its wrong value for each of STRATEGIES, by the number of the step.
-    slips: dict[int, Sequence[tuple[str, float]]] = field(default_factory=dict)
+    # The mistakes at each step that yields a number, by the step's number.
+    slips: dict[int, Sequence[Mistake]] = field(default_factory=dict)
 
     def write(self, symbol: str, value: float, unit: str) -> None:
         self.values[symbol] = value
@@ -37,23 +37,35 @@ def _shown(value: float, unit: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StatedStep:
-    """States a law or an idea and calculates nothing."""
+    """States an idea, a law or a line of algebra, and calculates nothing."""
 
     # The step without its texts.
     outline: pb.Step
     table: StepTable | ConceptTable
-    # The wrong answers of students, with slots.
-    wrong: Sequence[str]
 
     def line(self, board: Worksheet) -> str:
         line = f"Step {self.outline.number}) {self.table.explanation.format_map(board.text)}"
-        return f"{line} {self.outline.formula}." if self.outline.formula else line
+        return f"{line} {self._formula(board)}." if self._formula(board) else line
 
     def fill(self, step: pb.Step, board: Worksheet) -> None:
         step.ask = self.table.ask.format_map(board.text)
         step.explanation = self.table.explanation.format_map(board.text)
-        for slip, working in zip(step.slips, self.wrong, strict=True):
-            slip.working = working.format_map(board.text)
+        if isinstance(self.table, ConceptTable):
+            step.slips.extend(pb.Slip(working=wrong.format_map(board.text)) for wrong in self.table.misconceptions)
+            return
+        step.formula = self._formula(board)
+        step.slips.extend(
+            pb.Slip(
+                strategy=strategy_of(wrong.strategy),
+                working=wrong.gives.format_map(board.working),
+                because=wrong.because.format_map(board.text),
+            )
+            for wrong in self.table.wrong
+        )
+
+    def _formula(self, board: Worksheet) -> str:
+        # A line of algebra has the drawn numbers in it, without their units.
+        return self.table.formula.format_map(board.working) if isinstance(self.table, StepTable) else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,16 +98,20 @@ class WorkedStep:
         for quantity, symbol in zip(step.inputs, self.expression.symbols, strict=True):
             quantity.value = board.values[symbol]
         step.result.value = board.values[self.symbol]
-        for slip, (working, mistaken) in zip(step.slips, board.slips[self.outline.number], strict=True):
-            slip.working = f"{self.symbol} = {working}"
-            slip.value = mistaken
+        step.slips.extend(
+            pb.Slip(
+                strategy=slip.strategy,
+                working=f"{self.symbol} = {slip.working}",
+                value=slip.value,
+                unit=self.unit,
+                because=slip.because.format_map(board.text),
+            )
+            for slip in board.slips[self.outline.number]
+        )
 
 
 def family_steps(file: FamilyFile) -> Iterator[StatedStep | WorkedStep]:
-    known = {
-        symbol: pb.Quantity(symbol=symbol, name=row.name, unit=row.unit)
-        for symbol, row in (file.given | file.constants).items()
-    }
+    known = {symbol: pb.Quantity(symbol=symbol, name=row.name, unit=row.unit) for symbol, row in file.known.items()}
     # The results of conversions, and the symbols that they were converted from.
     converted: dict[str, str] = {}
     for number, table in enumerate(file.steps, start=1):
@@ -112,13 +128,10 @@ def _step(
 ) -> StatedStep | WorkedStep:
     outline = pb.Step(number=number, kind=f"STEP_KIND_{table.kind.upper()}")
     if isinstance(table, ConceptTable):
-        outline.slips.extend(pb.Slip() for _ in table.misconceptions)
-        return StatedStep(outline=outline, table=table, wrong=table.misconceptions)
+        return StatedStep(outline=outline, table=table)
     if table.result is None:
         outline.formula = table.formula
-        outline.slips.add(strategy=pb.ERROR_STRATEGY_FORMULA)
-        outline.slips.add(strategy=pb.ERROR_STRATEGY_REARRANGEMENT)
-        return StatedStep(outline=outline, table=table, wrong=[table.wrong["formula"], table.wrong["rearrangement"]])
+        return StatedStep(outline=outline, table=table)
     expression = parse_expression(table.expression)
     outline.MergeFrom(
         pb.Step(
@@ -126,7 +139,6 @@ def _step(
             expression=expression.text,
             inputs=[known.get(symbol, pb.Quantity(symbol=symbol)) for symbol in expression.symbols],
             result=pb.Quantity(symbol=table.result.symbol, name=table.result.name, unit=table.result.unit),
-            slips=[pb.Slip(strategy=strategy, unit=table.result.unit) for strategy in STRATEGIES],
         )
     )
     ways = wrong_ways(
@@ -134,7 +146,7 @@ def _step(
         unit=table.result.unit,
         converts=table.kind == "convert",
         converted={symbol: converted[symbol] for symbol in expression.symbols if symbol in converted},
-        stated=table.wrong,
+        stated=[StatedWay(wrong.strategy, wrong.gives, wrong.because) for wrong in table.wrong],
     )
     return WorkedStep(
         outline=outline,
@@ -142,5 +154,5 @@ def _step(
         expression=expression,
         symbol=table.result.symbol,
         unit=table.result.unit,
-        wrong_ways=list(map(tuple, ways)),
+        wrong_ways=[way._replace(candidates=tuple(way.candidates)) for way in ways],
     )

@@ -2,17 +2,25 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep
 from soliloquy.problems.mistakes.wrong_ways import STRATEGIES
-from soliloquy.truth.algebra import is_solved_by
+from soliloquy.truth.algebra import are_equivalent, is_solved_by
 from soliloquy.truth.laws import Law, law, law_between, laws_in
 from soliloquy.truth.number_format import format_value, is_workable
 from soliloquy.truth.unit_algebra import UnitsDisagree, UnknownUnit, calculate, convert
 from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, STEP_KIND_EQUATION, STEP_KIND_REARRANGE, Problem, Step
+from soliloquy.v1.conversation_pb2 import (
+    STEP_KIND_ALGEBRA,
+    STEP_KIND_CONVERT,
+    STEP_KIND_EQUATION,
+    STEP_KIND_REARRANGE,
+    Problem,
+    Step,
+)
 
 # From the force between two electrons far apart to the distance of a star.
 SMALLEST, LARGEST = 1e-40, 1e20
@@ -25,8 +33,10 @@ FACTOR = 0.002
 # Results have five digits, and a law may subtract two of them.
 ROUNDING = 0.003
 LETTER = re.compile(r"\b[^\W\d_]\b")
-# The quantities of this bank count things, so that only conversions between units of measurement can be checked.
-COUNTING = "arithmetic"
+# The quantities of these banks count things, so that only conversions between units of measurement can be checked.
+COUNTING = ("algebra", "arithmetic", "fractions", "statistics")
+# A misconception that a file names comes to something else than the right value in this share of the draws.
+TELLING = 0.4
 
 
 def expressions_give_their_results(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
@@ -76,19 +86,52 @@ def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str
 
 
 def slips_are_complete(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    # Every draw has the same strategies and units.
+    # Every draw has the same strategies and units, but for misconceptions that happen to come to the right value.
     for step in _numeric(problems[0]):
-        if tuple(slip.strategy for slip in step.slips) != STRATEGIES:
+        named = any(slip.because for slip in step.slips)
+        if not named and tuple(slip.strategy for slip in step.slips) != STRATEGIES:
             yield f"{_named(step)} lacks a slip for each strategy"
         if any(slip.unit != step.result.unit for slip in step.slips):
             yield f"{_named(step)} has slips in other units than {step.result.unit}"
+
+
+def misconceptions_show(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """Each misconception that the file names leads to a wrong value often, and every draw has one."""
+    for place, known in enumerate(family.steps):
+        named = [way.because for way in known.wrong_ways if way.because] if isinstance(known, WorkedStep) else []
+        shown = Counter[str]()
+        for problem in problems if named else ():
+            texts = family.board(int(problem.source.rpartition("#")[2]))[1].text
+            said = {slip.because for slip in problem.steps[place].slips}
+            found = [because for because in named if because.format_map(texts) in said]
+            shown.update(found)
+            if not found:
+                yield f"no misconception shows: {problem.question}"
+        for because in named:
+            if shown[because] < TELLING * len(problems):
+                yield f"{because!r} shows in only {shown[because]} of {len(problems)} draws"
+
+
+def algebra_holds(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """A line of algebra holds for the values that its letters have, and no wrong one is equivalent to it."""
+    for problem in problems:
+        _, values = family.board(int(problem.source.rpartition("#")[2]))
+        for step in problem.steps:
+            right = law(step.formula) if step.kind == STEP_KIND_ALGEBRA else None
+            if right and right.symbols <= values.values.keys() and not right.holds(values.values, ROUNDING):
+                yield f"{step.formula!r} does not hold: {problem.question}"
+    for problem in problems[:ENOUGH]:
+        for step in (step for step in problem.steps if step.kind == STEP_KIND_ALGEBRA):
+            for slip in step.slips:
+                if are_equivalent(law(slip.working), law(step.formula)) is not False:
+                    yield f"{slip.working!r} is not another equation than {step.formula!r}"
 
 
 def units_agree(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     expressions = {step.outline.number: step.expression for step in family.steps if isinstance(step, WorkedStep)}
     for problem in problems[:ENOUGH]:
         for step in _numeric(problem):
-            if family.bank == COUNTING and not _converts_measures(step):
+            if family.bank in COUNTING and not _converts_measures(step):
                 continue
             inputs = {own.symbol: (own.value, own.unit) for own in step.inputs}
             try:
@@ -108,7 +151,7 @@ def units_agree(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
 
 def laws_hold(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     """The law of the first step holds for the given and the calculated values."""
-    if family.bank == COUNTING:
+    if family.bank in COUNTING:
         return
     for known in _laws(family):
         for problem in problems[:ENOUGH]:
@@ -121,7 +164,7 @@ def laws_hold(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
 
 def rearrangements_solve_the_law(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     """A rearranged expression solves the law that an earlier step chose or that the step itself quotes."""
-    if family.bank == COUNTING:
+    if family.bank in COUNTING:
         return
     for step in family.steps:
         if not isinstance(step, WorkedStep) or step.outline.kind != STEP_KIND_REARRANGE:
@@ -160,7 +203,7 @@ def _values(family: Family, problem: Problem) -> Mapping[str, float]:
 
 
 def _units(family: Family) -> Mapping[str, str]:
-    stated = {symbol: row.unit for symbol, row in (family.file.given | family.file.constants).items()}
+    stated = {symbol: row.unit for symbol, row in family.file.known.items()}
     return stated | {step.symbol: step.unit for step in family.steps if isinstance(step, WorkedStep)}
 
 

@@ -97,7 +97,7 @@ def no_step_is_asked_twice(family: Family, problems: Sequence[Problem]) -> Itera
 
 
 def concepts_need_no_number(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    if family.file.tolerance is not None:
+    if not family.file.is_concept:
         return
     for problem in problems:
         told = [slip.working for step in problem.steps for slip in step.slips]
@@ -108,7 +108,7 @@ def concepts_need_no_number(family: Family, problems: Sequence[Problem]) -> Iter
 
 def misconceptions_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     """No idea of a step, right or wrong, contains another one."""
-    for problem in problems if family.file.tolerance is None else ():
+    for problem in problems if family.file.is_concept else ():
         for step in problem.steps:
             right = step.explanation.split(". ")[0]
             ideas = [idea.rstrip(".").casefold() for idea in (right, *(slip.working for slip in step.slips))]

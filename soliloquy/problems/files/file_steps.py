@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from soliloquy.problems.files.step_questions import question_for
-from soliloquy.problems.mistakes.wrong_ways import STRATEGIES, mistakes, wrong_ways
+from soliloquy.problems.mistakes.wrong_ways import mistakes, wrong_ways
 from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
 from soliloquy.truth.number_format import format_number
 from soliloquy.v1 import conversation_pb2 as pb
@@ -55,8 +55,8 @@ def _mistakes(
     ways = wrong_ways(basis, unit=result.unit)
     found = mistakes(ways, values, texts, value=result.value, working=working, pick=number)
     return [
-        pb.Slip(strategy=strategy, working=f"{result.symbol} = {working}", value=value, unit=result.unit)
-        for strategy, (working, value) in zip(STRATEGIES, found, strict=True)
+        pb.Slip(strategy=slip.strategy, working=f"{result.symbol} = {slip.working}", value=slip.value, unit=result.unit)
+        for slip in found
     ]
 
 

@@ -145,6 +145,7 @@ def _slip(row: SlipRow, own_unit: str) -> pb.Slip:
         working=row.working,
         value=row.value,
         unit=own_unit if row.unit is None else row.unit,
+        because=row.because,
     )
 
 

@@ -62,10 +62,12 @@ class SlipRow(_Row):
     value: Number | None = None
     # None for the unit of the step's result.
     unit: str | None = None
+    # The misconception behind it, as the student would say it.
+    because: str = ""
 
 
 class StepRow(_Row):
-    kind: Literal["knowns", "equation", "rearrange", "convert", "compute", "concept"] | None = None
+    kind: Literal["knowns", "equation", "rearrange", "convert", "compute", "concept", "algebra"] | None = None
     explanation: Text
     ask: str = ""
     formula: str = ""
@@ -154,6 +156,7 @@ def _step(step: Step) -> dict[str, Any]:
 def _slip(slip: Slip, *, numeric: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"strategy": strategy_name(slip.strategy)} if slip.strategy else {}
     row["working"] = slip.working
+    row |= {"because": slip.because} if slip.because else {}
     return {**row, "value": slip.value} if numeric else row
 
 

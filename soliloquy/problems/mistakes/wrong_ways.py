@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Literal
+from typing import Literal, NamedTuple, get_args
 
 from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.expressions import UNWORKABLE, Expression, Values, parse_expression
@@ -37,8 +37,31 @@ MARGIN = 0.04
 # Kinds of miscalculation; any other number means a lost carry.
 TRANSPOSED, POINT_RIGHT, POINT_LEFT = 0, 2, 3
 
-# The wrong expressions that a wrong formula, rearrangement and conversion may lead to, likeliest first.
-WrongWays = Sequence[Iterable[Expression]]
+
+class StatedWay(NamedTuple):
+    """A wrong expression that a file states for a step."""
+
+    strategy: Strategy
+    expression: str
+    # The misconception behind it, as the student would say it; empty if it has no name.
+    because: str = ""
+
+
+class WrongWay(NamedTuple):
+    strategy: pb.ErrorStrategy
+    # The wrong expressions that it may lead to, likeliest first.
+    candidates: Iterable[Expression]
+    because: str = ""
+
+
+class Mistake(NamedTuple):
+    strategy: pb.ErrorStrategy
+    working: str
+    value: float
+    because: str = ""
+
+
+WrongWays = Sequence[WrongWay]
 
 
 def wrong_ways(
@@ -47,40 +70,60 @@ def wrong_ways(
     unit: str,
     converts: bool = False,
     converted: Mapping[str, str] = {},
-    stated: Mapping[Strategy, str] = {},
+    stated: Sequence[StatedWay] = (),
 ) -> WrongWays:
     """Returns the wrong ways for an expression: those that its file states, then those of the rules.
 
+    A step whose file names misconceptions has no others: rules know nothing of what a student thinks there.
     `converts` marks a step that converts units; `converted` maps a symbol that an earlier step converted to the
     symbol that it was converted from.
     """
+    if any(way.because for way in stated):
+        return [WrongWay(strategy_of(way.strategy), (parse_expression(way.expression),), way.because) for way in stated]
     rules: Mapping[Strategy, Iterator[ast.expr]] = {
         "formula": _other_formulas(right.tree, converts=converts),
         "rearrangement": _other_rearrangements(right.tree),
         "conversion": _other_conversions(right.tree, unit, converts=converts, converted=converted),
     }
     return [
-        chain(
-            map(parse_expression, [stated[name]] if name in stated else []), (Expression(tree=tree) for tree in trees)
+        WrongWay(
+            strategy_of(name),
+            chain(
+                [parse_expression(way.expression) for way in stated if way.strategy == name],
+                (Expression(tree=tree) for tree in trees),
+            ),
         )
         for name, trees in rules.items()
     ]
 
 
+def strategy_of(name: Strategy) -> pb.ErrorStrategy:
+    return STRATEGIES[get_args(Strategy).index(name)]
+
+
 def mistakes(
     ways: WrongWays, values: Values, texts: Mapping[str, str], *, value: float, working: str, pick: int
-) -> list[tuple[str, float]]:
-    """Returns a working and its wrong value for each of STRATEGIES.
+) -> list[Mistake]:
+    """Returns the mistake of each way that is clearly wrong here, and a miscalculation at the end.
 
     `value` and `working` are the right ones; `pick` chooses among the slips of the pen.
     """
-    found = [
-        _first_apart(candidates, values, texts, value, pick=strategy)
-        for strategy, candidates in zip(STRATEGIES[:-1], ways, strict=True)
-    ]
+    named = any(way.because for way in ways)
+    found = []
+    for way in ways:
+        first = _first_apart(way.candidates, values, texts, value)
+        if first is None and not named:
+            slip = miscalculated(value, pick=way.strategy)
+            first = format_number(slip), slip
+        if first is not None:
+            found.append(Mistake(way.strategy, *first, way.because))
+    if named:
+        # Of two misconceptions that come to the same, only the first explains the value.
+        found = list({mistake.value: mistake for mistake in reversed(found)}.values())[::-1]
+        # A slip of the pen leaves the decimal point in its place: whole numbers stay whole.
+        pick %= POINT_RIGHT
     mistaken = miscalculated(value, pick=pick)
-    found.append((working or format_number(mistaken), mistaken))
-    return found
+    return [*found, Mistake(pb.ERROR_STRATEGY_ARITHMETIC, working or format_number(mistaken), mistaken)]
 
 
 def clearly_wrong(wrong: float, right: float) -> bool:
@@ -90,9 +133,9 @@ def clearly_wrong(wrong: float, right: float) -> bool:
 
 
 def _first_apart(
-    candidates: Iterable[Expression], values: Values, texts: Mapping[str, str], right: float, *, pick: int
-) -> tuple[str, float]:
-    """Returns the working and the value of the likeliest expression that is clearly wrong."""
+    candidates: Iterable[Expression], values: Values, texts: Mapping[str, str], right: float
+) -> tuple[str, float] | None:
+    """Returns the working and the value of the likeliest expression that is clearly wrong, if any is."""
     for candidate in candidates:
         try:
             value = tidy(candidate.calculation(values))
@@ -100,8 +143,7 @@ def _first_apart(
             continue
         if clearly_wrong(value, right):
             return candidate.working.format_map(texts) or format_number(value), value
-    value = miscalculated(right, pick=pick)
-    return format_number(value), value
+    return None
 
 
 def miscalculated(right: float, *, pick: int) -> float:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.truth.algebra_answers import algebra, gives_algebra
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.exactness import NOISE, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable
@@ -95,6 +96,8 @@ def gives_law(answer: str, formula: str) -> bool | None:
     """Whether an answer is this equation in any equivalent form; None if that cannot be decided."""
     if not formula:
         return None
+    if algebra(formula):
+        return gives_algebra(answer, formula)
     if says_exactly(answer, formula):
         return True
     try:
@@ -140,7 +143,7 @@ def _unbox(answer: str) -> str:
 @functools.lru_cache(4096)
 def expected_number(answer: str) -> WrittenQuantity | None:
     """Returns the expected number; None for words that only mention one: "add 72 to 9938", "the two heights"."""
-    found = final_number(answer)
+    found = None if algebra(answer) else final_number(answer)
     if found is None or found.stated:
         return found
     alone = sum(not one.term for one in quantities_in(answer)) == 1
@@ -149,7 +152,7 @@ def expected_number(answer: str) -> WrittenQuantity | None:
 
 @functools.lru_cache(4096)
 def expects_formula(answer: str) -> bool:
-    return expected_number(answer) is None and next(laws_in(answer), None) is not None
+    return algebra(answer) is not None or (expected_number(answer) is None and next(laws_in(answer), None) is not None)
 
 
 def expects_number(target: SubQuestion) -> bool:

@@ -13,6 +13,7 @@ from soliloquy.recipes.codegen import UNSETTLED
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, compose, load_tables
 from soliloquy.runtime.model import ModelRefused
+from soliloquy.truth.laws import Law
 from soliloquy.truth.number_format import format_exact, with_unit
 from soliloquy.v1.conversation_pb2 import Quantity, Step
 
@@ -22,6 +23,7 @@ _TARGET = re.compile(r"`\w+` \(([^`)]*)\)(?! =)")
 _INPUT = re.compile(rf"`(\w+)` \(([^`)]*)\) = {_VALUE}(?: ([^;`]*?))?(?:;|\.\s|\.?$)")
 _EXPRESSION = re.compile(r"`(\w+) = ([^`]+)`")
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_COMPARED = re.compile(r"`([^`]+)` stands? for .*?`expected = ([^`]+)`.*?`student_answer = ([^`]+)`")
 _STUDENT = re.compile(rf"`student_\w+` = {_VALUE}")
 
 
@@ -63,10 +65,24 @@ def description(step: Step, student: float | None, rng: Random) -> str:
     return f"{compose(parts, rng)} {_book().one_of(rng, 'programs', 'student', student=value)}"
 
 
+def comparison(known: Law, student: Law, rng: Random) -> str:
+    """Describes the comparison of an expression or equation in letters with the student's."""
+    names = known.symbols
+    if len(known.sides[0].text) == 1 and known.sides[0].text not in known.sides[1].symbols:
+        names = names - {known.sides[0].text}
+        sides = [law.sides[1].text for law in (known, student)]
+    else:
+        sides = [f"Eq({law.sides[0].text}, {law.sides[1].text})" for law in (known, student)]
+    letters = ", ".join(sorted(names))
+    return _book().one_of(rng, "programs", "algebra", letters=letters, expected=sides[0], student=sides[1])
+
+
 def code(reading: ParsedPrompt, rng: Random) -> str:
     description = reading.section("description")
     if description.startswith(UNSETTLED):
         return _answer('finding = "beyond the scripted stand-in"', ["finding"])
+    if compared := _COMPARED.search(description):
+        return _compare(compared[1], compared[2], compared[3], rng)
     brief = _parse_description(description)
     names = _names(brief, rng)
     result = names[brief.symbol]
@@ -83,6 +99,24 @@ def code(reading: ParsedPrompt, rng: Random) -> str:
         lines.append(f"is_correct = math.isclose(student_{result}, {result}, rel_tol=0.01)")
         variables.append("is_correct")
     return _answer("\n".join(lines), variables)
+
+
+def _compare(letters: str, expected: str, student: str, rng: Random) -> str:
+    """Compares two expressions by their difference, or two equations by what solves them."""
+    solves = expected.startswith("Eq(")
+    used = ("Eq", "solve") if solves else ("simplify",)
+    lines = [
+        f"# {_book().one_of(rng, 'programs', 'algebra_comment')}",
+        f"from sympy import {', '.join([*used, 'symbols'])}",
+        "",
+        f'{letters} = symbols("{letters}")',
+        f"expected = {expected}",
+        f"student_answer = {student}",
+        f"is_correct = set(solve(student_answer, {letters})) == set(solve(expected, {letters}))"
+        if solves
+        else "is_correct = bool(simplify(student_answer - (expected)) == 0)",
+    ]
+    return _answer("\n".join(lines), ["is_correct"])
 
 
 def _answer(snippet: str, variables: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.progress import StepProgress, progress_by_turn
+from soliloquy.truth.algebra_answers import gives_algebra
 from soliloquy.truth.laws import holds, laws_in
 from soliloquy.truth.numbers import EXACT
 from soliloquy.truth.phrases import says, says_exactly
@@ -17,6 +18,7 @@ from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same
 from soliloquy.truth.support import is_supported
 from soliloquy.truth.units import NO_UNIT, unit
 from soliloquy.v1.conversation_pb2 import (
+    STEP_KIND_ALGEBRA,
     STEP_KIND_CONCEPT,
     STEP_KIND_KNOWNS,
     Conversation,
@@ -195,6 +197,9 @@ def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: 
             right=_is(named, step.result, facts.tolerance),
             support=partial(is_supported, step, facts.problem),
         )
+    if step.kind == STEP_KIND_ALGEBRA and (right := gives_algebra(text, step.formula)) is not None:
+        # The numbers of an equation are none of the results.
+        return Claim(right=right, support=lambda: True)
     quantity = _final_quantity(text, written, facts, number)
     if quantity is not None and (reached := facts.reached(quantity, number)):
         supported = partial(is_supported, facts.problem.steps[reached - 1], facts.problem)

@@ -129,7 +129,8 @@ async def test_who_stops_watching_leaves_the_run_alone(address: str, collecting:
         (("watch", "no-such"), "soliloquy: there is no run 'no-such'"),
         (
             ("start", "--problems", "poetry", "--conversations", "2"),
-            "soliloquy: problems cannot be 'poetry': there are arithmetic, physics; a gateway with --problem-files DIR",
+            "soliloquy: problems cannot be 'poetry': there are algebra, arithmetic, fractions, physics, statistics; "
+            "a gateway with --problem-files DIR",
         ),
     ],
 )

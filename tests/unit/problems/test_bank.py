@@ -124,6 +124,23 @@ def test_the_arithmetic_bank_is_broad() -> None:
     assert set(topics) <= set(bank.by_topic)
 
 
+def test_the_younger_banks_name_a_misconception_at_every_step() -> None:
+    banks = [load_bank(name) for name in ("fractions", "algebra", "statistics")]
+    assert sum(len(bank.names) for bank in banks) >= 40
+    for bank in banks:
+        for number in range(200):
+            for step in bank.draw(number).steps:
+                assert [slip for slip in step.slips if slip.because], f"{bank.name}: {step.ask}"
+
+
+@pytest.mark.parametrize("name", ["fractions", "algebra", "statistics"])
+def test_no_two_misconceptions_of_a_step_come_to_the_same(name: str) -> None:
+    for number in range(200):
+        for step in load_bank(name).draw(number).steps:
+            values = [slip.value for slip in step.slips if slip.because and step.HasField("result")]
+            assert len(set(values)) == len(values)
+
+
 def _family(name: str) -> str:
     return BANK.files[name].read_text("utf-8")
 

@@ -6,7 +6,8 @@ from enum import Enum, auto
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.soliloquy.scripted.phrases import book
-from soliloquy.recipes.soliloquy.scripted.steps import answer, is_numeric, same, stated_answer
+from soliloquy.recipes.soliloquy.scripted.steps import answer, is_algebra, is_numeric, same, stated_answer
+from soliloquy.truth.algebra_answers import gives_algebra
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.phrases import says, says_exactly, without
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Slip, Step
@@ -73,6 +74,8 @@ def _inquiry(text: str, step: Step) -> Gist | None:
 
 def _statement(text: str, step: Step) -> Gist | None:
     """Classifies an answer to a step without a number."""
+    if is_algebra(step) and (right := gives_algebra(text, step.formula)) is not None:
+        return Gist.RIGHT if right else Gist.WRONG
     if says_exactly(text, step.formula):
         return Gist.RIGHT
     if any(says(text, slip.working) for slip in step.slips):

@@ -10,7 +10,7 @@ from soliloquy.truth.phrases import without
 from soliloquy.truth.quantities import calculations_in, quantities_in
 from soliloquy.truth.spelled import has_any
 from soliloquy.truth.stated_answer import answer_in
-from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
+from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 # Matches a symbol, as opposed to a function or a number.
@@ -35,6 +35,10 @@ _SAME = 0.01
 
 def is_numeric(step: Step) -> bool:
     return step.HasField("result") and bool(step.expression)
+
+
+def is_algebra(step: Step) -> bool:
+    return step.kind == STEP_KIND_ALGEBRA
 
 
 def working(step: Step, digits: int = 4) -> str:
@@ -78,6 +82,8 @@ def answer_form(step: Step) -> str:
     """Names the wordings that suit the answer."""
     if step.kind == STEP_KIND_KNOWNS and step.inputs:
         return "knowns"
+    if is_algebra(step):
+        return "algebra"
     return "formula" if step.formula else "idea"
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase, verbatim
-from soliloquy.recipes.scripted.programs import description
+from soliloquy.recipes.scripted.programs import comparison, description
 from soliloquy.recipes.soliloquy.scripted.hints import (
     concept_wordings,
     hints,
@@ -18,7 +18,8 @@ from soliloquy.recipes.soliloquy.scripted.hints import (
 )
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading, read_reply
-from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, sentences, working
+from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_algebra, is_numeric, sentences, working
+from soliloquy.truth.algebra_answers import algebra, stated_algebra
 from soliloquy.truth.exactness import is_right
 from soliloquy.truth.number_format import format_quantity, format_rounded, with_unit
 
@@ -40,6 +41,10 @@ class Move(NamedTuple):
 
 def decide(reading: ParsedPrompt, rng: Random) -> str:
     reply = read_reply(reading)
+    if stated := is_algebra(reading.step) and stated_algebra(reply.text, reading.step.formula):
+        known = algebra(reading.step.formula)
+        told = comparison(known, stated[-1], rng) if known else ""
+        return json.dumps({"Use Python": "y", "Description": told}, ensure_ascii=False)
     solves = reply.gist is Gist.SOLUTION or (reply.gist is Gist.PARTIAL and reading.wrong_before >= PATIENCE)
     if not is_numeric(reading.step) or not (solves or reply.gist is Gist.NUMBER):
         return json.dumps({"Use Python": "n"})
@@ -74,7 +79,8 @@ def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
         case Gist.NUMBER:
             return assess(reading, said, verdict(reading, said))
         case Gist.RIGHT | Gist.WRONG:
-            return assess(reading, said, said.gist is Gist.RIGHT)
+            found = verdict(reading, said)
+            return assess(reading, said, said.gist is Gist.RIGHT if found is None else found)
         case Gist.PARTIAL if reading.wrong_before >= PATIENCE:
             return solve(reading, "c", 5, "partial_solved", "partial_solved")
         case Gist.PARTIAL:
@@ -122,9 +128,11 @@ def assess(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Mov
         return solve(reading, "a", 2, "wrong_solved", "wrong_solved")
     slip = said.slip(reading.step)
     kind = STRATEGIES.get(slip.strategy, "unspecified") if slip else "unspecified"
+    if slip and slip.because:
+        kind = "misconception"
     mistake = Part(options=without_giveaways(book().wordings("tutor", "mistake", kind, **facts), reading))
     # A hint follows only if the kind of mistake is unknown; otherwise its wording already says what to look at.
-    hint = [] if kind in STRATEGIES.values() else [Part(options=hints(reading), optional=True)]
+    hint = [] if kind in (*STRATEGIES.values(), "misconception") else [Part(options=hints(reading), optional=True)]
     return stay(reading, "a", 1, "wrong", [book().part("tutor", "wrong", **facts), mistake, *hint])
 
 
@@ -153,7 +161,7 @@ def _solution(reading: ParsedPrompt) -> Part:
     """Works the step out, with the calculated number."""
     step = reading.step
     if not is_numeric(step):
-        explanation = step.explanation if answer_form(step) == "formula" else ""
+        explanation = step.explanation if answer_form(step) in ("formula", "algebra") else ""
         slots = {"answer": answer(step), "explanation": explanation, "more": rest_of_idea(reading)}
         return book().part("tutor", "solution", answer_form(step), **slots)
     number = _calculated_number(reading.output) if reading.has("output") else None

@@ -16,7 +16,8 @@ from soliloquy.recipes.soliloquy.scripted.person.message import Act, PersonMessa
 from soliloquy.recipes.soliloquy.scripted.person.numbers import number_in
 from soliloquy.recipes.soliloquy.scripted.person.vocabulary import is_about, names_quantity
 from soliloquy.recipes.soliloquy.scripted.phrases import book
-from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, sentences
+from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_algebra, is_numeric, sentences
+from soliloquy.truth.algebra_answers import gives_algebra
 from soliloquy.truth.phrases import says
 from soliloquy.truth.plain_text import plain
 from soliloquy.truth.quantities import is_same, quantities_in
@@ -30,7 +31,7 @@ _QUESTION = re.compile(
 
 
 # The part that a message lacks if it is no answer to a step without a number, by the form of the answer.
-_LACKING = {"idea": "words", "formula": "formula", "knowns": "more"}
+_LACKING = {"idea": "words", "formula": "formula", "algebra": "formula", "knowns": "more"}
 _REQUESTS = {"solution": Act.SOLUTION, "back": Act.BACK, "concept": Act.CONCEPT, "hint": Act.HINT}
 _MANNERS = {"aside": Act.OFF_TOPIC, "thanks": Act.THANKS, "greeting": Act.GREETING}
 
@@ -77,7 +78,9 @@ def _without_question(text: str, problem: Problem) -> str:
 
 
 def _known_sentence(text: str, step: Step) -> bool | None:
-    """Whether a message says the right sentence or a usual mistake; None for any other."""
+    """Whether a message says the right sentence or line of algebra, or another; None if it cannot be judged."""
+    if is_algebra(step):
+        return gives_algebra(text, step.formula)
     if is_numeric(step) or answer_form(step) != "idea":
         return None
     if says(text, answer(step)):
