@@ -17,6 +17,7 @@ _MODULES = {
     "generate": "soliloquy.cli.generate",
     "show": "soliloquy.cli.show",
     "report": "soliloquy.cli.report",
+    "compare": "soliloquy.cli.compare",
     "check": "soliloquy.cli.check",
     "verify": "soliloquy.cli.verify",
     "export": "soliloquy.cli.export",

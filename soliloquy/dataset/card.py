@@ -10,6 +10,7 @@ from typing import Any
 
 from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.labelling import title_of
+from soliloquy.dataset.manner import REACTIONS
 from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, MendingCounts
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import counts, share, table
@@ -45,6 +46,8 @@ def card(summary: DatasetSummary) -> str:
         "papers": "\n\n".join(_papers(kept, dropped)),
         "endings": counts("ending", kept.endings),
         "resolved": counts("resolved", kept.resolutions),
+        "manner": table(("", ""), kept.manner.figures()),
+        "reactions": table(("after the tutor's", *REACTIONS), kept.manner.reactions()),
         "reasons": counts("rejected because of", dropped.reasons),
         "lengths": counts("turns", dict(sorted(kept.lengths.items()))),
         "intents": counts("drawn", kept.intents),

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts, word
 from soliloquy.dataset.labelling import installed, label_values
+from soliloquy.dataset.manner import Manner
 from soliloquy.dataset.mending_counts import MendingCounts
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
@@ -56,6 +57,8 @@ class Statistics:
     # Answers sent back, by the judge that found them unfit.
     sent_back: Counter[str] = field(default_factory=Counter)
     mending: MendingCounts = field(default_factory=MendingCounts)
+    # How students and tutors talk, in the first conversations.
+    manner: Manner = field(default_factory=Manner)
     # By evaluation and response, for recipes with a label that says how the tutor responds.
     responses: Counter[tuple[str, str]] = field(default_factory=Counter)
     # How conversations were resolved, for recipes that say so.
@@ -102,6 +105,7 @@ class Statistics:
         self.intents += value_counts(named(below(student, "intent"), "INTENT_"))
         self.sent_back += value_counts(named(below(turns, "rejected", "judge"), "JUDGE_"))
         self.mending.add(batch)
+        self.manner.add(batch)
         self._add_labels(batch, evaluations)
         self.verification += value_counts(named(below(turns, "verification"), "VERIFICATION_"))
         self.resolutions += value_counts(named(batch["resolution"], "RESOLUTION_"))

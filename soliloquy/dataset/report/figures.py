@@ -10,6 +10,7 @@ from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.mending_counts import SENT_BACK, TAKEN_BACK
 from soliloquy.dataset.report.counts import combined
 from soliloquy.dataset.report.findings import Findings
+from soliloquy.dataset.report.manner import manner
 from soliloquy.dataset.report.plots import (
     Axes,
     Bar,
@@ -53,6 +54,7 @@ def conversations(found: Findings) -> Iterator[str]:
             yield card(plot.title, plot.gist, bars(shares(plot.bars, plot.whole)))
     if kept.words:
         yield _words(kept)
+        yield from manner(kept.manner)
     if kept.responses:
         yield _responses(kept)
     if kept.intents or kept.personas:

@@ -73,6 +73,7 @@ def test_every_command_is_on_the_list() -> None:
         "generate",
         "show",
         "report",
+        "compare",
         "check",
         "verify",
         "export",

@@ -1,0 +1,100 @@
+"""`soliloquy compare`."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from soliloquy.cli.command import Command
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER
+from soliloquy.cli.terminal import echo, open_console
+from soliloquy.dataset.manner import SPEAKERS, Manner
+from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.telling_apart import LEAST, ToldApart, tell_apart
+from soliloquy.runtime.failure import Failure
+
+# The features that give one away most.
+_SHOWN = 12
+
+
+@click.command(cls=Command)
+@click.argument("ours", metavar="DIR", type=EXISTING_FOLDER)
+@click.argument("theirs", metavar="DIR", type=EXISTING_FOLDER)
+@AS_JSON
+def compare(ours: Path, theirs: Path, *, as_json: bool) -> None:
+    """Compare how people talk in two datasets, and tell them apart.
+
+    Prints measures of variety, uptake, repetition and causes of mistakes side by side, and what students do after each
+    act of a tutor. A linear model learns to tell conversations of the first from the second: its accuracy is of
+    conversations that it has not seen, and the features with most weight are what gives them away. `soliloquy import`
+    makes a dataset of other people's conversations.
+    """
+    sides = [_manner(folder) for folder in (ours, theirs)]
+    told = tell_apart(*(side.talks for side in sides))
+    if as_json:
+        echo(json.dumps(_as_json(sides, told)))
+        return
+    # Rich takes a while to load.
+    from rich.table import Table
+
+    console = open_console()
+    table = Table("", str(ours), str(theirs))
+    for name, *values in _rows(sides):
+        table.add_row(name, *values)
+    console.print(table)
+    for folder, side in zip((ours, theirs), sides, strict=True):
+        after = Table(f"after the tutor's, in {folder}", "answers", "asks", "neither")
+        for row in side.reactions():
+            after.add_row(*row)
+        console.print(after)
+    if told is None:
+        console.print(f"Too few conversations to tell them apart: {LEAST} of each are required.")
+        return
+    console.print(f"Told apart, unseen: {told.accuracy:.1%} right (chance 50%), area under the curve {told.auc:.3f}")
+    apart = Table("what gives them away", "weight", str(ours), str(theirs))
+    for one in told.features[:_SHOWN]:
+        apart.add_row(one.name, f"{one.weight:+.2f}", f"{one.ours:.2f}", f"{one.theirs:.2f}")
+    console.print(apart)
+
+
+def _manner(folder: Path) -> Manner:
+    found = Manner()
+    for batch in Dataset(folder).batches():
+        found.add(batch)
+    if not found.is_spoken:
+        raise Failure(f"{folder} holds no conversation in which anybody speaks")
+    return found
+
+
+def _rows(sides: list[Manner]) -> list[list[str]]:
+    """Returns a row for each measure that either dataset has."""
+    size = min(len(side.talks) for side in sides)
+    found = [dict(side.figures()) for side in sides]
+    names = list(dict.fromkeys(name for figures in found for name in figures))
+    rows = [[name, *(figures.get(name, "") for figures in found)] for name in names]
+    counted = ["conversations", *(f"{len(side.talks):,}" for side in sides)]
+    return [counted, [f"different openings of {size:,}", *(f"{side.openings(size):.2f}" for side in sides)], *rows]
+
+
+def _as_json(sides: list[Manner], told: ToldApart | None) -> dict[str, Any]:
+    size = min(len(side.talks) for side in sides)
+    return {
+        "datasets": [
+            {
+                "conversations": len(side.talks),
+                "openings": side.openings(),
+                "openings_at_equal_size": side.openings(size),
+                "variety": {one: side.variety(one) for one in SPEAKERS},
+                "uptake": side.uptake(),
+                "repetition": side.repetition(),
+                "verbatim": side.verbatim(),
+                "causes": side.causes(),
+                "after": side.after(),
+                "words_by_turn": {one: side.words_by_turn(one) for one in SPEAKERS},
+            }
+            for side in sides
+        ],
+        "told_apart": asdict(told) if told else None,
+    }

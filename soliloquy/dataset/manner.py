@@ -1,0 +1,246 @@
+"""Measures how people in conversations talk: how varied they are, what they take up, and why they are wrong."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from soliloquy.dataset.columns import below, named
+from soliloquy.dataset.labelling import label_values
+from soliloquy.dataset.rows import recipe_of
+from soliloquy.dataset.tables import share
+from soliloquy.recipes.labels import columns_of
+from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.utterances import uptake, words
+
+# The measures keep every text: of a large dataset, those of its first conversations.
+MOST = 1_000
+# Conversations whose runs of words are compared with each other: more text repeats itself more.
+GROUP = 10
+RUN = 3
+_SAME = 0.005
+_QUESTION = re.compile(r"\?")
+# What a student does next.
+REACTIONS = ("answers", "asks", "neither")
+SPEAKERS = ("student", "tutor")
+# Lengths are shown for these turns.
+SHOWN_TURNS = (1, 2, 3, 5, 8)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exchange:
+    """A turn: the student's message and the tutor's reply; either may be empty."""
+
+    student: str
+    tutor: str
+    is_wrong: bool = False
+    # What the tutor does, in the words of the recipe's label; empty where it has none.
+    act: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Talk:
+    turns: Sequence[Exchange]
+    # The questions of the problem's steps, and the values of its known mistakes with their misconceptions.
+    asks: Sequence[str] = ()
+    question: str = ""
+    slips: Sequence[tuple[float, str]] = ()
+
+    def said(self, speaker: str) -> Iterator[str]:
+        return filter(None, (getattr(turn, speaker) for turn in self.turns))
+
+
+@dataclass(kw_only=True)
+class Manner:
+    talks: list[Talk] = field(default_factory=list)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if len(self.talks) < MOST:
+            self.talks += list(_talks(batch))[: MOST - len(self.talks)]
+
+    @property
+    def is_spoken(self) -> bool:
+        return any(True for talk in self.talks for speaker in SPEAKERS for _ in talk.said(speaker))
+
+    def openings(self, size: int = 0) -> float:
+        """Returns the share of different first messages of the one who begins, expected of `size` conversations."""
+        firsts = Counter(" ".join(words(first)) for talk in self.talks if (first := _opening(talk)))
+        return _distinct(firsts, size or firsts.total())
+
+    def variety(self, speaker: str) -> float:
+        """Returns the share of different runs of three words in groups of conversations of one size."""
+        groups = [self.talks[start : start + GROUP] for start in range(0, len(self.talks), GROUP)]
+        full = [group for group in groups if len(group) == GROUP] or groups[:1]
+        found = [[run for talk in group for text in talk.said(speaker) for run in _runs(text)] for group in full]
+        shares = [len(set(runs)) / len(runs) for runs in found if runs]
+        return sum(shares) / max(len(shares), 1)
+
+    def uptake(self) -> float:
+        shares = [uptake(words(turn.student), words(turn.tutor)) for turn in self._exchanges()]
+        return _mean([one for one in shares if one is not None])
+
+    def repetition(self) -> float:
+        """Returns the share of a tutor's runs of words that this tutor has said before."""
+        again = []
+        for talk in self.talks:
+            before = set[tuple[str, ...]]()
+            for text in talk.said("tutor"):
+                runs = list(_runs(text))
+                again += [sum(run in before for run in runs) / len(runs)] if runs and before else []
+                before.update(runs)
+        return _mean(again)
+
+    def verbatim(self) -> tuple[int, int]:
+        """Counts the replies that hold a question of the problem's steps word for word, and all of such problems."""
+        replies = [(text, talk.asks) for talk in self.talks if talk.asks for text in talk.said("tutor")]
+        return sum(any(ask in _plain(text) for ask in asks) for text, asks in replies), len(replies)
+
+    def causes(self) -> tuple[int, int, int]:
+        """Counts wrong replies with the value of a known mistake, those with a named one, and all with a number."""
+        known = named_ones = whole = 0
+        for talk in self.talks:
+            for turn in talk.turns if talk.slips else ():
+                values = [number.value for number in numbers_in_digits(turn.student)] if turn.is_wrong else []
+                found = [because for value, because in talk.slips if any(_is_same(value, one) for one in values)]
+                whole += bool(values)
+                known += bool(found)
+                named_ones += any(found)
+        return known, named_ones, whole
+
+    def after(self) -> Mapping[str, Counter[str]]:
+        """Counts what students do after each act of a tutor: "answers", "asks" or "neither"."""
+        found: dict[str, Counter[str]] = {}
+        for talk in self.talks:
+            for turn, following in pairwise(talk.turns):
+                if turn.tutor and following.student:
+                    act = turn.act or ("asks" if _QUESTION.search(turn.tutor) else "tells")
+                    found.setdefault(act, Counter())[_reaction(following.student)] += 1
+        return found
+
+    def words_by_turn(self, speaker: str) -> Mapping[int, float]:
+        """Returns the mean number of words of a speaker's first, second, .. message."""
+        spoken = [list(talk.said(speaker)) for talk in self.talks]
+        return {
+            turn: _mean([len(words(said[turn - 1])) for said in spoken if len(said) >= turn])
+            for turn in SHOWN_TURNS
+            if any(len(said) >= turn for said in spoken)
+        }
+
+    def figures(self) -> list[tuple[str, str]]:
+        """Returns the measures as rows of a table; none for a dataset in which nobody speaks."""
+        if not self.is_spoken:
+            return []
+        held, replies = self.verbatim()
+        known, named_ones, wrong = self.causes()
+        return [
+            ("different openings", f"{self.openings():.2f}"),
+            *((f"different runs of three words, {one}", f"{self.variety(one):.2f}") for one in SPEAKERS),
+            ("student's words that the tutor takes up", f"{self.uptake():.2f}"),
+            ("tutor's words that it has said before", f"{self.repetition():.2f}"),
+            *([("replies that hold a planned question word for word", share(held, replies))] if replies else []),
+            *([("wrong replies with the value of a known mistake", share(known, wrong))] if wrong else []),
+            *([("wrong replies that follow from a named misconception", share(named_ones, wrong))] if wrong else []),
+            *(
+                (f"words by turn, {one}", ", ".join(f"{turn}: {n:.0f}" for turn, n in self.words_by_turn(one).items()))
+                for one in SPEAKERS
+            ),
+        ]
+
+    def reactions(self) -> list[tuple[str, ...]]:
+        """Returns what students do after each act, as rows of a table: the most frequent acts first."""
+        ordered = sorted(self.after().items(), key=lambda row: (-row[1].total(), row[0]))
+        return [(act, *(share(did[name], did.total()) for name in REACTIONS)) for act, did in ordered]
+
+    def _exchanges(self) -> Iterator[Exchange]:
+        return (turn for talk in self.talks for turn in talk.turns if turn.student and turn.tutor)
+
+
+def _talks(batch: pa.RecordBatch) -> Iterator[Talk]:
+    turns = pc.list_flatten(batch["turns"])
+    student, tutor = below(turns, "student"), below(turns, "tutor")
+    columns = columns_of(recipe_of(batch))
+    acts = next((column for name, column in label_values(batch) if name in columns and columns[name].response), None)
+    meanings = next((column.words for column in columns.values() if column.response), {})
+    rows = zip(
+        below(student, "text").to_pylist(),
+        below(tutor, "text").to_pylist(),
+        named(below(student, "intent"), "INTENT_").to_pylist(),
+        named(below(tutor, "evaluation"), "EVALUATION_").to_pylist(),
+        acts.to_pylist() if acts is not None else [None] * len(turns),
+        strict=True,
+    )
+    read = [
+        Exchange(
+            student=said or "",
+            tutor=reply or "",
+            is_wrong=(intent or evaluation) in ("wrong", "incorrect"),
+            act=f"{act} {meanings.get(act, '')}".strip() if act else "",
+        )
+        for said, reply, intent, evaluation, act in rows
+    ]
+    at = 0
+    lengths = pc.list_value_length(batch["turns"]).to_pylist()
+    questions, solved = (pc.struct_field(batch["problem"], name).to_pylist() for name in ("question", "steps"))
+    for length, question, told in zip(lengths, questions, solved, strict=True):
+        steps: Sequence[Mapping[str, Any]] = told or ()
+        yield Talk(
+            turns=read[at : at + (length or 0)],
+            question=question or "",
+            asks=[_plain(step["ask"]) for step in steps if step.get("ask")],
+            slips=[
+                (slip["value"], slip.get("because") or "")
+                for step in steps
+                if step.get("result")
+                for slip in step.get("slips") or ()
+            ],
+        )
+        at += length or 0
+
+
+def _opening(talk: Talk) -> str:
+    """Returns the first message, without the problem that it quotes."""
+    first = next((turn.student or turn.tutor for turn in talk.turns), "")
+    return _plain(first).replace(_plain(talk.question), "") if talk.question else first
+
+
+def _distinct(found: Counter[str], size: int) -> float:
+    """Returns the share of different ones that a draw of `size` of them is expected to hold."""
+    whole = found.total()
+    if not whole or size >= whole:
+        return len(found) / max(whole, 1)
+    expected = 0.0
+    for count in found.values():
+        missing = 1.0
+        # The chance that none of these is drawn.
+        for place in range(count):
+            missing *= max(whole - size - place, 0) / (whole - place)
+        expected += 1 - missing
+    return expected / size
+
+
+def _runs(text: str) -> Iterator[tuple[str, ...]]:
+    said = words(text)
+    return zip(*(said[start:] for start in range(RUN)), strict=False)
+
+
+def _reaction(text: str) -> str:
+    if any(True for _ in numbers_in_digits(text)):
+        return "answers"
+    return "asks" if _QUESTION.search(text) else "neither"
+
+
+def _is_same(one: float, other: float) -> bool:
+    return abs(one - other) <= _SAME * abs(one)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / max(len(values), 1)
