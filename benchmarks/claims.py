@@ -21,7 +21,7 @@ from soliloquy.v1.conversation_pb2 import Turn
 _LABELS = Path(__file__).parent / "labels"
 # Labelled numbers of replies, and labelled replies.
 _OBJECTIONS = "objections"
-SETS = {"claims": _LABELS / "claims.jsonl", "verdicts": _LABELS / "verdicts.jsonl"}
+SETS = {"claims": _LABELS / "claims.jsonl", "verdicts": _LABELS / "verdicts.jsonl", "fresh": _LABELS / "fresh.jsonl"}
 _OUTCOMES = ("claims", "contradict", "found", "missed", "false alarms", "unjudged")
 
 
@@ -36,7 +36,8 @@ def claims(*, folder: Path, chosen: str, listed: bool, as_json: bool) -> None:
     """Compare the truth check with labelled claims of tutors, by what the program of the turn came to.
 
     The set `claims` labels 300 numbers of 134 replies, `verdicts` all 62 other replies that their program's printed
-    verdict, or its lack of one, makes suspect. `objections` labels all 232 objections that MathDial's rules once had to
+    verdict, or its lack of one, makes suspect, and `fresh` 60 of those that are left, which no reader has learnt from.
+    `objections` labels all 232 objections that MathDial's rules once had to
     the dialogues of people; the table has what each rule does about them today.
 
     FOLDER holds published conversations of Code Soliloquies, or MathDial's dialogues. A contradiction is `found` if

@@ -12,6 +12,7 @@ from soliloquy.recipes.reached_values import (
     corrects,
     denied_value,
     found_right,
+    misreported_value,
     refutes,
 )
 from soliloquy.recipes.verdicts import verdict
@@ -86,3 +87,5 @@ def contradictions(conversation: Conversation, turns: Sequence[Turn], agreeing: 
             yield turn.number, f"evaluated {letter_of(turn)!r} against the code's verdict"
         elif denied := denied_value(turn):
             yield turn.number, f"denies {denied!r}, which the code came to"
+        elif reported := misreported_value(turn):
+            yield turn.number, f"reports {reported!r}, which the code did not come to"

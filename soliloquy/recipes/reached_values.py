@@ -3,10 +3,12 @@
 Programs often compare nothing, so that their verdict lies in their numbers.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.verdicts import is_of_student
+from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.values import plain
 from soliloquy.truth.calculations import results_in
 from soliloquy.truth.numbers import Number, numbers_in_digits
@@ -14,6 +16,15 @@ from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.stated_answer import answer_in, denied_numbers
 from soliloquy.v1.conversation_pb2 import Turn
 
+_WORDS = table_beside(__file__, "verdicts.toml")
+_REPORTS, _OF_STUDENT = (re.compile(_WORDS[kind], re.IGNORECASE) for kind in ("reports", "of_student"))
+# How far before a number its report begins, within the sentence.
+_REPORT = 120
+_CLAUSE_END = re.compile(r"[,.!?]\s")
+# A value that is only printed, as in conversations of others.
+_PRINTED = re.compile(r"^(\w+) = (.+)$", re.MULTILINE)
+# A complex number without an imaginary part, as Python writes it.
+_REAL = re.compile(r"\(?([-+.\de]+)[-+]0j\)?")
 # How far a rounded number may be from its value, relative to it, and how far binary fractions are off.
 _ROUGH, _NOISE = 0.05, 1e-9
 # How far the results of a program and of a student may differ who rounds on the way.
@@ -76,6 +87,36 @@ def denied_value(turn: Turn) -> str:
         return ""
     text = turn.tutor.text
     return next((text[one.start : one.end] for one in denied_numbers(text) if _is_rounded(values[0], one)), "")
+
+
+def misreported_value(turn: Turn) -> str:
+    """Returns a number that the tutor reports as the correct result, if no value of the program is near; else empty."""
+    values = [*_own_values(turn)]
+    text = turn.tutor.text
+    for one in quantities_in(text) if values else ():
+        before = _CLAUSE_END.split(text[max(0, one.start - _REPORT) : one.start])[-1]
+        if one.term or not _REPORTS.search(before) or _OF_STUDENT.search(before):
+            continue
+        forms = [one.value, *([one.unit.in_base(one.value)] if one.unit else [])]
+        if not any(abs(value - form) <= _ROUGH * abs(value) for value in values for form in forms):
+            return text[one.start : one.end]
+    return ""
+
+
+def _own_values(turn: Turn) -> Iterator[float]:
+    """Yields the numbers that a program came to and does not call the student's."""
+    if not has_run(turn.calculation):
+        return
+    execution = turn.calculation.attempts[-1].execution
+    named = [(one.name, str(plain(one.value))) for one in execution.values] or _PRINTED.findall(execution.stdout)
+    for name, written in named:
+        real = _REAL.fullmatch(written)
+        try:
+            value = float(real[1] if real else written)
+        except ValueError:
+            continue
+        if not is_of_student(name):
+            yield value
 
 
 def _values(turn: Turn, *, of_student: bool) -> list[float]:

@@ -68,3 +68,28 @@ def test_a_tutor_who_denies_what_the_program_came_to_contradicts_it() -> None:
     told = turn_of("Is it 10 s?", {"t": 5.0}, "a", "It is 5 seconds, not 10 seconds.")
     found = list(contradictions(Conversation(), [denied, told], AGREEING))
     assert found == [(1, "denies '5', which the code came to")]
+
+
+@pytest.mark.parametrize(
+    ("reply", "reported"),
+    [
+        ("The correct result should be approximately 14 m/s.", "14 m/s"),
+        ("The calculated speed is about 12.5 m/s.", ""),
+        ("The calculated speed is 45 km/h.", ""),
+        ("Your calculated value is 15 m/s, and that is too much.", ""),
+        ("You say 15 m/s, while the actual speed is 1.25 m/s.", "1.25 m/s"),
+        ("You divided by 2, and the right way is to divide by 4.", ""),
+    ],
+)
+def test_a_tutor_who_reports_another_result_contradicts_the_program(reply: str, reported: str) -> None:
+    turn = turn_of("I get 15 m/s.", {"v": 12.5}, "a", reply)
+    found = [(1, f"reports {reported!r}, which the code did not come to")] if reported else []
+    assert list(contradictions(Conversation(), [turn], AGREEING)) == found
+
+
+def test_values_that_were_only_printed_are_reported_too() -> None:
+    turn = turn_of("I get 15 s.", {}, "a", "The computational result for t is approximately 10 s.")
+    turn.calculation.attempts[0].execution.stdout = "t1 = (10.93-0j)\nt2 = (0.09+0j)"
+    assert list(contradictions(Conversation(), [turn], AGREEING)) == [
+        (1, "reports '10 s', which the code did not come to")
+    ]

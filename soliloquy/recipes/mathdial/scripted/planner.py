@@ -3,6 +3,7 @@
 import json
 from random import Random
 
+from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.worked_solutions import WorkedLine, mistakes, pupil_solution, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
@@ -33,6 +34,10 @@ def solve(reading: ParsedPrompt, rng: Random) -> str:
             book().one_of(rng, "planner", "solution", "end", name=lines[-1].step.result.name),
         ]
     )
+    # Solutions that are too short are not used. Those of the bank list their knowns instead.
+    if not knowns and len(text) < POLICY["confusion"]["shortest_characters"]:
+        question = " ".join(reading.problem.question.split())
+        text = f"{book().one_of(rng, 'planner', 'solution', 'restated', question=question)}\n{text}"
     return text if rng.random() < rates["unmarked"] else f"{text}\n#### {format_number(lines[-1].value)}"
 
 
