@@ -20,6 +20,9 @@ def check_length(conversation: Conversation, turns: Sequence[Turn], policy: Poli
         yield len(conversation.turns), f"the last one; at least {policy['shortest_turns']} are wanted"
     for turn, speaker, text in _model_messages(conversation, turns):
         words = len(text.split())
+        if speaker == "student" and turn.number == 1:
+            # It quotes the problem, which may be long.
+            words -= len(conversation.problem.question.split())
         if words > policy[f"longest_{speaker}_words"]:
             yield turn.number, f"the {speaker} uses {words} words"
 

@@ -80,6 +80,11 @@ def compares_own_number(turn: Turn) -> bool:
     return bool(values) and not any(_is_rounded(value, one) for value in values for one in stated)
 
 
+def computed_values(turn: Turn) -> list[float]:
+    """Returns the numbers that a program came to besides those that it calls the student's."""
+    return _values(turn, of_student=False)
+
+
 def denied_value(turn: Turn) -> str:
     """Returns the only number that a program came to, as the tutor denies it: "not 5 seconds"; empty if it does not."""
     values = _values(turn, of_student=False)

@@ -1,12 +1,14 @@
 """Says of each rule what it is asked of, how sure it is, and what becomes of an answer that breaks it."""
 
+import functools
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from soliloquy.runtime.failure import Failure, did_you_mean
+from soliloquy.v1.conversation_pb2 import Problem
 
 # The roles whose answers a rule may be asked of as soon as they are given.
 Author = Literal["student", "tutor", "composer"]
@@ -28,12 +30,16 @@ class Rule:
     rests_on: Literal["fact", "reading"]
     # A conversation is rejected for it; an answer is asked for again and stands if it stays; it is only counted.
     does: Literal["condemn", "ask", "mark"]
+    # The same where the steps of the problem were read from a solution in prose; as otherwise if it is left out.
+    on_read_plan: Literal["ask", "mark"] | None = None
     # The roles whose answers it is asked of while the conversation goes on.
     by: tuple[Author, ...] = ()
     # Whether a program's output may change what it finds: it is asked of a student's message again once one has run.
     reads_programs: bool = False
     # The state whose answer is at fault, where a role answers in several; its last one if empty.
     state: str = ""
+    # How it was shown to be right.
+    shown: str = ""
 
     @property
     def certain(self) -> bool:
@@ -77,6 +83,15 @@ class Rulebook:
     # The data that a rule reads besides the messages.
     needs: Mapping[str, str] = field(default_factory=dict)
 
+    def on_plan(self, problem: Problem) -> "Rulebook":
+        """Returns the book for conversations about a problem; rules may do less on steps that were read from prose."""
+        return self._on_read_plan if problem.read_plan else self
+
+    @functools.cached_property
+    def _on_read_plan(self) -> "Rulebook":
+        rules = {name: replace(rule, does=rule.on_read_plan or rule.does) for name, rule in self.rules.items()}
+        return replace(self, rules=rules)
+
     def asked_of(self, author: str) -> list[str]:
         """Returns the rules whose faults send an answer of the role back."""
         return [name for name, rule in self.rules.items() if author in rule.by and rule.does != "mark"]
@@ -118,6 +133,10 @@ def _contradiction(rule: Rule) -> str:
         return f"it is of a {rule.of} and asked of nobody: name the roles in by, or make it of a conversation"
     if rule.of == "conversation" and rule.does == "ask":
         return "no single answer can be asked for again for a whole conversation: use condemn or mark"
+    if rule.on_read_plan and rule.does in ("mark", rule.on_read_plan):
+        return f"on a plan that was read it is to {rule.on_read_plan}, which is no less than {rule.does}: remove one"
+    if rule.of == "conversation" and rule.on_read_plan == "ask":
+        return 'no single answer can be asked for again for a whole conversation: use on_read_plan = "mark"'
     if rule.does == "mark" and rule.state:
         return f"it only marks, and names the state {rule.state!r} to ask again: remove one"
     return ""

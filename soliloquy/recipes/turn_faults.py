@@ -13,7 +13,7 @@ from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
 
 def faults_in(before: Conversation, after: Conversation, role: str, rules: Rules) -> list[Broken]:
     """Returns the rules that a role's answer to `before` breaks, without the faults that were there already."""
-    names = rules.book.asked_of(role)
+    names = rules.book.on_plan(after.problem).asked_of(role)
     if not names or not after.turns or not after.turns[-1].HasField("tutor" if role == "composer" else "student"):
         return []
     last = after.turns[-1].number
@@ -58,7 +58,7 @@ def settled(outcome: Outcome, faults: Sequence[Broken], recipe: Recipe) -> Outco
     [message] = outcome
     conversation = message.conversation
     assert recipe.rules is not None
-    book = recipe.rules.book
+    book = recipe.rules.book.on_plan(conversation.problem)
     if condemning := next((fault for fault in faults if book.condemns(fault.rule)), None):
         if conversation.person:
             return outcome
@@ -76,7 +76,7 @@ def sent_back(conversation: Conversation, recipe: Recipe) -> Outcome | None:
     turn = conversation.turns[-1]
     if recipe.rules is None or conversation.person or not turn.calculation.attempts:
         return None
-    book = recipe.rules.book
+    book = recipe.rules.book.on_plan(conversation.problem)
     names = [name for name in book.asked_of("student") if book.rules[name].reads_programs]
     tries = sum(one.role == "student" for one in turn.rejected)
     if (
@@ -109,7 +109,8 @@ def _late_fault(conversation: Conversation, recipe: Recipe, rules: Rules) -> Bro
     """Returns what only the whole conversation shows, or that nobody gave what the turn needs."""
     turns = len(conversation.turns)
     if conversation.ending in recipe.complete:
-        return next(iter(rules.broken(conversation, rules.book.of_conversations(), turns)), None)
+        names = rules.book.on_plan(conversation.problem).of_conversations()
+        return next(iter(rules.broken(conversation, names, turns)), None)
     if conversation.ending == Ending.ENDING_REJECTED and (tried := conversation.turns[-1].rejected):
         return Broken(tried[-1].rule, turns, tried[-1].because)
     if conversation.ending == Ending.ENDING_TURN_LIMIT:

@@ -50,6 +50,7 @@ def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
         agreeing_programs=row.agreeing_programs,
         contradicting_programs=row.contradicting_programs,
         enrichment=explained if row.detailed_solution else None,
+        read_plan=row.read_plan or row.steps is None,
     )
 
 

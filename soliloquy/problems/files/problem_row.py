@@ -107,6 +107,8 @@ class ProblemRow(_Row):
     # Programs of a model that came to the answer from the question alone, or to another; `problems verify` counts them.
     agreeing_programs: int = Field(default=0, ge=0)
     contradicting_programs: int = Field(default=0, ge=0)
+    # Whether the steps were read from a solution in prose; without `steps` they always are.
+    read_plan: bool = False
     # Further columns of an imported problem; no conversation depends on them.
     extra: dict[str, JsonValue] = {}
 
@@ -135,6 +137,8 @@ def problem_line(problem: Problem, extra: Mapping[str, object]) -> str:
         row["tolerance"] = problem.tolerance
     if problem.enrichment.detailed_solution:
         row |= {"detailed_solution": problem.enrichment.detailed_solution, "outline": problem.enrichment.outline}
+    if problem.read_plan:
+        row["read_plan"] = True
     for verdict in ("agreeing_programs", "contradicting_programs"):
         if count := getattr(problem, verdict):
             row[verdict] = count

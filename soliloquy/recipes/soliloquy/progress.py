@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from soliloquy.recipes.soliloquy.labels_pb2 import StepState, TutorLabels
-from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation
+from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Turn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,10 +24,20 @@ def progress_by_turn(conversation: Conversation) -> list[StepProgress]:
             break
         before = found[-1]
         step = _following_step(TutorLabels.FromString(turn.tutor.labels), before.step, steps)
-        wrong = turn.tutor.evaluation == EVALUATION_INCORRECT
-        wrong_answers = before.wrong_answers + wrong if step == before.step else 0
+        wrong_answers = _wrong_answers(turn, before, step)
         found.append(StepProgress(step=step, steps=steps, wrong_answers=wrong_answers))
     return found
+
+
+def _wrong_answers(turn: Turn, before: StepProgress, step: int) -> int:
+    """Counts the wrong answers to a step since the last right one to a part of it."""
+    if turn.tutor.evaluation == EVALUATION_CORRECT:
+        return 0
+    wrong = turn.tutor.evaluation == EVALUATION_INCORRECT
+    if step == before.step:
+        return before.wrong_answers + wrong
+    # A reply may name another step than the one at hand, and hint at it.
+    return int(wrong and TutorLabels.FromString(turn.tutor.labels).state == StepState.STEP_STATE_IN_PROGRESS)
 
 
 def _following_step(reply: TutorLabels, step: int, steps: int) -> int:

@@ -5,7 +5,7 @@ from functools import partial
 
 from soliloquy.recipes.agreement import code_verdict, letter_of, verification
 from soliloquy.recipes.codegen import has_run
-from soliloquy.recipes.manners import Findings, messages
+from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.rulebook import Rulebook, rulebook
 from soliloquy.recipes.rules import Broken, Rules, broken, common_rules, inapplicable, parted
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
@@ -33,7 +33,7 @@ def check(conversation: Conversation) -> CheckedConversation:
 def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
     lacking = inapplicable(conversation, BOOK)
     truths = _truths(conversation, lacking)
-    faults, marks = parted(_found(conversation, book.rules, truths, lacking), book)
+    faults, marks = parted(_found(conversation, book.rules, truths, lacking), book, conversation.problem)
     turns = [_checked_turn(truth, conversation.problem) for truth in truths]
     return CheckedConversation(turns=turns, faults=faults, marks=marks, lacking=lacking)
 
@@ -130,12 +130,24 @@ def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fin
     for truth in truths:
         if letter_of(truth.turn) != "a":
             continue
-        wrong = truth.progress.wrong_answers + 1
-        given = _labels(truth.turn).action == SOLUTION_AFTER_WRONG
-        if given and wrong < enough:
-            yield truth.turn.number, f"the solution after {wrong} wrong answers"
-        elif not given and wrong >= enough:
+        labels, wrong = _labels(truth.turn), truth.progress.wrong_answers + 1
+        # Where the replies name several steps in turn, wrong answers in a row are enough.
+        at_most = max(wrong, _wrong_in_a_row(conversation.turns[: truth.turn.number]))
+        if labels.action == SOLUTION_AFTER_WRONG:
+            if at_most < enough:
+                yield truth.turn.number, f"the solution after {at_most} wrong answers"
+        elif wrong >= enough and labels.step in (0, truth.progress.step):
             yield truth.turn.number, f"no solution after {wrong} wrong answers"
+
+
+def _wrong_in_a_row(turns: Sequence[Turn]) -> int:
+    """Counts the wrong answers at the end, after the last solution that was given."""
+    ended = (
+        at
+        for at, turn in enumerate(reversed(turns))
+        if letter_of(turn) != "a" or (at and _labels(turn).action in GIVING_ACTIONS)
+    )
+    return next(ended, len(turns))
 
 
 def _unasked(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
@@ -145,30 +157,30 @@ def _unasked(conversation: Conversation, truths: Sequence[TurnTruth]) -> Finding
 
 
 def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
-    """A reply may give a result only once the student has stated it or the tutor may tell it."""
+    """A reply may give a result only once the student has stated it or the tutor may tell it.
+
+    The results of a plan that was read are those of the student, too, unless the tutor calls its answer wrong.
+    """
     for truth in truths:
-        hidden_from = truth.progress.step + (_labels(truth.turn).action in GIVING_ACTIONS)
+        labels = _labels(truth.turn)
+        is_of_step = STATE_LETTERS.get(labels.state) != "p"
+        if conversation.problem.read_plan and not (letter_of(truth.turn) == "a" and is_of_step):
+            continue
+        hidden_from = truth.progress.step + (labels.action in GIVING_ACTIONS)
         for given in truth.early:
             if given.step >= hidden_from:
                 yield truth.turn.number, f"gives {given.text!r} of step {given.step}"
 
 
-def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
-    finished = False
-    for turn in conversation.turns:
-        if finished and all(_has_cue("farewell", text) for _, text in messages(turn)):
-            yield turn.number, "goodbyes after the end"
-        finished = finished or STATE_LETTERS.get(_labels(turn).state) == "t"
-
-
 def _drawn(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
-    """Without a result that was worked through, only a program tells whether an answer is as it was drawn."""
+    """Only a program tells whether an answer is as it was drawn, unless its result was stated and worked through."""
     for truth in truths:
         wanted = {Intent.INTENT_RIGHT: True, Intent.INTENT_WRONG: False}.get(truth.turn.student.intent)
         ran = code_verdict(truth.turn.calculation)
-        if wanted is None or {truth.claim.right, ran} <= {wanted, None}:
+        claimed = None if conversation.problem.read_plan else truth.claim.right
+        if wanted is None or {claimed, ran} <= {wanted, None}:
             continue
-        found = truth.claim.right if truth.claim.settled else ran
+        found = claimed if claimed is not None and truth.claim.settled else ran
         if found is not None and wanted is not found:
             is_so, should_be = ("right", "wrong") if found else ("wrong", "right")
             yield truth.turn.number, f"{_quoted_claim(truth)} is {is_so}, and was to be {should_be}"
@@ -182,7 +194,6 @@ _RULES: dict[str, _OwnRule] = {
     "three_wrong": _three_wrong,
     "unasked": _unasked,
     "early_answer": _early_answer,
-    "farewell": _farewell,
     "drawn": _drawn,
 }
 BOOK = rulebook(POLICY, "soliloquy/rules.toml", [*common_rules(POLICY, POLICY["agreeing"]), *_RULES])

@@ -1,11 +1,13 @@
 """Finds what each turn claims and whether it is true, from the texts and the problem alone."""
 
 import functools
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from soliloquy.recipes.reached_values import computed_values
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.progress import StepProgress, progress_by_turn
@@ -144,6 +146,7 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
     # The results whose calculations the student has written out; the tutor may repeat these, without the result.
     worked: set[int] = set()
     solved: set[int] = set()
+    heard = [*facts.question]
     for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
         message = _readable(turn, conversation)
         written = _written(message)
@@ -153,16 +156,23 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
         worked |= facts.among(_calculations(message))
         told = _written(turn.tutor.text)
         calculated = [one for one in _calculations(turn.tutor.text) if not (facts.among([one]) & worked)]
+        heard += written
+        early = [*told, *calculated]
+        computed: list[float] = []
+        if conversation.problem.read_plan:
+            early = [one for one in early if _is_telling(one) and not _is_heard(one, heard)]
+            computed = computed_values(turn)
         yield TurnTruth(
             turn=turn,
             said=message,
             progress=progress,
             solved=frozenset(solved),
             read_claim=partial(_claim, message, written, facts, progress.step),
-            read_early=partial(_early, turn.tutor.text, [*told, *calculated], frozenset(said), facts, progress.step),
+            read_early=partial(_early, turn.tutor.text, early, frozenset(said), facts, progress.step, computed),
         )
         if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
             said |= facts.among([*told, *calculated])
+        heard += told
 
 
 def unassessed(turn: Turn) -> TurnTruth:
@@ -261,13 +271,22 @@ def _statement(text: str, written: Sequence[WrittenQuantity], step: Step, facts:
 
 
 def _early(
-    text: str, told: Sequence[WrittenQuantity], said: Collection[int], facts: Facts, number: int
+    text: str,
+    told: Sequence[WrittenQuantity],
+    said: Collection[int],
+    facts: Facts,
+    number: int,
+    computed: Sequence[float],
 ) -> Iterator[EarlyResult]:
     hidden = [(at, result) for place, (at, result) in enumerate(facts.results) if at >= number and place not in said]
     unreached = {at for at, _ in hidden}
     reached = [result for at, result in facts.results if at <= number and at not in unreached]
     for one in told:
         if _is_weak(one) or facts.is_given(one) or any(_is_as_written(one, result, facts) for result in reached):
+            continue
+        if any(math.isclose(one.value, value, rel_tol=HIDDEN_TOLERANCE) for value in computed):
+            # What its own program came to is what the tutor asks for, whatever was read of the plan.
+            yield EarlyResult(step=number, text=text[one.start : one.end].strip())
             continue
         # The same quantity in another unit may be a later step's result.
         at = next((at for at, result in hidden if _hints_at(text, one, result)), None)
@@ -289,6 +308,16 @@ def _hints_at(text: str, one: WrittenQuantity, result: Quantity) -> bool:
     if one.digits < 2 or not _ABOUT.search(text[max(0, one.start - 24) : one.start]):
         return False
     return is_same(one, result.value, result.unit, 0.03, roughly=True)
+
+
+def _is_telling(written: WrittenQuantity) -> bool:
+    """Whether a number is unlikely to be a factor, a count or zero: it has a unit or two digits, and no fraction."""
+    return bool(written.value) and written.digits < EXACT and (written.unit is not None or written.digits > 1)
+
+
+def _is_heard(written: WrittenQuantity, heard: Iterable[WrittenQuantity]) -> bool:
+    """Whether somebody has said the number, in whatever unit the reader finds."""
+    return any(math.isclose(abs(written.value), abs(one.value), rel_tol=HIDDEN_TOLERANCE) for one in heard)
 
 
 def _is_as_written(written: WrittenQuantity, result: Quantity, facts: Facts) -> bool:

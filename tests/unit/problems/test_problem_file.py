@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
+from soliloquy.problems.files.problem_row import problem_line
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.failure import Failure
@@ -46,6 +47,14 @@ def test_steps_are_derived_from_a_numbered_solution(tmp_path: Path) -> None:
     assert (force.expression, force.result.symbol, force.result.value, force.result.unit) == ("50 * 10", "F", 500, "N")
     assert "500" not in force.ask
     assert [slip.strategy for slip in force.slips] == [1, 2, 3, 4]
+
+
+def test_whether_steps_were_read_from_prose_is_known_wherever_they_are_written(tmp_path: Path) -> None:
+    read = read_one(tmp_path)
+    assert (read.read_plan, read_one(tmp_path, steps=[STEP]).read_plan) == (True, False)
+    # The line of a problem has its steps, whoever stated them.
+    again = read_problems(file_of(tmp_path, problem_line(read, {})))[0]
+    assert (again.read_plan, len(again.steps)) == (True, 2)
 
 
 @pytest.mark.parametrize("answer", [500, 500.0, "500", "500 N", "500.0 N", {"value": 500}, {"value": 500, "unit": "N"}])

@@ -26,8 +26,8 @@ from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Status, Value
 # Dialogues that the check was developed with, and those that it was measured on afterwards.
 FOLDERS = [Path(__file__).with_name(name) for name in ("labelled", "held_out")]
 AGREEMENT = 0.98
-# A labelled dialogue may be as short and a message as long as it is.
-RULES = POLICY["rules"].keys() - {"length"}
+# A labelled dialogue may be as short and a message as long as it is; where a program has its values was not labelled.
+RULES = POLICY["rules"].keys() - {"length", "given_values"}
 
 
 def dialogues() -> list[tuple[str, dict[str, Any]]]:
@@ -67,7 +67,8 @@ def judged() -> Iterator[tuple[str, dict[str, Any], bool | None, set[str]]]:
     """Yields every turn's place, its labels and the check's findings."""
     for name, dialogue in dialogues():
         built = conversation(dialogue)
-        faults = [fault.split(": ") for fault in check(built).faults]
+        checked = check(built)
+        faults = [fault.split(": ") for fault in (*checked.faults, *checked.marks)]
         for number, (turn, truth) in enumerate(zip(dialogue["turns"], assess(built), strict=True), start=1):
             found = {rule.replace(" ", "_") for rule, at, *_ in faults if at == f"turn {number}"}
             yield f"{name}:{number}", turn["labels"], truth.claim.right, found & RULES

@@ -8,6 +8,7 @@ import pytest
 from deploy import rules_table
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.rulebook import BadRules, rulebook
+from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.recipes.conversations import conversation, sound_turns
 
 RULE = {"says": "the same words again", "of": "turn", "by": ["student"], "rests_on": "fact", "does": "condemn"}
@@ -26,6 +27,13 @@ MENDING = {"tries": TRIES, "rewinds": 2}
         (RULE | {"of": "conversation"}, MENDING, "it is of a conversation and asked of the student's answers"),
         (RULE | {"of": "conversation", "by": [], "does": "ask"}, MENDING, "use condemn or mark"),
         (RULE | {"does": "mark", "state": "choosing"}, MENDING, "it only marks, and names the state 'choosing'"),
+        (RULE | {"does": "mark", "on_read_plan": "ask"}, MENDING, "it is to ask, which is no less than mark"),
+        (RULE | {"on_read_plan": "condemn"}, MENDING, "rules.repeated.on_read_plan: Input should be 'ask' or 'mark'"),
+        (
+            RULE | {"of": "conversation", "by": [], "on_read_plan": "ask"},
+            MENDING,
+            'use on_read_plan = "mark"',
+        ),
         (RULE | {"weight": 1}, MENDING, "rules.repeated.weight: "),
         (RULE, MENDING | {"tries": 2}, "mending.tries: Input should be a dictionary"),
         (RULE, MENDING | {"tries": TRIES | {"tutor": 0}}, "mending.tries.tutor: Input should be greater than or equal"),
@@ -76,3 +84,10 @@ def test_a_conversation_is_counted_as_other_rules_would_have_it() -> None:
     assert (checked.faults, [mark.partition(":")[0] for mark in checked.marks]) == ([], ["length"])
     without = rules.book.under({name: one for name, one in own.items() if name != "length"}, "as_if.toml", own)
     assert (rules.check_by(made, without).faults, rules.check_by(made, without).marks) == ([], [])
+
+
+def test_a_rule_does_less_on_a_plan_that_was_read_from_prose() -> None:
+    made = rulebook({"rules": {"repeated": RULE | {"on_read_plan": "mark"}}, "mending": MENDING}, "here", ["repeated"])
+    stated, read = made.on_plan(Problem()), made.on_plan(Problem(read_plan=True))
+    assert (stated.condemns("repeated"), stated.asked_of("student")) == (True, ["repeated"])
+    assert (read.condemns("repeated"), read.asked_of("student")) == (False, [])

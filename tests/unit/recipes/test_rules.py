@@ -3,8 +3,9 @@
 import pytest
 
 from soliloquy.recipes.soliloquy.recipe import RECIPE
+from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Ending, Turn
-from soliloquy.v1.sandbox_pb2 import Status
+from soliloquy.v1.sandbox_pb2 import NamedValue, Status, Value
 from tests.unit.recipes.conversations import calculated, conversation, sound_conversation, sound_turns, turn
 
 FAILED = Status.STATUS_ERROR
@@ -31,10 +32,6 @@ def test_a_sound_conversation_is_kept() -> None:
             "contradiction: turn 2: evaluated 'b' against the code's verdict",
         ),
         (
-            turn("3 N", "Right!", codes="b3r", step=1, calculation=calculated(None, status=FAILED)),
-            "blind: turn 2: evaluated 'b' although no program ran",
-        ),
-        (
             turn("A hint?", "Multiply: you get 3600 N.", codes="f8r", step=1),
             "early answer: turn 2: gives '3600 N' of step 1",
         ),
@@ -56,6 +53,71 @@ def test_a_sound_conversation_is_kept() -> None:
 )
 def test_a_fault_is_named_with_its_turn_and_evidence(bent: Turn, fault: str) -> None:
     assert fault in with_second(bent)
+
+
+@pytest.mark.parametrize(
+    ("bent", "mark"),
+    [
+        (
+            turn("3 N", "Right!", codes="b3r", step=1, calculation=calculated(None, status=FAILED)),
+            "blind: turn 2: evaluated 'b' although no program ran",
+        ),
+        (
+            turn("Hmm.", "It is 3600 N.", codes="f9r", step=1),
+            "unasked: turn 2: the solution although the student did not ask for it",
+        ),
+    ],
+)
+def test_a_reading_that_nobody_has_shown_right_rejects_no_conversation(bent: Turn, mark: str) -> None:
+    first, _, last = sound_turns()
+    checked = RECIPE.check(conversation(first, bent, last))
+    assert mark in checked.marks
+    assert mark not in checked.faults
+
+
+def on_read_plan(*turns: Turn) -> CheckedConversation:
+    made = conversation(*turns)
+    made.problem.read_plan = True
+    return RECIPE.check(made)
+
+
+@pytest.mark.parametrize(
+    ("bent", "rule"),
+    [
+        (turn("3 N", "Right! What work is done?", codes="b3r", step=1), "verdict"),
+        (turn("3600 N", "Right!", codes="b3r", step=2), "steps"),
+        (turn("3 N", "It is 3600 N.", codes="a2r", step=1), "three wrong"),
+    ],
+)
+def test_what_rests_on_a_plan_that_was_read_from_prose_is_only_marked(bent: Turn, rule: str) -> None:
+    first, _, last = sound_turns()
+    checked = on_read_plan(first, bent, last)
+    assert [mark.partition(":")[0] for mark in checked.marks] == [rule]
+    assert checked.faults == []
+
+
+def early_answers(bent: Turn) -> list[str]:
+    """What a reply gives away on a plan that was read."""
+    first, _, last = sound_turns()
+    marks = on_read_plan(first, bent, last).marks
+    return [mark.removeprefix("early answer: turn 2: ") for mark in marks if mark.startswith("early answer")]
+
+
+def test_on_a_plan_that_was_read_a_result_is_early_where_the_tutor_calls_the_student_wrong() -> None:
+    hint = "Not quite: it is 3600 N. Try again."
+    assert early_answers(turn("3 N", hint, codes="a1q", step=1)) == ["gives '3600 N' of step 1"]
+    # A right answer makes the result the student's, and what somebody has said is known.
+    assert early_answers(turn("I multiply them.", "Right, 3600 N.", codes="b3r", step=1)) == []
+    assert early_answers(turn("Not 3600 N?", hint, codes="a1q", step=1)) == []
+
+
+def test_on_a_plan_that_was_read_what_the_program_of_the_turn_came_to_is_early_too() -> None:
+    program = calculated(False)
+    program.attempts[-1].execution.values.append(NamedValue(name="x", value=Value(real=77.25)))
+    hint = turn("70 N", "It should be 77.25 N. Try again.", codes="a1q", step=1, calculation=program)
+    assert early_answers(hint) == ["gives '77.25 N' of step 1"]
+    hint.ClearField("calculation")
+    assert early_answers(hint) == []
 
 
 def test_a_step_may_be_told_when_the_student_asks_for_it() -> None:
