@@ -29,6 +29,7 @@ async def enrich(event: EnrichmentNeeded, model: Model, enrichments: Enrichments
         if check.agreeing and is_bare(problem) and (steps := agreed_steps(problem, problem.enrichment.programs)):
             del problem.steps[:]
             problem.steps.extend(steps)
+            problem.read_plan = False
     if run.enrich:
         recipe = find(run.recipe)
         key = _key(problem, recipe.enrichment_prompt(problem, run.prompts))

@@ -21,25 +21,28 @@ _QUESTION = GenerateRequest(
 async def check_endpoints(models: Models) -> list[str]:
     """Returns what keeps endpoints from answering at the moment; raises UnknownModel if one denies its model."""
     faults = await _faults(models)
-    if unknown := next((fault for fault in faults if isinstance(fault, UnknownModel)), None):
+    if unknown := next((fault for fault in faults.values() if isinstance(fault, UnknownModel)), None):
         raise unknown
-    return [str(fault) for fault in faults]
+    return [str(fault) for fault in faults.values()]
 
 
 async def require_endpoints(models: Models, cache: Path | None, findings: Path | None = None) -> None:
     """Raises Failure if an endpoint refuses every call until a person fixes something; other faults may pass.
 
-    With a cache nothing is asked: its answers may be all that is needed.
+    A fallback has to answer: nothing else tells that it is away before it is needed. With a cache nothing is asked: its
+    answers may be all that is needed.
     """
-    for fault in () if cache else await _faults(models, findings):
+    for name, fault in ({} if cache else await _faults(models, findings)).items():
         if isinstance(fault, Failure):
             raise Failure(str(fault))
+        if name in models.reserves:
+            raise Failure(f"{fault}: start this fallback, or remove it from the settings of the roles")
 
 
-async def _faults(models: Models, findings: Path | None = None) -> list[Exception]:
+async def _faults(models: Models, findings: Path | None = None) -> dict[str, Exception]:
     remote = {name: endpoint for name, endpoint in models.used.items() if endpoint.engine != "scripted"}
     faults = await asyncio.gather(*(_fault(name, endpoint, findings) for name, endpoint in remote.items()))
-    return [fault for fault in faults if fault]
+    return {name: fault for name, fault in zip(remote, faults, strict=True) if fault}
 
 
 async def _fault(name: str, endpoint: Endpoint, findings: Path | None) -> Exception | None:

@@ -1,7 +1,7 @@
 """Which endpoint answers each role and each prompt, and how it is sampled."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -123,9 +123,18 @@ class Models:
     def used(self) -> Mapping[str, Endpoint]:
         """Returns the endpoints that some role or prompt uses."""
         names = [member.endpoint for members in self.roles.values() for member in members]
-        names += [member.fallback for members in self.roles.values() for member in members if member.fallback]
         names += [own.endpoint for own in self.prompts.values() if own.endpoint]
-        return {name: self.endpoints[name] for name in names}
+        return {name: self.endpoints[name] for name in [*names, *self._fallbacks]}
+
+    @property
+    def reserves(self) -> Collection[str]:
+        """Returns the endpoints that are asked only as a fallback."""
+        asked = {member.endpoint for members in self.roles.values() for member in members}
+        return {*self._fallbacks} - asked - {own.endpoint for own in self.prompts.values()}
+
+    @property
+    def _fallbacks(self) -> Sequence[str]:
+        return [member.fallback for members in self.roles.values() for member in members if member.fallback]
 
     @property
     def is_scripted(self) -> bool:

@@ -94,11 +94,13 @@ async def test_a_bare_answer_takes_its_steps_from_a_program_that_comes_to_it() -
             "mine.jsonl:1",
         )
     )
+    bare.read_plan = True
     for code, value in (("n = 15", 15.0), ("baked = 4 * 6\nn = baked - 9", 15.0), ("n = 9", 9.0)):
         bare.enrichment.programs.append(ran(value)[0])
         bare.enrichment.programs[-1].code = code
     [event] = await enrich(asked, Answering(GOOD), Enrichments(8))
     steps = event.conversation.problem.steps
+    assert not event.conversation.problem.read_plan
     assert [(step.expression, step.result.value, step.result.unit) for step in steps] == [
         ("4 * 6", 24, ""),
         ("baked - 9", 15, "rolls"),

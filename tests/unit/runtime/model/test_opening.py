@@ -1,6 +1,7 @@
 """The models of a run, built from their settings."""
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from prometheus_client import REGISTRY
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import NO_RESERVE, ModelRefused, Reserve, StreamListener
+from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import read_models, shipped_models
@@ -71,6 +73,17 @@ async def test_the_fallback_of_a_role_is_asked_with_its_sampling_and_is_checked_
         ]
     assert (usual.endpoint, last.endpoint) == ("", "other")
     assert json.loads(last.text) == ["", 0.4, 1.0, 5]
+
+
+async def test_a_fallback_that_is_away_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        other = f'engine = "openai"\nbase_url = "http://127.0.0.1:{silent.getsockname()[1]}/v1"\nmodel = "m"\n'
+        two = f'endpoint = "one"\n[endpoints.one]\nengine = "scripted"\n[endpoints.other]\n{other}'
+        with pytest.raises(Failure, match=r"does not answer: .*: start this fallback, or remove it"):
+            await require_endpoints(read(tmp_path, f'{two}[roles.composer]\nfallback = "other"\n'), None)
+        # A run waits for an endpoint that it cannot do without.
+        await require_endpoints(read(tmp_path, f'{two}[roles.composer]\nendpoint = "other"\n'), None)
 
 
 async def test_an_answer_says_who_gave_it_where_several_may(tmp_path: Path) -> None:
