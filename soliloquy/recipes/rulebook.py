@@ -109,12 +109,26 @@ class Rulebook:
 
 
 def rulebook(policy: Mapping[str, Any], where: str, known: Collection[str]) -> Rulebook:
-    """Reads the tables `rules`, `needs` and `mending`; `known` are the rules with code. Raises BadRules."""
+    """Reads the tables `rules`, `needs` and `mending`; `known` are the rules with code. Raises BadRules.
+
+    The limits of the rules stand in the table itself or in its `talk`.
+    """
+    _check_limits({**policy, **policy.get("talk", {})}, where)
     rules = _rules(policy["rules"], where, known)
     mending = _read(MendingBounds, policy.get("mending", {}), f"{where}: mending")
     needs: Mapping[str, str] = policy.get("needs", {})
     _check_names(needs, rules, f"{where}: needs")
     return Rulebook(rules=rules, mending=mending, needs=needs)
+
+
+def _check_limits(policy: Mapping[str, Any], where: str) -> None:
+    limits = {name: limit for name, limit in policy.items() if isinstance(limit, int | float)}
+    for name, limit in limits.items():
+        if limit <= 0:
+            raise BadRules(f"{where}: {name}: must be more than 0, not {limit}")
+        most = next((f"{kind}_{name[9:]}" for kind in ("longest", "most") if f"{kind}_{name[9:]}" in limits), "")
+        if name.startswith("shortest_") and most and limit > limits[most]:
+            raise BadRules(f"{where}: {name} is {limit}, and {most} is {limits[most]}: nothing satisfies both")
 
 
 def _rules(table: Mapping[str, Any], where: str, known: Collection[str]) -> dict[str, Rule]:

@@ -49,6 +49,23 @@ def test_what_is_wrong_is_named_with_its_place(rule: dict[str, Any], mending: di
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        ({"longest_tutor_words": 0}, "rules.toml: longest_tutor_words: must be more than 0, not 0"),
+        ({"talk": {"same_words": -0.5}}, "rules.toml: same_words: must be more than 0, not -0.5"),
+        (
+            {"talk": {"shortest_turns": 9, "most_turns": 8}},
+            "rules.toml: shortest_turns is 9, and most_turns is 8: nothing satisfies both",
+        ),
+    ],
+)
+def test_limits_that_nothing_satisfies_are_refused(limits: dict[str, Any], why: str) -> None:
+    with pytest.raises(BadRules) as refused:
+        rulebook({**limits, "rules": {"repeated": RULE}, "mending": MENDING}, "rules.toml", ["repeated"])
+    assert str(refused.value) == why
+
+
 def test_a_rule_without_code_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(BadRules, match="there is no rule 'repeatd': did you mean repeated"):
         rulebook({"rules": {"repeatd": RULE}, "mending": MENDING}, "rules.toml", ["repeated"])
