@@ -47,14 +47,21 @@ def rules(*, folder: Path, listed: bool, as_json: bool) -> None:
 
 
 def asked(conversation: Conversation) -> Iterator[tuple[int, list[Broken]]]:
-    """Yields each turn with what a run would send back of it: the message first, then the reply."""
+    """Yields each turn with what a run would send back of it: its message, its decision and its reply."""
     last = len(conversation.turns)
     for number in range(1, last + 1):
         replied = _until(conversation, number)
         replied.ending = conversation.ending if number == last else ENDING_UNSPECIFIED
         spoken = _until(conversation, number, "calculation", "tutor")
-        faults = faults_in(_until(conversation, number - 1), spoken, "student", RULES)
-        yield number, [*faults, *faults_in(_until(conversation, number, "tutor"), replied, "composer", RULES)]
+        decided = _until(conversation, number, "tutor")
+        yield (
+            number,
+            [
+                *faults_in(_until(conversation, number - 1), spoken, "student", RULES),
+                *faults_in(spoken, decided, "tutor", RULES),
+                *faults_in(decided, replied, "composer", RULES),
+            ],
+        )
 
 
 def _until(conversation: Conversation, turns: int, *missing: Literal["calculation", "tutor"]) -> Conversation:

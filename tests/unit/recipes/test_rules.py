@@ -92,7 +92,7 @@ def on_read_plan(*turns: Turn) -> CheckedConversation:
 def test_what_rests_on_a_plan_that_was_read_from_prose_is_only_marked(bent: Turn, rule: str) -> None:
     first, _, last = sound_turns()
     checked = on_read_plan(first, bent, last)
-    assert [mark.partition(":")[0] for mark in checked.marks] == [rule]
+    assert rule in [mark.partition(":")[0] for mark in checked.marks]
     assert checked.faults == []
 
 
