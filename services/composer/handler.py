@@ -1,7 +1,5 @@
 """Writes the tutor's visible reply."""
 
-from copy import deepcopy
-
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.playing import play_by_rules
 from soliloquy.recipes.recipe import find
@@ -13,7 +11,7 @@ from soliloquy.v1.events_pb2 import ReplyNeeded
 
 async def reply(event: ReplyNeeded, model: Model, judges: Judges, reserve: ReserveOf = no_reserve) -> Outcome:
     recipe = find(event.conversation.run.recipe)
-    if again := sent_back(deepcopy(event.conversation), recipe):
+    if again := sent_back(event.conversation, recipe):
         return again
     return await play_by_rules(
         event,

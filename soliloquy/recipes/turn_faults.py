@@ -1,6 +1,7 @@
 """Finds at a turn what breaks a recipe's rules, and says what becomes of it."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe
@@ -73,18 +74,18 @@ def settled(outcome: Outcome, faults: Sequence[Broken], recipe: Recipe) -> Outco
 
 def sent_back(conversation: Conversation, recipe: Recipe) -> Outcome | None:
     """Sends the student's message back if only its calculation shows that it breaks a rule."""
-    turn = conversation.turns[-1]
-    if recipe.rules is None or conversation.person or not turn.calculation.attempts:
+    said = conversation.turns[-1]
+    if recipe.rules is None or conversation.person or not said.calculation.attempts:
         return None
     book = recipe.rules.book.on_plan(conversation.problem)
     names = [name for name in book.asked_of("student") if book.rules[name].reads_programs]
-    tries = sum(one.role == "student" for one in turn.rejected)
-    if (
-        not names
-        or tries >= book.mending.tries.student
-        or not (found := list(recipe.rules.broken(conversation, names, 1)))
-    ):
+    tries = sum(one.role == "student" for one in said.rejected)
+    if not names or tries >= book.mending.tries.student:
         return None
+    if not (found := list(recipe.rules.broken(conversation, names, 1))):
+        return None
+    again = deepcopy(conversation)
+    turn = again.turns[-1]
     asked = [place for place, call in enumerate(turn.calls) if call.role == "student"]
     record = rejected("student", turn, found, recipe.rules, turn.calls[asked[-1]].prompt if asked else "")
     record.calculation.CopyFrom(turn.calculation)
@@ -92,7 +93,7 @@ def sent_back(conversation: Conversation, recipe: Recipe) -> Outcome | None:
     turn.rejected.append(record)
     claim_calls(turn)
     turn.ClearField("calculation")
-    return emit(StudentRejected(conversation=conversation))
+    return emit(StudentRejected(conversation=again))
 
 
 def claim_calls(turn: Turn) -> None:
