@@ -59,7 +59,14 @@ def _mathdial() -> Rows:
 
 
 def _sgsm() -> Rows:
-    return [
+    nested = {
+        "question": "A tank holds 90 litres. 2 buckets of 15 litres and a can of 12 litres are taken out. "
+        "What is the rest worth at 5 dollars a litre?",
+        "solution": "def solution():\n    return (90 - (2 * 15 + 12)) * 5\n",
+        "answer": "240.0",
+        "topic": "Gardening",
+    }
+    worked = [
         {
             "question": told,
             "solution": f"def solution():\n    packed = {of[0]} * {of[1]}\n    whole = packed + {of[2]}\n"
@@ -69,6 +76,7 @@ def _sgsm() -> Rows:
         }
         for told, *of in MARKERS
     ]
+    return [nested, *worked]
 
 
 def _bigmath() -> Rows:
@@ -82,7 +90,7 @@ def _bigmath() -> Rows:
 SETS: dict[str, tuple[Rows, str, tuple[int, int, int]]] = {
     "gsm8k": (_gsm8k(), "jsonl", (3, 3, 3)),
     "mathdial": (_mathdial(), "jsonl", (3, 3, 3)),
-    "sgsm": (_sgsm(), "csv", (3, 3, 3)),
+    "sgsm": (_sgsm(), "csv", (4, 4, 4)),
     "bigmath": (_bigmath(), "jsonl", (3, 3, 3)),
     "physics": ([LIFT, SKY], "json", (2, 1, 1)),
 }

@@ -16,7 +16,8 @@ _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _NUMBERS = re.compile(r"[-+*/×÷().\d\s]+")
 _LINE = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-_EQUATION = re.compile(rf"((?:\(?{_NUMBER}\)?\s*[-+*/]\s*)+\(?{_NUMBER}\)?) = ({_NUMBER})")
+_OPERAND = rf"\({{0,4}}{_NUMBER}\){{0,4}}"
+_EQUATION = re.compile(rf"((?:{_OPERAND}\s*[-+*/]\s*)+{_OPERAND}) = ({_NUMBER})")
 _SAME = 0.005
 
 
