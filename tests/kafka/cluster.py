@@ -160,6 +160,14 @@ class KafkaCluster:
         self._cables.mend(node)
         self._cut.discard(node)
 
+    def slow(self, node: int, rate: str) -> None:
+        """Limits what the node exchanges with everybody, such as "2mbit"."""
+        self._cables.slow(node, rate)
+
+    def delayed(self, node: int) -> int:
+        """Counts how often the limit had something wait."""
+        return self._cables.delayed(node)
+
     def alive(self, node: int) -> frozenset[int]:
         """Returns the nodes that this one considers alive; none while it does not answer."""
         return self._nodes[node].alive_brokers()

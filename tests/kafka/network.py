@@ -1,5 +1,6 @@
 """A switch and one cable per node, with every node in its own network namespace."""
 
+import json
 import os
 import random
 import shutil
@@ -10,8 +11,10 @@ from pathlib import Path
 from tests.kafka import processes
 from tests.kafka.jars import KafkaUnavailable
 
-_PROGRAMS = ("ip", "nsenter", "unshare")
+_PROGRAMS = ("ip", "tc", "nsenter", "unshare")
 _NAMESPACE_SECONDS = 5.0
+# What a slowed cable lets through at once, and for how long the rest may wait before it is dropped.
+_BURST, _MOST_QUEUED = "32kb", "400ms"
 # From 198.18.0.0/15, which is reserved for network tests.
 _SUBNETS = range(256)
 
@@ -60,6 +63,19 @@ class Network:
 
     def mend(self, node: int) -> None:
         self._plug(self._port(node))
+
+    def slow(self, node: int, rate: str) -> None:
+        """Lets so much through the node's cable each way, such as "2mbit"."""
+        limit = ("root", "tbf", "rate", rate, "burst", _BURST, "latency", _MOST_QUEUED)
+        for place, end in ((self._port(node), "cable"), ("switch", self._port(node))):
+            _call("tc", "qdisc", "replace", "dev", end, *limit, inside=self._in(place))
+
+    def delayed(self, node: int) -> int:
+        """Counts how often a slowed cable had a packet wait."""
+        shown = ["tc", "-s", "-j", "qdisc", "show", "dev"]
+        ends = ((self._port(node), "cable"), ("switch", self._port(node)))
+        found = (subprocess.check_output([*self._in(place), *shown, end]) for place, end in ends)
+        return sum(int(row.get("overlimits", 0)) for rows in found for row in json.loads(rows))
 
     @property
     def _cable(self) -> str:
@@ -129,9 +145,13 @@ def _require_root_and_programs() -> None:
 
 def _ip(*arguments: str, inside: tuple[str, ...] = (), taken: bool = False) -> bool:
     """Returns False if the object exists already and that is expected."""
-    done = subprocess.run([*inside, "ip", *arguments], capture_output=True, text=True, check=False)
+    return _call("ip", *arguments, inside=inside, taken=taken)
+
+
+def _call(*command: str, inside: tuple[str, ...], taken: bool = False) -> bool:
+    done = subprocess.run([*inside, *command], capture_output=True, text=True, check=False)
     if taken and "File exists" in done.stderr:
         return False
     if done.returncode != 0:
-        raise KafkaUnavailable(f"ip {' '.join(arguments)} failed: {done.stderr.strip()}")
+        raise KafkaUnavailable(f"{' '.join(command)} failed: {done.stderr.strip()}")
     return True
