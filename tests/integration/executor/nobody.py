@@ -11,6 +11,7 @@ only_root_can = pytest.mark.skipif(
 )
 # This Python, and the distribution's of the same version, which can use the same packages.
 _PYTHONS = (sys.executable, f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")
+_HIDE = 'mount -t tmpfs -o mode=755 none /dev/shm && exec "$0" "$@"'
 
 
 def python() -> str:
@@ -22,10 +23,14 @@ def python() -> str:
     return found
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
+def run(*command: str, shared_memory: bool = True, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    """Runs a command; without shared memory, in a mount namespace whose /dev/shm nobody can write."""
     return subprocess.run(
         # The shell between: what setpriv starts itself is still found with root's rights.
-        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", 'exec "$0" "$@"', *command],
+        [
+            *([] if shared_memory else ["unshare", "--mount", "sh", "-c", _HIDE]),
+            *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", 'exec "$0" "$@"', *command),
+        ],
         env={
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -33,7 +38,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=seconds,
         check=False,
     )
 
