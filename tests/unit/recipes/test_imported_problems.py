@@ -73,6 +73,14 @@ def test_a_scripted_pupil_solves_a_problem_without_known_quantities(name: str) -
     assert "#### 12" in answers
 
 
+def test_the_scripted_planner_finds_a_calculation_in_nested_brackets() -> None:
+    known = problem("given")
+    pupil = "1. Ana has ((3 + (2 * 4))) * 4 = 44 pears in all."
+    prompt = f"<question>{known.question}</question><pupil>{pupil}</pupil>"
+    answer = planner.describe(ParsedPrompt("mathdial/describing", prompt, Known(known)), Random(1))
+    assert "4 = 44" in json.loads(answer)["Confusion"]
+
+
 def test_a_recipe_says_why_a_problem_is_of_no_use() -> None:
     refused = {name: find(name).refuses(problem("in words")) for name in ("mathdial", "scaffold", "soliloquy")}
     assert refused["soliloquy"] == ""
