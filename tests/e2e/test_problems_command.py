@@ -24,7 +24,7 @@ def problems(*arguments: str | Path) -> str:
 def test_the_banks_and_their_families_are_listed() -> None:
     banks = {row["bank"]: row for row in json.loads(problems("list", "--json"))}
     families = json.loads(problems("list", "physics", "--json"))
-    assert banks.keys() == {"arithmetic", "physics"}
+    assert banks.keys() == {"algebra", "arithmetic", "fractions", "physics", "statistics"}
     assert len(families) == banks["physics"]["families"]
     assert {row["topic"] for row in families} == set(banks["physics"]["topics"])
     assert {"topic", "family", "difficulty", "steps", "title"} == families[0].keys()
