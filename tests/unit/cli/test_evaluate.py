@@ -117,7 +117,7 @@ def test_dialogues_of_a_dataset_are_evaluated_as_they_are(tmp_path: Path) -> Non
         (["--bertscore", "."], "--bertscore requires --references"),
         (["--references", "wordy", "--bertscore", "."], "holds no encoder: it lacks config.json"),
         (["--weights", ".", "--student", "model"], "--student model cannot be used with --weights"),
-        (["--problems", "algebra"], "'algebra' is neither a file nor a bank"),
+        (["--problems", "geometry"], "'geometry' is neither a file nor a bank"),
     ],
 )
 def test_dialogues_that_cannot_be_evaluated_are_one_line(
