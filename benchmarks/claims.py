@@ -19,8 +19,8 @@ from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.v1.conversation_pb2 import Turn
 
 _LABELS = Path(__file__).parent / "labels"
-# Labelled numbers of replies, and labelled replies.
 _OBJECTIONS = "objections"
+# Labelled numbers of replies, and labelled replies.
 SETS = {"claims": _LABELS / "claims.jsonl", "verdicts": _LABELS / "verdicts.jsonl", "fresh": _LABELS / "fresh.jsonl"}
 _OUTCOMES = ("claims", "contradict", "found", "missed", "false alarms", "unjudged")
 
@@ -41,9 +41,8 @@ def claims(*, folder: Path, chosen: str, listed: bool, as_json: bool) -> None:
     the dialogues of people; the table has what each rule does about them today.
 
     FOLDER holds published conversations of Code Soliloquies, or MathDial's dialogues. A contradiction is `found` if
-    the check finds one in its
-    turn. It is a `false alarm` for each claim of a turn in which no claim was labelled as one. In an `unjudged` turn
-    the check compares nothing.
+    the check finds one in its turn. It is a `false alarm` for each claim of a turn in which no claim was labelled as
+    one. In an `unjudged` turn the check compares nothing.
     """
     if chosen == _OBJECTIONS:
         rules = objections.compare(folder)

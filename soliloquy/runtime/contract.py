@@ -11,7 +11,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 Condition = Callable[[Conversation, Turn], bool]
 
 _ENDINGS = {*Ending.values()} - {Ending.ENDING_UNSPECIFIED}
-# What topics may need of a conversation and its last turn, by the name in topics.toml, and what is said otherwise.
+# Conditions on a conversation and its last turn, by their names in topics.toml, each with the reason for a refusal.
 NEEDS: Mapping[str, tuple[Condition, str]] = {
     "problem": (lambda whole, last: whole.HasField("problem"), "it has no problem"),
     "no turn": (lambda whole, last: not whole.turns, "it has turns already"),

@@ -21,7 +21,7 @@ class Topic:
     message: type[Message]
     key: str
     keep: str
-    # What a conversation must have when it comes on this topic.
+    # The parts that a conversation on this topic must have.
     needs: Sequence[str] = ()
     # The periods that an event of this topic begins and ends: a turn, a conversation.
     begins: str = ""

@@ -34,7 +34,7 @@ FIELDS = (
     "steps",
     "extra",
 )
-# Whoever rounds what a program returns rounds to whole numbers at most.
+# People round a program's result to whole numbers at most.
 _COARSEST_ROUNDING = 0.5
 
 

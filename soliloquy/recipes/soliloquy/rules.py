@@ -131,7 +131,7 @@ def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fin
         if letter_of(truth.turn) != "a":
             continue
         labels, wrong = _labels(truth.turn), truth.progress.wrong_answers + 1
-        # Where the replies name several steps in turn, wrong answers in a row are enough.
+        # Wrong answers in a row are enough if the replies name several steps in turn.
         at_most = max(wrong, _wrong_in_a_row(conversation.turns[: truth.turn.number]))
         if labels.action == SOLUTION_AFTER_WRONG:
             if at_most < enough:

@@ -285,7 +285,7 @@ def _early(
         if _is_weak(one) or facts.is_given(one) or any(_is_as_written(one, result, facts) for result in reached):
             continue
         if any(math.isclose(one.value, value, rel_tol=HIDDEN_TOLERANCE) for value in computed):
-            # What its own program came to is what the tutor asks for, whatever was read of the plan.
+            # The tutor asks for the result of its own program, whatever was read of the plan.
             yield EarlyResult(step=number, text=text[one.start : one.end].strip())
             continue
         # The same quantity in another unit may be a later step's result.
