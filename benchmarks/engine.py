@@ -1,28 +1,23 @@
 """`python -m benchmarks engine`."""
 
 import asyncio
-import itertools
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import RenderableType
 
 from benchmarks import machine
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
+from benchmarks.engine_load import Load, answered_by, through_chat
 from benchmarks.figures import spread as spread_of
 from soliloquy.runtime.extras import check_installed
-from soliloquy.v1.model_pb2 import Adapter, GenerateRequest, Message, Sampling
-
-if TYPE_CHECKING:
-    from services.model.backend import ModelBackend
+from soliloquy.v1.model_pb2 import Adapter
 
 CALLERS = (1, 16, 32)
 ADAPTERS = (0, 1, 4)
-_PROMPT = "A block slides down an incline. What is its acceleration, and how do you know? "
 
 
 @click.command()
@@ -69,35 +64,14 @@ async def measure(
                 for many in callers:
                     tell(f"{size}: {many} callers, {count} adapters")
                     # The first round warms up.
-                    rates = [await _rate(chat, names, many, max_tokens) for _ in range(rounds + 1)][1:]
-                    measured.setdefault(f"{count}_adapters", {})[f"c{many}"] = spread_of(rates)
+                    load, ask = Load(callers=many, max_tokens=max_tokens), through_chat(chat, names)
+                    found = [await answered_by(ask, load) for _ in range(rounds + 1)][1:]
+                    rates = spread_of([each.tokens_per_second for each in found])
+                    measured.setdefault(f"{count}_adapters", {})[f"c{many}"] = rates
         finally:
             await chat.stop()
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
     return {"device": device, "size": size, "tokens_per_second": measured}
-
-
-async def _rate(chat: "ModelBackend", adapters: Sequence[str], callers: int, max_tokens: int) -> float:
-    names, seeds = itertools.cycle(adapters), itertools.count()
-    started = time.perf_counter()
-    counts = await asyncio.gather(*(_ask(chat, names, seeds, max_tokens) for _ in range(callers)))
-    return sum(counts) / (time.perf_counter() - started)
-
-
-async def _ask(chat: "ModelBackend", names: Iterator[str], seeds: Iterator[int], max_tokens: int) -> int:
-    """Sends two requests one after the other, so that some begin while others end."""
-    from services.model.backend import final_completion
-
-    generated = 0
-    for _ in range(2):
-        request = GenerateRequest(
-            messages=[Message(role="user", text=_PROMPT * 4)],
-            sampling=Sampling(temperature=0.8, top_p=1.0, max_tokens=max_tokens),
-            adapter=next(names),
-            seed=next(seeds),
-        )
-        generated += (await final_completion(chat.stream(request))).completion_tokens
-    return generated
 
 
 def tables(figures: dict[str, Any]) -> Iterator[RenderableType]:

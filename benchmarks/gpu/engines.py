@@ -1,0 +1,96 @@
+"""Measures an engine on a GPU: tokens a second and the first token, and adapters that are replaced under load."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.engine_load import Answered, Ask, Load, answered_by, through_chat, through_vllm
+from benchmarks.figures import spread
+from benchmarks.random_weights import make_adapter
+from services.model.engines.chat import ChatBackend
+from services.model.engines.engine import EngineSettings
+from services.model.engines.tokenizer import ChatTokenizer
+from soliloquy.v1.model_pb2 import Adapter
+
+_CALLERS = (1, 32, 128, 256)
+_ROUNDS = 2
+_PROMPT_SENTENCES, _MAX_TOKENS = 24, 128
+_REPLACED = 6
+
+
+async def measure(
+    base: Path, name: str, out: Path, *, callers: Sequence[int] = _CALLERS, max_tokens: int = _MAX_TOKENS
+) -> dict[str, Any]:
+    settings = EngineSettings(model=base, batch=max(callers), cache_tokens=max(callers) * 1024, max_adapters=2)
+    engine = _engine(name, settings)
+    chat = ChatBackend(engine, settings)
+    began = time.monotonic()
+    await chat.start()
+    started = time.monotonic() - began
+    try:
+        ways = {"ours": through_chat(chat)}
+        if name == "vllm":
+            ways["bare"] = through_vllm(engine, ChatTokenizer(base))
+        loads = [Load(callers=many, max_tokens=max_tokens, sentences=_PROMPT_SENTENCES) for many in callers]
+        rates = {str(load.callers): await _rates(ways, load) for load in loads}
+        replaced = await _replaced(chat, base, out, loads[1])
+    finally:
+        await chat.stop()
+    return {
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "engine": f"{name} {engine.version}",
+        "start_seconds": round(started, 1),
+        "callers": rates,
+        "adapters": replaced,
+    }
+
+
+def _engine(name: str, settings: EngineSettings) -> Any:
+    if name == "vllm":
+        from services.model.engines.vllm.engine import VllmEngine
+
+        return VllmEngine(settings)
+    from services.model.engines.transformers.engine import TransformersEngine
+
+    return TransformersEngine(settings)
+
+
+async def _rates(ways: Mapping[str, Ask], load: Load) -> dict[str, Any]:
+    """The ways take turns, so that what else happens on the machine affects all; the first round warms up."""
+    rounds = [{way: await answered_by(ask, load) for way, ask in ways.items()} for _ in range(1 + _ROUNDS)][1:]
+    found: dict[str, Any] = {way: _spreads([each[way] for each in rounds]) for way in ways}
+    if "bare" in ways:
+        shares = [each["ours"].tokens_per_second / each["bare"].tokens_per_second for each in rounds]
+        found["over_bare"] = spread(shares)
+    return found
+
+
+def _spreads(rounds: Sequence[Answered]) -> dict[str, Any]:
+    return {
+        "tokens_per_second": spread([each.tokens_per_second for each in rounds]),
+        "first_token_ms": spread([each.first_token_ms for each in rounds]),
+    }
+
+
+async def _replaced(chat: ChatBackend, base: Path, out: Path, load: Load) -> dict[str, Any]:
+    """Replaces an adapter again and again while callers use it; a lost call would raise."""
+    folders = [make_adapter(out / "adapters" / f"{base.name}-{seed}", base, seed) for seed in range(2)]
+    await chat.load_adapter(Adapter(name="tutor", path=str(folders[0])))
+    seconds: list[float] = []
+    loading = asyncio.create_task(answered_by(through_chat(chat, ["tutor"]), load))
+    while not loading.done() and len(seconds) < _REPLACED:
+        began = time.monotonic()
+        await chat.load_adapter(Adapter(name="tutor", path=str(folders[len(seconds) % 2])))
+        seconds.append(time.monotonic() - began)
+        await asyncio.sleep(0.2)
+    with_adapter = await loading
+    return {
+        "callers": load.callers,
+        "replaced": len(seconds),
+        "replaced_seconds": spread(seconds),
+        "tokens_per_second": round(with_adapter.tokens_per_second, 1),
+    }

@@ -1,0 +1,108 @@
+"""Measures the training loop: tokens a second, and the share of the chip's arithmetic that they take."""
+
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from training.data import Prepared, prepare
+from training.loop import Loop
+from training.model import build
+from training.report import peak_memory_mib
+from training.settings import TrainingSettings
+from training.step_log import StepLog
+from training.templating import Template
+from training.world import world
+
+# The makers' figures for dense bf16, in TFLOP/s.
+_PEAKS = {"H100": 989.0, "H200": 989.0, "A100": 312.0, "L40S": 362.0}
+_WARM, _STEPS = 2, 12
+# Of a matrix product whose rate is the chip's own.
+_SIDE = 8192
+_TERA = 1e12
+
+
+def measure(
+    base: Path, data: str, folder: Path, settings: TrainingSettings, *, steps: int = _STEPS, side: int = _SIDE
+) -> dict[str, Any]:
+    folder.mkdir(parents=True, exist_ok=True)
+    prepared = prepare(folder / "data", data, settings, Template(base), lambda _: None)
+    with world() as group:
+        product = _product_rate(group.device, side)
+        model = build(base, settings, group)
+        log = StepLog(folder / "metrics.jsonl", folder / "tensorboard")
+        loop = Loop(model, prepared, settings, group, folder / "none", log)
+        batches = [loop.schedule.sequences_of(step) for step in range(1, 1 + _WARM + steps)]
+        seconds = [_seconds(loop, step, batch, group.device) for step, batch in enumerate(batches, 1)][_WARM:]
+        log.close()
+    measured = batches[_WARM:]
+    work = sum(sum(operations(model, prepared, batch)) for batch in measured)
+    lengths = prepared.lengths()
+    tokens = sum(lengths[number] for batch in measured for one in batch for number in one)
+    rate = work / sum(seconds) / _TERA
+    device = torch.cuda.get_device_name() if group.device.type == "cuda" else "cpu"
+    peak = next((peak for chip, peak in _PEAKS.items() if chip in device), None)
+    return {
+        "device": device,
+        "torch": torch.__version__,
+        "parameters": sum(one.numel() for one in model.parameters()),
+        "trained": sum(one.numel() for one in model.parameters() if one.requires_grad),
+        "median_sample": statistics.median(lengths),
+        "learned_share": round(sum(prepared.learned()) / sum(lengths), 4),
+        "tokens_per_second": round(tokens / sum(seconds)),
+        "step_seconds": statistics.median(seconds),
+        "tflops": round(rate, 3),
+        "product_tflops": round(product, 3),
+        "mfu": peak and round(rate / peak, 4),
+        "of_product": round(rate / product, 4),
+        "memory_mib": peak_memory_mib(),
+    }
+
+
+def operations(model: Any, prepared: Prepared, batch: Sequence[Sequence[int]]) -> tuple[float, float]:
+    """Counts the multiplications and additions that a step needs, with weights and in attention.
+
+    What need not be computed counts for nothing. A weight takes two a token forwards, two for the gradient of what it
+    is applied to, and two for its own if it is trained. The head computes the learned tokens alone, and a token attends
+    to those before it in its own sample.
+    """
+    config = model.config
+    weights = [one for name, one in model.named_parameters() if ".layers." in name and one.dim() > 1]
+    in_layers = sum(one.numel() * (6 if one.requires_grad else 4) for one in weights)
+    head = model.get_output_embeddings().weight
+    in_head = head.numel() * (6 if head.requires_grad else 4)
+    numbers = [number for one in batch for number in one]
+    lengths, learned = prepared.lengths(), prepared.learned()
+    attended = sum(lengths[number] ** 2 for number in numbers) / 2
+    # Two products forwards and four backwards, over all heads of all layers.
+    in_attention = 6 * 2 * attended * config.hidden_size * config.num_hidden_layers
+    tokens, counted = (sum(of[number] for number in numbers) for of in (lengths, learned))
+    return float(in_layers * tokens + in_head * counted), float(in_attention)
+
+
+def _seconds(loop: Loop, step: int, batch: list[list[int]], device: torch.device) -> float:
+    began = time.monotonic()
+    loop.learn(step, batch, 1e-4)
+    _wait(device)
+    return time.monotonic() - began
+
+
+def _product_rate(device: torch.device, side: int) -> float:
+    """Returns the TFLOP/s of a plain product of two matrices in bf16."""
+    one, other = (torch.randn(side, side, device=device, dtype=torch.bfloat16) for _ in range(2))
+    for _ in range(3):
+        torch.mm(one, other)
+    _wait(device)
+    began = time.monotonic()
+    for _ in range(20):
+        torch.mm(one, other)
+    _wait(device)
+    return 20 * 2 * side**3 / (time.monotonic() - began) / _TERA
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()

@@ -1,0 +1,91 @@
+"""The programme for a GPU, run here with the smallest model: what it counts, and what it writes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.models import needs_torch
+from tests.unit.training.growing import conversations, dataset
+from training.settings import TrainingSettings
+
+pytestmark = needs_torch
+LORA = TrainingSettings(tune="lora", sequence_length=2560, batch=1)
+FULL = TrainingSettings(tune="full", sequence_length=2560, batch=1)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dataset(tmp_path_factory.mktemp("data") / "grown", conversations(3))
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from benchmarks.random_weights import make_base
+
+    return make_base(tmp_path_factory.mktemp("models") / "nano", "nano", ends=False)
+
+
+@pytest.mark.parametrize("settings", [LORA, FULL])
+def test_the_operations_of_a_step_are_those_that_torch_counts(
+    base: Path, data: Path, settings: TrainingSettings, tmp_path: Path
+) -> None:
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from benchmarks.gpu.training import operations
+    from training.data import prepare
+    from training.loop import Loop
+    from training.model import build
+    from training.step_log import StepLog
+    from training.templating import Template
+    from training.world import World
+
+    prepared = prepare(tmp_path / "data", str(data), settings, Template(base), lambda _: None)
+    model = build(base, settings, World())
+    log = StepLog(tmp_path / "metrics.jsonl", tmp_path / "tensorboard")
+    loop = Loop(model, prepared, settings, World(), tmp_path / "none", log)
+    batch = loop.schedule.sequences_of(1)
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        loop.learn(1, batch, 1e-4)
+    log.close()
+    with_weights, in_attention = operations(model, prepared, batch)
+    # This kernel computes what each token does not see too.
+    assert with_weights + 2 * in_attention == pytest.approx(counter.get_total_flops(), rel=0.05)
+
+
+def test_a_training_is_measured_on_the_hardware_that_is_there(base: Path, data: Path, tmp_path: Path) -> None:
+    from benchmarks.gpu.training import measure
+
+    found = measure(base, str(data), tmp_path / "measured", LORA, steps=1, side=64)
+    assert 0 < found["trained"] < found["parameters"]
+    assert 0 < found["of_product"] < 1
+    assert found["mfu"] is None if found["device"] == "cpu" else 0 < found["mfu"] < 1
+
+
+async def test_an_engine_is_measured_while_its_adapter_is_replaced(base: Path, tmp_path: Path) -> None:
+    from benchmarks.gpu.engines import measure
+    from benchmarks.gpu.tables import tables
+
+    found = await measure(base, "transformers", tmp_path, callers=(1, 2), max_tokens=8)
+    assert list(found["callers"]) == ["1", "2"]
+    assert all(each["ours"]["tokens_per_second"]["min"] > 0 for each in found["callers"].values())
+    assert found["adapters"]["replaced"] >= 1
+    assert "| transformers nano, cpu | 2 | " in tables({"transformers_nano": found})
+
+
+def test_a_step_that_was_measured_is_not_measured_again_and_one_without_its_library_is_named(tmp_path: Path) -> None:
+    from benchmarks.gpu.__main__ import gpu
+
+    figures = tmp_path / "figures"
+    figures.mkdir()
+    adapters = {"callers": 32, "replaced": 3, "replaced_seconds": {"median": 0.5}, "tokens_per_second": 10.0}
+    known = {"callers": {}, "start_seconds": 1.0, "adapters": adapters}
+    (figures / "transformers_1b.json").write_text(json.dumps(known), "utf-8")
+    options = ["--data", str(tmp_path), "--out", str(tmp_path), "--minutes", "0"]
+    ran = CliRunner().invoke(gpu, [*options, "transformers_1b", "train_8b_4bit", "train_8b_lora"])
+    assert ran.exit_code == 0, ran.output
+    assert "transformers 1b: ready after 1 s; an adapter replaced 3 times" in ran.output
+    assert "train_8b_4bit: not measured, since bitsandbytes is not installed" in ran.output
+    assert "train_8b_lora: not begun, since it may take 150 s: run the same command again" in ran.output
