@@ -100,12 +100,20 @@ def _with_plain_marks(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def _score(model: Any, tokenizer: PreTrainedTokenizerFast, shares: dict[str, float]) -> None:
-    """Makes all scores random, and gives some tokens a fixed probability in nearly any state."""
+    """Makes all scores random, and gives some tokens a fixed probability in nearly any state.
+
+    What the tokenizer lacks, since the prompts have too few words for a large vocabulary, is never said.
+    """
     with torch.no_grad():
         scores = model.get_output_embeddings().weight
         states = model.model(torch.arange(len(_SPECIAL), 256, device=scores.device)[None]).last_hidden_state[0].float()
         scores.normal_(std=_SPREAD / states.norm(dim=-1).mean().item())
         usual = states.mean(0)
         for token, share in shares.items():
-            raised = math.log(scores.shape[0] * max(share, 1e-9)) + _SPREAD**2 / 2
-            scores[tokenizer.convert_tokens_to_ids(token)] = usual * raised / usual.dot(usual)
+            scores[tokenizer.convert_tokens_to_ids(token)] = _raised(usual, scores.shape[0], share)
+        scores[len(tokenizer) :] = _raised(usual, scores.shape[0], 0.0)
+
+
+def _raised(usual: torch.Tensor, tokens: int, share: float) -> torch.Tensor:
+    raised = math.log(tokens * max(share, 1e-9)) + _SPREAD**2 / 2
+    return usual * raised / usual.dot(usual)

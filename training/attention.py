@@ -59,6 +59,9 @@ def packed_attention(
         raise Failure(f"{type(module).__name__} computes attention with {', '.join(strange)}, which packing does not")
     if borders is None:
         raise Failure(f"{type(module).__name__} does not pass on where packed samples begin: tune another model")
+    if torch.is_autocast_enabled(query.device.type):
+        # The angles of weights in fp32 make queries and keys fp32 again, for which no kernel takes all samples at once.
+        query, key, value = (states.to(torch.get_autocast_dtype(query.device.type)) for states in (query, key, value))
     half = query.dtype in (torch.bfloat16, torch.float16)
     if query.is_cuda and half and not dropout and softcap is None and s_aux is None:
         return _varlen(query, key, value, borders, scaling, sliding_window), None

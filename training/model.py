@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import transformers
 from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
+from peft.tuners.lora import LoraLayer
 from safetensors import SafetensorError
 from torch.distributed.fsdp import fully_shard
 from transformers import AutoModelForCausalLM, BitsAndBytesConfig
@@ -48,6 +49,8 @@ def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | 
     torch.manual_seed(settings.seed)
     if settings.tune == "lora":
         model = _with_lora(model, base, settings, adapter)
+        if precision(settings, world.device) != torch.float32:
+            _leave_casting_to_autocast(model)
     if settings.gradient_checkpointing:
         model.activation_checkpointing_enable({"use_reentrant": False})
     if world.size > 1:
@@ -55,6 +58,13 @@ def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | 
             fully_shard(layer)
         fully_shard(model)
     return model
+
+
+def _leave_casting_to_autocast(model: Any) -> None:
+    """Keeps LoRA layers from casting what they read to fp32, which autocast would cast back for every product."""
+    for module in model.modules():
+        if isinstance(module, LoraLayer):
+            module.cast_input_dtype_enabled = False
 
 
 def layers(model: Any) -> list[torch.nn.Module]:

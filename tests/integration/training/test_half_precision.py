@@ -1,0 +1,69 @@
+"""Training in bf16: what it computes with, and that it learns what fp32 does."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training.settings import TrainingSettings
+
+
+@pytest.fixture
+def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
+    from training.data import prepare
+    from training.loop import Loop
+    from training.model import build
+    from training.step_log import StepLog
+    from training.templating import Template
+    from training.world import World
+
+    def make(**chosen: Any) -> tuple[Any, Loop]:
+        settings = TrainingSettings(sequence_length=2560, batch=1, **chosen)
+        prepared = prepare(tmp_path / "data", str(data), settings, Template(base), lambda _: None)
+        model = build(base, settings, World())
+        log = StepLog(tmp_path / "metrics.jsonl", tmp_path / "tensorboard")
+        return model, Loop(model, prepared, settings, World(), tmp_path / "none", log)
+
+    return make
+
+
+@pytest.mark.parametrize("tune", ["lora", "full"])
+def test_attention_is_computed_in_half_precision_whatever_the_weights_are_kept_in(
+    loop: Callable[..., Any], tune: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+
+    seen: set[torch.dtype] = set()
+
+    def watched(*states: torch.Tensor, **further: Any) -> torch.Tensor:
+        seen.update(one.dtype for one in states)
+        return scaled_dot_product_attention(*states, **further)
+
+    monkeypatch.setattr("training.attention.scaled_dot_product_attention", watched)
+    _, made = loop(tune=tune, precision="bf16")
+    made.learn(1, made.schedule.sequences_of(1), 1e-4)
+    assert seen == {torch.bfloat16}
+
+
+def test_lora_reads_half_precision_without_a_copy_in_full(loop: Callable[..., Any]) -> None:
+    import torch
+
+    model, made = loop(tune="lora", precision="bf16")
+    read: set[torch.dtype] = set()
+    for name, module in model.named_modules():
+        if name.endswith("lora_A.default"):
+            module.register_forward_pre_hook(lambda _, given: read.add(given[0].dtype))
+    made.learn(1, made.schedule.sequences_of(1), 1e-4)
+    assert read == {torch.bfloat16}
+    assert {one.dtype for one in model.parameters() if one.requires_grad} == {torch.float32}
+
+
+@pytest.mark.parametrize("tune", ["lora", "full"])
+def test_half_precision_starts_from_the_loss_of_full_precision(loop: Callable[..., Any], tune: str) -> None:
+    losses = []
+    for precision in ("bf16", "fp32"):
+        _, made = loop(tune=tune, precision=precision)
+        losses.append(made.learn(1, made.schedule.sequences_of(1), 1e-4)[0])
+    assert losses[0] == pytest.approx(losses[1], rel=0.01)
