@@ -95,6 +95,10 @@ chart-node: .venv/chart .venv/kafka ## Install, kill, drain and upgrade the char
 servers: .venv/serve .venv/runsc .venv-vllm/installed .venv-llama-cpp/installed ## Run recipes on vLLM and llama.cpp with random weights, on the CPU (minutes; the first time 20)
 	$(BIN)/python -m pytest -s tests/servers
 
+gpu: .venv/serve .venv/runsc ## Measure training and engines on this machine's GPU, in steps that resume (minutes)
+	test -e measured-on-gpu/data/manifest.json || $(BIN)/soliloquy generate --problems physics --conversations 60 --seed 7 --out measured-on-gpu/data
+	$(BIN)/python -m benchmarks.gpu --data measured-on-gpu/data --out measured-on-gpu
+
 lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(RESOLVE) --extra build --output-file requirements.lock
 	$(RESOLVE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
@@ -108,7 +112,7 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(call SERVER_LOCK,vllm) --override tests/servers/vllm.override
 
 clean: ## Remove everything that the build created
-	rm -rf .venv .venv-vllm .venv-llama-cpp node_modules .mypy_cache .ruff_cache .pytest_cache demo-dataset
+	rm -rf .venv .venv-vllm .venv-llama-cpp node_modules .mypy_cache .ruff_cache .pytest_cache demo-dataset measured-on-gpu
 	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
 	find soliloquy services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import torch
 
 from benchmarks.gpu.steps import STEPS, Step
 from benchmarks.gpu.tables import tables
@@ -40,6 +41,8 @@ def _run(name: str, step: Step, data: str, out: Path, ends: float) -> None:
         click.echo(f"{name}: not measured, since {step.needs} is not installed", err=True)
     elif time.monotonic() + step.seconds > ends:
         click.echo(f"{name}: not begun, since it may take {step.seconds} s: run the same command again", err=True)
+    elif not torch.cuda.is_available():
+        click.echo(f"{name}: not measured, since this machine has no GPU", err=True)
     else:
         click.echo(f"{name}: begun", err=True)
         began = time.monotonic()
@@ -50,7 +53,7 @@ def _run(name: str, step: Step, data: str, out: Path, ends: float) -> None:
             click.echo(f"{name}: {error}", err=True)
             return
         figures: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-        whole = {**figures, "step_seconds": round(time.monotonic() - began, 1)}
+        whole = {**figures, "took_seconds": round(time.monotonic() - began, 1)}
         _figures(out, name).write_text(json.dumps(whole, indent=1), "utf-8")
 
 

@@ -89,3 +89,14 @@ def test_a_step_that_was_measured_is_not_measured_again_and_one_without_its_libr
     assert "transformers 1b: ready after 1 s; an adapter replaced 3 times" in ran.output
     assert "train_8b_4bit: not measured, since bitsandbytes is not installed" in ran.output
     assert "train_8b_lora: not begun, since it may take 150 s: run the same command again" in ran.output
+
+
+def test_without_a_gpu_nothing_is_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    from benchmarks.gpu.__main__ import gpu
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    ran = CliRunner().invoke(gpu, ["--data", str(tmp_path), "--out", str(tmp_path), "train_8b_lora"])
+    assert "train_8b_lora: not measured, since this machine has no GPU" in ran.output
+    assert not list((tmp_path / "figures").iterdir())
