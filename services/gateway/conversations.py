@@ -6,6 +6,7 @@ from contextlib import aclosing
 from services.gateway.index import Entry
 from services.gateway.refusals import Code, Refusal
 from soliloquy.runtime.reading import messages
+from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
@@ -37,6 +38,8 @@ def _in_datasets(entry: Entry, datasets: str) -> Conversation | None:
 
 
 async def _in_topic(origin: Origin, conversation_id: str, transport: Transport) -> Conversation | None:
+    if origin.topic != TOPIC_OF[ConversationFinished].name:
+        return None
     events = transport.read(origin.topic, [origin.partition], {origin.partition: origin.offset})
     async with aclosing(messages(events)) as heard:
         async for _, message in heard:

@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 from google.protobuf.message import Message
 
+from soliloquy.runtime.events import END_OF_TIME
 from soliloquy.runtime.reading import messages
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
@@ -57,7 +58,8 @@ class TopicFollower:
         async with aclosing(messages(deliveries)) as received:
             number = 0
             async for delivery, message in received:
-                self._receive(message, delivery.event.time)
+                # Whoever wrote the event also wrote its time.
+                self._receive(message, min(max(0.0, delivery.event.time), END_OF_TIME - 1))
                 places[delivery.partition.number] = delivery.offset + 1
                 number += 1
                 if number % _MESSAGES_A_TURN == 0:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sources import ProblemSource
+from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import routes, tutoring
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import NoneUsable, Plan, Unranked, problems_of
+from soliloquy.runtime.extensions import BadPackage
 from soliloquy.runtime.failure import did_you_mean
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.transports.port import Transport
@@ -74,12 +76,12 @@ class Plans:
         try:
             place = f"{self.files}/{request.problems}" if is_file else request.problems
             return problems_of(place, request.recipe, request.prompts)
-        except NoneUsable as error:
-            raise BadRequest(f"problems {request.problems!r}: {error}") from error
         except (UnreadableSource, OSError) as error:
             # Callers need not know where the folder is.
             reason = str(error).replace(f"{self.files}/", "")
             raise BadRequest(f"problems {request.problems!r} cannot be read ({reason}): correct the file") from error
+        except (NoneUsable, UnknownRecipe, BadPackage) as error:
+            raise BadRequest(f"problems {request.problems!r}: {error}") from error
 
     def offered(self) -> Sequence["Offered"]:
         from services.gateway.planning import Offered

@@ -1,15 +1,21 @@
-"""Refuses events whose conversation does not fit the topic that carries it."""
+"""Refuses events whose conversation does not fit the topic that carries it, or whose numbers cannot be."""
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from google.protobuf.message import Message
 
-from soliloquy.runtime.events import ConversationEvent, topic_of
+from soliloquy.runtime.events import END_OF_TIME, ConversationEvent, topic_of
 from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
+from soliloquy.v1.events_pb2 import ConversationCollected, ProblemSubmitted, RunChanged, RunStanding
+from soliloquy.v1.runs_pb2 import RunState
 
 Condition = Callable[[Conversation, Turn], bool]
 
+# The most that one conversation counts of anything: sums over four billion conversations still fit an int64.
+_MOST = 2**31 - 1
 _ENDINGS = {*Ending.values()} - {Ending.ENDING_UNSPECIFIED}
 # Conditions on a conversation and its last turn, by their names in topics.toml, each with the reason for a refusal.
 NEEDS: Mapping[str, tuple[Condition, str]] = {
@@ -24,16 +30,51 @@ NEEDS: Mapping[str, tuple[Condition, str]] = {
 
 
 class Misfit(Refused):
-    """No handler can continue the conversation from this topic."""
+    """No service can use the event."""
 
 
 def check(message: Message) -> None:
-    """Raises Misfit if the conversation lacks what its topic needs, or counts its turns or attempts wrongly."""
-    if not isinstance(message, ConversationEvent):
-        return
-    conversation, topic = message.conversation, topic_of(message)
-    if why := _misfit(conversation, topic.needs):
-        raise Misfit(f"{topic.name} cannot carry conversation {conversation.id[:80]!r}: {why}")
+    """Raises Misfit if the conversation lacks what its topic needs, or if a number, time or state cannot be."""
+    topic = topic_of(message)
+    if isinstance(message, ConversationEvent):
+        conversation = message.conversation
+        if why := _misfit(conversation, topic.needs) or _impossible(conversation.run, "run"):
+            raise Misfit(f"{topic.name} cannot carry conversation {conversation.id[:80]!r}: {why}")
+    if why := _impossible_numbers(message):
+        raise Misfit(f"{topic.name} cannot carry an event in which {why}")
+
+
+def _impossible_numbers(message: Message) -> str:
+    match message:
+        case ConversationCollected():
+            return _impossible(message.summary, "summary", _MOST) or _impossible(message.finished, "finished")
+        case ProblemSubmitted():
+            return _impossible(message.run, "run") or ("" if message.ordinal >= 0 else f"ordinal is {message.ordinal}")
+        case RunChanged() if message.state not in RunState.values():
+            return f"state is {message.state}"
+        case RunChanged() | RunStanding():
+            return _impossible(message, "")
+        case _:
+            return ""
+
+
+def _impossible(message: Message, place: str, most: float = math.inf) -> str:
+    """Names the first number, at any depth, that is negative, above `most` or no time; empty if there is none."""
+    for path, value in _numbers(message, place):
+        if not (0 <= value < END_OF_TIME if isinstance(value, float) else 0 <= value <= most):
+            return f"{path} is {value}"
+    return ""
+
+
+def _numbers(message: Message, place: str) -> Iterator[tuple[str, int | float]]:
+    for field, value in message.ListFields():
+        path = f"{place}.{field.name}".removeprefix(".")
+        many: Iterable[Any] = value.values() if isinstance(value, Mapping) else value
+        for each in many if field.is_repeated else (value,):
+            if isinstance(each, Message):
+                yield from _numbers(each, path)
+            elif isinstance(each, int | float):
+                yield path, each
 
 
 def _misfit(conversation: Conversation, needs: Iterable[str]) -> str:

@@ -15,6 +15,8 @@ from soliloquy.v1 import events_pb2
 from soliloquy.v1.runs_pb2 import Run
 
 MAX_EVENT_BYTES = 256 * 1024
+# The first second of the year 10000, which no timestamp can say.
+END_OF_TIME = 253_402_300_800
 
 ConversationEvent = (
     events_pb2.ProgramsNeeded

@@ -1,23 +1,32 @@
 """Reads messages without handling them: tables, notices and results."""
 
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from google.protobuf.message import Message
 
-from soliloquy.runtime import metrics
+from soliloquy.runtime import contract, metrics
 from soliloquy.runtime.events import Undecodable, message_of, run_key
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Delivery, Transport
 from soliloquy.v1.events_pb2 import RunStanding
 from soliloquy.v1.runs_pb2 import Run
 
+# Of an error in the log.
+_LONGEST = 300
+
+_log = logging.getLogger(__name__)
+
 
 async def messages(deliveries: AsyncIterator[Delivery]) -> AsyncGenerator[tuple[Delivery, Message], None]:
-    """Decodes deliveries. Skips and counts undecodable ones: no stage is here to bury them."""
+    """Decodes deliveries. Skips, logs and counts those that no service can use: no stage is here to bury them."""
     async for delivery in deliveries:
         try:
             message = message_of(delivery.event)
-        except Undecodable:
+            contract.check(message)
+        except (Undecodable, contract.Misfit) as error:
+            fields = {"topic": delivery.partition.topic, "event": delivery.event.id, "error": str(error)[:_LONGEST]}
+            _log.warning("an event is left out: no service can use it", extra={"fields": fields})
             metrics.PASSED_OVER.labels(delivery.partition.topic).inc()
         else:
             yield delivery, message

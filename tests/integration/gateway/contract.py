@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.runtime.events import first_event, message_of
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Summary
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished, ProblemSubmitted
 from soliloquy.v1.gateway_pb2 import (
@@ -266,7 +267,8 @@ class GatewayContract:
         assert sorted(one.ordinal for one in told if isinstance(one, FinishedConversation)) == [0, 1, 2, 3, 4, 5]
 
     async def test_a_whole_conversation_is_read_from_its_topic(self, connect: Connect) -> None:
-        conversations = [Conversation(id=f"c{number}", person=number == 3) for number in range(6)]
+        whole: dict[str, Any] = {"problem": Problem(question="How far?"), "ending": Ending.ENDING_SOLVED}
+        conversations = [Conversation(id=f"c{number}", person=number == 3, **whole) for number in range(6)]
         async with connect() as transport:
             finished = [ConversationFinished(conversation=one) for one in conversations]
             await transport.publish([first_event(one, source="test", time=0.0) for one in finished])
@@ -274,7 +276,9 @@ class GatewayContract:
             origin = Origin(topic=place.partition.topic, partition=place.partition.number, offset=place.offset)
             shown = FinishedConversation(id="c3", run="run")
             assert await read_conversation(Entry(shown=shown, origin=origin), transport, None) == conversations[3]
-            for elsewhere in (None, Origin(topic=origin.topic, partition=origin.partition, offset=10_000)):
+            # The others are what a forged event may name.
+            after, another = Origin(topic=origin.topic, offset=10_000), Origin(topic="run.changed")
+            for elsewhere in (None, after, another, Origin(topic="../x"), Origin(topic=origin.topic, partition=10_000)):
                 with pytest.raises(Refusal, match="conversation c3 of run run cannot be read"):
                     await read_conversation(Entry(shown=shown, origin=elsewhere), transport, None)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiokafka import ConsumerRecord
 
-from soliloquy.runtime.events import MAX_EVENT_BYTES, Event
+from soliloquy.runtime.events import END_OF_TIME, MAX_EVENT_BYTES, Event
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.topics import TOPICS, origin
 from soliloquy.runtime.transports.port import Delivery, Partition
@@ -17,8 +17,6 @@ Record = ConsumerRecord[Any, Any]
 CONTENT_TYPE = "application/protobuf"
 # Of a header or a key: a longer one would be republished with every retry.
 _MOST_HEADER_BYTES = 8 * 1024
-# The first second of the year 10000, which no timestamp can say.
-_END_OF_TIME = 253_402_300_800
 
 
 class _Foreign(Exception):
@@ -103,7 +101,7 @@ def _began(text: str) -> dict[str, float]:
 
 
 def _seconds(value: object) -> float:
-    if not isinstance(value, float) or not 0 <= value < _END_OF_TIME:
+    if not isinstance(value, float) or not 0 <= value < END_OF_TIME:
         raise ValueError(f"{value!r} is no time")
     return value
 
@@ -137,7 +135,7 @@ def _foreign_event(record: Record, topic: str, flaw: str) -> Event:
         payload=b"" if _is_oversize(record) else record.value or b"",
         source=headers.get("ce_source") or "unknown",
         # Its writer chooses the timestamp.
-        time=seconds if 0 <= seconds < _END_OF_TIME else 0.0,
+        time=seconds if 0 <= seconds < END_OF_TIME else 0.0,
         attempt=attempt,
         error=headers.get("soliloquy_error", ""),
         flaw=flaw,
