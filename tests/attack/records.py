@@ -1,4 +1,4 @@
-"""Hostile events: those of a real conversation with any field, header, payload, key or stage changed."""
+"""Hostile events: those of a real conversation or run with any field, header, payload, key or stage changed."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -11,9 +11,11 @@ from google.protobuf.message import DecodeError, Message
 from soliloquy.runtime.events import ConversationEvent, Event, first_event
 from soliloquy.runtime.topics import RETRY, TOPICS, Topic
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.events_pb2 import ProblemSubmitted, RunCancelled, RunChanged, RunStanding
+from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from tests.attack.mutations import broken_bytes
 
-KINDS = ("as it is", "fields", "bytes", "another stage's", "another topic's", "headers")
+KINDS = ("as it is", "fields", "bytes", "another stage's", "another topic's", "headers", "runs")
 # A writer to the log may start runs; a test of what one event does must not start endless ones.
 _LIMITS_OF_WORK = {"max_attempts", "max_turns", "conversations", "in_flight"}
 _STRINGS = (
@@ -58,7 +60,9 @@ def hostile_events(conversations: Sequence[Conversation], number: int, seed: int
         # Otherwise most of the time would go to the forty events that follow each one which is handled.
         conversation.run.max_turns = conversation.run.max_attempts = 1
         message: Any = topic.message(conversation=conversation)
-        if kind == "fields":
+        if kind == "runs":
+            message = _message_of_run(conversation, each, chance)
+        if kind in ("fields", "runs"):
             for _ in range(chance.randint(1, 3)):
                 _change_field(message, chance)
         event = first_event(message, source="attack", time=1.79e9 + each)
@@ -96,6 +100,24 @@ def _set_back(conversation: Conversation, topic: Topic, chance: random.Random) -
         del last.calculation.attempts[:]
     elif not last.calculation.attempts:
         last.calculation.attempts.add(code="x = 3 / 4", result_variables=["x"])
+
+
+def _message_of_run(conversation: Conversation, number: int, chance: random.Random) -> Message:
+    """Makes an event of a run of its own: one that is cancelled takes no other event along."""
+    run = Run()
+    run.CopyFrom(conversation.run)
+    run.id, run.in_flight = f"hostile-run-{number % 97}", 1
+    request = RunRequest(recipe=run.recipe, problems="arithmetic", conversations=1, in_flight=1, max_attempts=1)
+    changed = RunChanged(run=run, request=request, request_id=f"{number}", requested_at=1.79e9, changed_at=1.79e9)
+    changed.state = chance.choice((RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED, RunState.RUN_STATE_FINISHED))
+    changed.progress.tokens["tutor"].prompt = number
+    messages = (
+        ProblemSubmitted(run=run, problem=conversation.problem),
+        changed,
+        RunStanding(run=run, under_way=[0]),
+        RunCancelled(run=run),
+    )
+    return chance.choice(messages)
 
 
 def _replaced(event: Event, changes: dict[str, Any]) -> Event:

@@ -1,9 +1,11 @@
 """Hostile events on both transports: each is handled, given up or refused, and the services serve on."""
 
 import asyncio
+import json
 import os
 import signal
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +55,13 @@ def test_no_event_stops_the_services_of_a_machine(references: list[Path], tmp_pa
         path = tmp_path / "data" / LOG
         until(path.exists, "up has no log", 120)
         asyncio.run(_attack(EmbeddedTransport(path), references, "embedded"))
+    # The gateway reads everything at its start.
+    with _up(tmp_path / "data", log) as gateway:
+        until(lambda: _answers(gateway), "the gateway does not answer after the attack", 120)
+        runs = _runs(gateway)
+        for run in runs:
+            _ask(gateway, f"runs/{run}/conversations")
+    assert any(run.startswith("hostile-run-") for run in runs)
     assert "restarting" not in log.read_text("utf-8")
 
 
@@ -67,15 +76,38 @@ def test_no_event_stops_the_services_of_a_cluster(kafka: str, references: list[P
 
 
 @contextmanager
-def _up(data: Path, log: Path) -> Iterator[None]:
+def _up(data: Path, log: Path) -> Iterator[str]:
+    """Yields the gateway's address."""
     console = f"127.0.0.1:{free_ports(2).start}"
     process = processes.start([SOLILOQUY, "up", "--data", str(data), "--sandboxes", "1", "--console", console], log)
     try:
-        yield
+        yield console
         assert process.poll() is None, log.read_text("utf-8")[-1_000:]
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
+
+
+def _ask(gateway: str, path: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"http://{gateway}/v1/{path}", timeout=60) as answer:
+        return dict(json.load(answer))
+
+
+def _answers(gateway: str) -> bool:
+    try:
+        return bool(_ask(gateway, "runs"))
+    except OSError:
+        return False
+
+
+def _runs(gateway: str) -> list[str]:
+    found, token = list[str](), ""
+    while True:
+        page = _ask(gateway, f"runs?page_size=20{token}")
+        found += [run["id"] for run in page["runs"]]
+        if not page.get("next_page_token"):
+            return found
+        token = f"&page_token={page['next_page_token']}"
 
 
 async def _attack(opening: Any, references: list[Path], name: str) -> None:
@@ -102,7 +134,7 @@ async def _attack(opening: Any, references: list[Path], name: str) -> None:
         f"{sum(letters.values()):,} dead letters, {left} unfinished, load {os.getloadavg()[0]:.1f}"
     )
     assert not left
-    assert sum(letters.values()) > EVENTS // 10
+    assert EVENTS // 10 < sum(letters.values()) <= EVENTS - refused.total()
 
 
 async def _publish(transport: Transport, batch: Any, refused: Counter[str]) -> None:

@@ -1,15 +1,16 @@
 """A run whose writes fail, or whose processes stop, ends with the same bytes once it is run again."""
 
 import errno
+import math
 import os
 import random
+import shutil
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -27,22 +28,23 @@ from tests.e2e.runs import (
     wait_for_frames,
     worker_pids,
 )
+from tests.faults.shim import Strike, environment
 from tests.integration.executor.support import needs_runsc, runsc_pids
 
-FAULTS = int(os.environ.get("FAULTS", "12"))
+FAULTS = int(os.environ.get("FAULTS", "40"))
 CONVERSATIONS = int(os.environ.get("CONVERSATIONS", "24"))
+# Each run suffers so many, so that a thousand of them take hours and not days.
+FAULTS_A_RUN = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fault:
-    # Of the calls on a run's files "change" or "open"; none of them fails for the others.
-    calls: str = ""
-    error: int = 0
+    """One call on a run's files that fails."""
+
+    # "change" or "open"
+    calls: str
+    error: int
     torn: bool = False
-    # By how much the clock jumps to and fro.
-    clock_seconds: int = 0
-    stops: bool = False
-    most_bytes: int = 0
 
 
 FAULTS_BY_NAME = {
@@ -51,13 +53,17 @@ FAULTS_BY_NAME = {
     "torn": Fault(calls="change", error=errno.EIO, torn=True),
     "EMFILE": Fault(calls="open", error=errno.EMFILE),
     "ENOMEM": Fault(calls="open", error=errno.ENOMEM),
-    "clock": Fault(clock_seconds=86_400),
-    "SIGSTOP": Fault(stops=True),
-    "memory": Fault(most_bytes=400 * 1024**2),
 }
+OF_EACH = 3
+# What befalls processes: one that stops for a while, a clock that jumps to and fro, and little memory.
+STOPS = 3
 STOP_SECONDS = 2.0
+CLOCK_SECONDS = 86_400
+MOST_BYTES = 400 * 1024**2
 MEMORY = Path("/sys/fs/cgroup/memory")
-# Files of a run, each with the calls that change it; later ones are never reached.
+HAS_MEMORY = os.access(MEMORY, os.W_OK)
+# Each run suffers many, so that a thousand of them take hours and not days.
+FAULTS_A_RUN = OF_EACH * len(FAULTS_BY_NAME) + STOPS + 1 + HAS_MEMORY
 FILES = {
     ".run/log": 12 * CONVERSATIONS,
     ".run/journal": CONVERSATIONS,
@@ -73,52 +79,69 @@ MOST_SECONDS = 300
 
 
 @pytest.fixture(scope="module")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    library = tmp_path_factory.mktemp("shim") / "shim.so"
-    source = Path(__file__).with_name("shim.c")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-o", library, source, "-ldl"], check=True)
-    return library
-
-
-@pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     out = tmp_path_factory.mktemp("reference") / "dataset"
     grown(out, conversations=CONVERSATIONS, noise="real")
     return dataset(out)
 
 
-def faulty_run(out: Path, name: str, shim: Path, moments: random.Random) -> tuple[str, str, str, list[int]]:
-    """Returns how the run ended, what the fault struck, what the run said, and its processes."""
-    fault = FAULTS_BY_NAME[name]
-    file, changes = moments.choice(list(FILES.items()))
-    # Mostly early, because few processes write much.
-    at = int(moments.triangular(1, changes if fault.calls == "change" else OPENS, 1))
-    mark = Path(f"{out}.reached")
-    environment = {
-        "LD_PRELOAD": str(shim),
-        "FAULT_UNDER": f"{out}/{file}",
-        "FAULT_AT": str(at),
-        "FAULT_CALLS": fault.calls,
-        "FAULT_ERRNO": str(fault.error),
-        "FAULT_MARK": str(mark),
-        **({"FAULT_TORN": "1"} if fault.torn else {}),
-        **({"FAULT_CLOCK": str(fault.clock_seconds)} if fault.clock_seconds else {}),
-    }
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
-        for variable, value in environment.items():
-            patch.setenv(variable, value)
-        process = stack.enter_context(killed_at_end(_command(out, workers=2)))
-        if fault.most_bytes:
-            stack.enter_context(_little_memory(process.pid, fault.most_bytes))
-        wait_for_frames(out, 1, process, seconds=MOST_SECONDS)
-        workers = worker_pids(process.pid) if process.poll() is None else []
-        if fault.stops and workers:
-            wait_for_frames(out, moments.randrange(1, CONVERSATIONS), process, seconds=MOST_SECONDS)
-            _stop(moments.choice([process.pid, *workers, *runsc_pids(out.parent)]))
-        _, errors = process.communicate(timeout=MOST_SECONDS)
-    struck = Path(mark.read_text("utf-8")).name if mark.exists() else "" if fault.calls else f"({name})"
-    ended = "survived" if process.returncode == 0 else "ended"
-    return (ended if struck else "not reached"), struck, errors, [process.pid, *workers]
+@dataclass(kw_only=True, slots=True)
+class Suffered:
+    """What struck a run, and how often it ended and was run again."""
+
+    # The names of faults, each with the file it struck, if any.
+    struck: list[tuple[str, str]] = field(default_factory=list)
+    ends: int = 0
+    errors: str = ""
+    processes: list[int] = field(default_factory=list)
+
+
+def strikes_on(out: Path, moments: random.Random) -> list[tuple[str, Strike]]:
+    found = []
+    for name, fault in FAULTS_BY_NAME.items():
+        for each in range(OF_EACH):
+            file, changes = moments.choice(list(FILES.items()))
+            # Mostly early, because few processes write much.
+            at = int(moments.triangular(1, changes if fault.calls == "change" else OPENS, 1))
+            mark = Path(f"{out}.{name}-{each}")
+            strike = Strike(
+                calls=fault.calls, at=at, under=Path(f"{out}/{file}"), error=fault.error, torn=fault.torn, mark=mark
+            )
+            found.append((name, strike))
+    return found
+
+
+def faulty_run(out: Path, shim: Path, moments: random.Random) -> Suffered:
+    """Runs the same command until no fault ends it."""
+    strikes = strikes_on(out, moments)
+    suffered = Suffered(struck=[("clock", "")])
+    frames = sorted(moments.randrange(1, CONVERSATIONS) for _ in range(STOPS))
+    for is_first in [True] + [False] * len(strikes):
+        with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+            for variable, value in environment(shim, [strike for _, strike in strikes], CLOCK_SECONDS).items():
+                patch.setenv(variable, value)
+            process = stack.enter_context(killed_at_end(_command(out, workers=2)))
+            if is_first and HAS_MEMORY:
+                stack.enter_context(_little_memory(process.pid))
+                suffered.struck.append(("memory", ""))
+            wait_for_frames(out, 1, process, seconds=MOST_SECONDS)
+            workers = worker_pids(process.pid) if process.poll() is None else []
+            suffered.processes += [process.pid, *workers]
+            while frames and process.poll() is None:
+                wait_for_frames(out, frames[0], process, seconds=MOST_SECONDS)
+                if _stop(moments.choice([process.pid, *workers, *runsc_pids(out.parent)])):
+                    suffered.struck.append(("SIGSTOP", ""))
+                    frames.pop(0)
+                elif process.poll() is None:
+                    # A worker has ended, and another does its work.
+                    workers = worker_pids(process.pid)
+            suffered.errors += process.communicate(timeout=MOST_SECONDS)[1]
+        if process.returncode == 0:
+            break
+        wait_for_end([process.pid, *workers])
+        suffered.ends += 1
+    suffered.struck += [(name, Path(strike.struck).name) for name, strike in strikes if strike.struck]
+    return suffered
 
 
 def _command(out: Path, *, workers: int = 1) -> list[str]:
@@ -127,11 +150,11 @@ def _command(out: Path, *, workers: int = 1) -> list[str]:
 
 
 @contextmanager
-def _little_memory(pid: int, most_bytes: int) -> Iterator[None]:
+def _little_memory(pid: int) -> Iterator[None]:
     """Lets a process and those that it starts share so much memory; the kernel kills one that wants more."""
     group = MEMORY / f"faults-{pid}"
     group.mkdir()
-    (group / "memory.limit_in_bytes").write_text(str(most_bytes), "ascii")
+    (group / "memory.limit_in_bytes").write_text(str(MOST_BYTES), "ascii")
     (group / "cgroup.procs").write_text(str(pid), "ascii")
     try:
         yield
@@ -144,13 +167,15 @@ def _little_memory(pid: int, most_bytes: int) -> Iterator[None]:
         group.rmdir()
 
 
-def _stop(pid: int) -> None:
+def _stop(pid: int) -> bool:
+    """Returns whether the process was there."""
     try:
         os.kill(pid, signal.SIGSTOP)
         time.sleep(STOP_SECONDS)
         os.kill(pid, signal.SIGCONT)
     except ProcessLookupError:
-        pass
+        return False
+    return True
 
 
 @needs_runsc
@@ -159,29 +184,36 @@ def test_no_fault_loses_doubles_or_changes_a_conversation(
     tmp_path: Path, shim: Path, reference: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    names = [name for name, fault in FAULTS_BY_NAME.items() if not fault.most_bytes or os.access(MEMORY, os.W_OK)]
-    counted: dict[str, Counter[str]] = {name: Counter() for name in names}
+    struck: Counter[str] = Counter()
+    differing: Counter[str] = Counter()
     places: Counter[str] = Counter()
     wrong: list[str] = []
-    for number in range(FAULTS):
-        moments, name = random.Random(number), names[number % len(names)]
+    ends, runs = 0, math.ceil(FAULTS / FAULTS_A_RUN)
+    for number in range(runs):
         out = tmp_path / f"out-{number}"
-        ended, struck, errors, processes = faulty_run(out, name, shim, moments)
-        counted[name][ended] += 1
-        places[struck] += 1
-        wait_for_end(processes)
-        if "Traceback" in errors:
-            wrong.append(f"{number} {name}: {errors[-600:]}")
+        suffered = faulty_run(out, shim, random.Random(number))
+        ends += suffered.ends
+        names = [name for name, _ in suffered.struck]
+        struck.update(names)
+        places.update(place for _, place in suffered.struck if place)
+        wait_for_end(suffered.processes)
+        if "Traceback" in suffered.errors:
+            wrong.append(f"{number}: {suffered.errors[-600:]}")
         again = said(_command(out))
         verified = said([SOLILOQUY, "verify", str(out)])
         if again.returncode or verified.returncode or dataset(out) != reference or runsc_pids(tmp_path):
-            wrong.append(f"{number} {name}: {ended}; then {again.stderr[-300:]} {verified.stdout[-300:]}")
-            counted[name]["wrong"] += 1
-        print(number, name, ended, struck, *wrong[-1:] if wrong else ())
-    made = table("fault", "survived", "ended, then resumed", "not reached", "lost, doubled or differing")
-    for name, found in counted.items():
-        made.add_row(name, *(str(found[kind]) for kind in ("survived", "ended", "not reached", "wrong")))
+            wrong.append(f"{number}: {suffered.struck}; then {again.stderr[-300:]} {verified.stdout[-300:]}")
+            differing.update({*names})
+        print(f"{number}: {len(names)} faults, ended {suffered.ends} times", *wrong[-1:] if wrong else (), flush=True)
+        shutil.rmtree(out)
+    made = table("fault", "struck", "not reached", "runs with a lost, doubled or differing conversation")
+    tried = dict.fromkeys(FAULTS_BY_NAME, OF_EACH) | {"SIGSTOP": STOPS, "clock": 1, "memory": int(HAS_MEMORY)}
+    for name, each in tried.items():
+        made.add_row(name, *map(str, (struck[name], runs * each - struck[name], differing[name])))
     Console().print(made)
-    struck_files = ", ".join(f"{name} {count}" for name, count in places.most_common() if name)
-    print(f"{FAULTS} faults over {FAULTS * CONVERSATIONS:,} conversations: {struck_files}")
+    print(
+        f"{struck.total()} faults in {runs} runs of {CONVERSATIONS:,} conversations, which ended {ends} times and were "
+        f"run again; {', '.join(f'{name} {count}' for name, count in places.most_common())}"
+    )
     assert not wrong
+    assert struck.total() > runs * FAULTS_A_RUN // 3

@@ -1,6 +1,7 @@
 """Kafka keeps the contract, and the promises of a broker between processes."""
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -62,6 +63,13 @@ class TestKafkaRecovery(RecoveryContract):
                     await until(lambda: idle(transport))
             assert len(await held(transport, "student.replied")) == 40
         assert len(handled) == 40
+
+
+async def test_nothing_is_published_beside_an_event_whose_time_no_header_can_say(connect: Connect) -> None:
+    async with connect() as transport:
+        with pytest.raises((OverflowError, ValueError)):
+            await transport.publish([started("c"), replace(started("d"), time=1e300)])
+        assert not await held(transport, "conversation.started")
 
 
 async def test_faststream_counts_what_is_published_and_received(connect: Connect, address: str) -> None:

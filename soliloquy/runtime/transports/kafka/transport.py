@@ -69,6 +69,8 @@ class KafkaTransport:
     async def publish(self, events: Sequence[Event]) -> None:
         for event in events:
             checked(event)
+            # Fails for a time that no header can say, while nothing is sent yet.
+            headers_of(event)
         await self._publish(events)
 
     def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> KafkaConsumer:
