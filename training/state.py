@@ -4,6 +4,7 @@ Files appear completely or not at all. One that exists marks a finished step, an
 """
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -66,19 +67,34 @@ def read(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def complete(path: Path) -> Iterator[Path]:
-    """Yields where to write a file or a folder that appears at the end; raises Failure if the disk refuses it."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
+def writing(path: Path) -> Iterator[None]:
+    """Raises Failure if the disk refuses what is written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield unfinished
-        unfinished.replace(path)
+        yield
     except OSError as error:
-        if unfinished.is_file():
-            # It occupies the space that is missing.
-            unfinished.unlink()
         reason = error.strerror or str(error).splitlines()[0]
         raise Failure(f"cannot write {path} ({reason}): free some space and run the command again") from error
+
+
+@contextmanager
+def complete(path: Path) -> Iterator[Path]:
+    """Yields where to write a file or a folder that appears at the end; raises Failure if the disk refuses it.
+
+    Replaces a folder of that name, which a process that broke off before its next file has left.
+    """
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    with writing(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield unfinished
+            if path.is_dir():
+                shutil.rmtree(path)
+            unfinished.replace(path)
+        except OSError:
+            if unfinished.is_file():
+                # It occupies the space that is missing.
+                unfinished.unlink()
+            raise
 
 
 def write(path: Path, content: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.instruments import counter, gauge
-from training.state import complete
+from training.state import complete, writing
 
 STEP = gauge("soliloquy_training_step")
 STEPS = gauge("soliloquy_training_steps")
@@ -57,19 +57,26 @@ class StepLog:
         lines = [line for line in _lines(self._metrics) if json.loads(line)["step"] <= step]
         with complete(self._metrics) as unfinished:
             unfinished.write_text("".join(lines), "utf-8")
-        self._file = self._opened.enter_context(self._metrics.open("a", encoding="utf-8"))
-        self._writer = self._opened.enter_context(SummaryWriter(str(self._curves), purge_step=step + 1))
+        with writing(self._metrics):
+            # Without a buffer, so that closing it writes nothing that was refused before.
+            self._file = self._opened.enter_context(self._metrics.open("ab", buffering=0))
+        with writing(self._curves):
+            self._writer = self._opened.enter_context(SummaryWriter(str(self._curves), purge_step=step + 1))
 
     def add(self, step: Step) -> None:
-        self._file.write(json.dumps(asdict(step)) + "\n")
-        self._file.flush()
-        for name in ("loss", "learning_rate", "gradient", "validation"):
-            if (value := getattr(step, name)) is not None:
-                self._writer.add_scalar(name, value, step.step)
-        self._writer.add_scalar("tokens_per_second", step.tokens / step.seconds, step.step)
+        line = f"{json.dumps(asdict(step))}\n".encode()
+        with writing(self._metrics):
+            while line:
+                line = line[self._file.write(line) :]
+        with writing(self._curves):
+            for name in ("loss", "learning_rate", "gradient", "validation"):
+                if (value := getattr(step, name)) is not None:
+                    self._writer.add_scalar(name, value, step.step)
+            self._writer.add_scalar("tokens_per_second", step.tokens / step.seconds, step.step)
 
     def close(self) -> None:
-        self._opened.close()
+        with writing(self._curves):
+            self._opened.close()
 
 
 def steps(metrics: Path) -> list[dict[str, Any]]:
