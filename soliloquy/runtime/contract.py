@@ -1,7 +1,7 @@
 """Refuses events whose conversation does not fit the topic that carries it, or whose numbers cannot be."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from google.protobuf.message import Message
@@ -38,7 +38,7 @@ def check(message: Message) -> None:
     topic = topic_of(message)
     if isinstance(message, ConversationEvent):
         conversation = message.conversation
-        if why := _misfit(conversation, topic.needs) or _impossible(conversation.run, "run"):
+        if why := _misfit(conversation, topic.needs) or _impossible(conversation.run, "run."):
             raise Misfit(f"{topic.name} cannot carry conversation {conversation.id[:80]!r}: {why}")
     if why := _impossible_numbers(message):
         raise Misfit(f"{topic.name} cannot carry an event in which {why}")
@@ -47,9 +47,9 @@ def check(message: Message) -> None:
 def _impossible_numbers(message: Message) -> str:
     match message:
         case ConversationCollected():
-            return _impossible(message.summary, "summary", _MOST) or _impossible(message.finished, "finished")
+            return _impossible(message.summary, "summary.", _MOST) or _impossible(message.finished, "finished.")
         case ProblemSubmitted():
-            return _impossible(message.run, "run") or ("" if message.ordinal >= 0 else f"ordinal is {message.ordinal}")
+            return _impossible(message.run, "run.") or ("" if message.ordinal >= 0 else f"ordinal is {message.ordinal}")
         case RunChanged() if message.state not in RunState.values():
             return f"state is {message.state}"
         case RunChanged() | RunStanding():
@@ -60,21 +60,29 @@ def _impossible_numbers(message: Message) -> str:
 
 def _impossible(message: Message, place: str, most: float = math.inf) -> str:
     """Names the first number, at any depth, that is negative, above `most` or no time; empty if there is none."""
-    for path, value in _numbers(message, place):
-        if not (0 <= value < END_OF_TIME if isinstance(value, float) else 0 <= value <= most):
-            return f"{path} is {value}"
+    for field, value in message.ListFields():
+        for each in _values(value):
+            if isinstance(each, float):
+                is_possible = 0 <= each < END_OF_TIME
+            elif isinstance(each, int):
+                is_possible = 0 <= each <= most
+            elif why := _impossible(each, f"{place}{field.name}.", most):
+                return why
+            else:
+                continue
+            if not is_possible:
+                return f"{place}{field.name} is {each}"
     return ""
 
 
-def _numbers(message: Message, place: str) -> Iterator[tuple[str, int | float]]:
-    for field, value in message.ListFields():
-        path = f"{place}.{field.name}".removeprefix(".")
-        many: Iterable[Any] = value.values() if isinstance(value, Mapping) else value
-        for each in many if field.is_repeated else (value,):
-            if isinstance(each, Message):
-                yield from _numbers(each, path)
-            elif isinstance(each, int | float):
-                yield path, each
+def _values(value: Any) -> Iterable[Any]:
+    """Returns the numbers and messages of a field, of a map or of a list."""
+    if isinstance(value, int | float | Message):
+        return (value,)
+    if isinstance(value, str | bytes):
+        return ()
+    many = value.values() if hasattr(value, "values") else value
+    return [each for each in many if not isinstance(each, str | bytes)]
 
 
 def _misfit(conversation: Conversation, needs: Iterable[str]) -> str:
