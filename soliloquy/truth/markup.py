@@ -7,7 +7,8 @@ _MARKS = re.compile(
     r"|\\cdot(?=\s*[A-Za-z])"
 )
 _LINE_IN_LATEX = re.compile(r"\\\\")
-_WORDS_IN_LATEX = re.compile(r"(?P<before>\\(?:text|mathrm|mathbf|mathit|operatorname|rm|bf)\s?\{)(?P<words>[^{}]*)\}")
+_WORDS_IN_LATEX = re.compile(r"(\\(?:text|mathrm|mathbf|mathit|operatorname|rm|bf)\s?\{)([^{}]*)\}")
+_BOXED = re.compile(r"(\\boxed\s?\{)((?:[^{}]|\{[^{}]*\})*)\}")
 # Dollar signs around a formula, and not two prices.
 _FORMULA = re.compile(r"\$(?=\S)([^$\n]{1,300}?)(?<=\S)\$(?!\d)")
 # Marks around words or a number, and neither a product nor Python's power.
@@ -26,9 +27,14 @@ def without_markup(text: str) -> str:
     text = _RULE.sub(lambda rule: " " * len(rule[0]), text)
     text = _EMPHASIS.sub(_without_emphasis, _LIST_MARK.sub(_blank, text))
     text = _FORMULA.sub(r" \1 ", text)
-    text = _WORDS_IN_LATEX.sub(lambda group: " " * len(group["before"]) + group["words"] + " ", text)
+    text = _BOXED.sub(_without_braces, text)
+    text = _WORDS_IN_LATEX.sub(_without_braces, text)
     text = _LINE_IN_LATEX.sub(" \n", text)
     return _MARKS.sub(_blank, text).translate(_DASHES)
+
+
+def _without_braces(found: re.Match[str]) -> str:
+    return " " * len(found[1]) + found[2] + " "
 
 
 def _without_emphasis(found: re.Match[str]) -> str:

@@ -99,34 +99,42 @@ def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> Wr
 def _quantities(text: str) -> Iterator[WrittenQuantity]:
     last_end = 0
     for number in numbers_in(text):
-        before = text[max(0, number.start - BEFORE) : number.start]
-        if LABELS.search(before):
+        if LABELS.search(_before(text, number)):
             continue
-        # The T of "1 - T" is not a unit.
-        subtracts = _SUBTRACTS.match(text, number.end)
-        known, end = (None, number.end) if subtracts else unit_after(text, number.end)
-        if known is None and before.rstrip()[-1:] in _CURRENCIES:
-            known = unit("$")
-        last, last_end = last_end, end
-        found = None if known else _WORD.match(text, number.end)
-        word = found[1].lower() if found else ""
-        stated = STATES.search(before) is not None
+        written = written_quantity(text, number)
+        last, last_end = last_end, written.end
         # "one" and similar words are more often pronouns than numbers.
         goes_on = last and not text[last : number.start].strip()
         simple = number.spelled and not goes_on and text[number.start : number.end].isalpha()
-        if simple and known is None and not stated and not word.endswith("s"):
+        if simple and written.unit is None and not written.stated and not written.word.endswith("s"):
             continue
-        yield WrittenQuantity(
-            value=number.value,
-            half=number.half,
-            digits=number.digits,
-            unit=known,
-            word=word,
-            stated=stated,
-            term=_is_term(text, number, before, end),
-            start=number.start,
-            end=end,
-        )
+        yield written
+
+
+def written_quantity(text: str, number: Number) -> WrittenQuantity:
+    """Returns a number of a text with the unit or the word behind it."""
+    before = _before(text, number)
+    # The T of "1 - T" is not a unit.
+    subtracts = _SUBTRACTS.match(text, number.end)
+    known, end = (None, number.end) if subtracts else unit_after(text, number.end)
+    if known is None and before.rstrip()[-1:] in _CURRENCIES:
+        known = unit("$")
+    found = None if known else _WORD.match(text, number.end)
+    return WrittenQuantity(
+        value=number.value,
+        half=number.half,
+        digits=number.digits,
+        unit=known,
+        word=found[1].lower() if found else "",
+        stated=STATES.search(before) is not None,
+        term=_is_term(text, number, before, end),
+        start=number.start,
+        end=end,
+    )
+
+
+def _before(text: str, number: Number) -> str:
+    return text[max(0, number.start - BEFORE) : number.start]
 
 
 def _is_term(text: str, number: Number, before: str, end: int) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from soliloquy.truth.local_numbers import standard
 from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in
+from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, written_quantity
 from soliloquy.truth.units import unit_after
 
 _CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("utf-8"))
@@ -52,7 +52,11 @@ _SENTENCE = lazy_pattern(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
 _EITHER = lazy_pattern(r"\bor\b|\bbetween\b.*\band\b", re.IGNORECASE)
 # What is still to be worked out.
 _OPERAND_BEHIND = lazy_pattern(r"\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*[(\d]", re.IGNORECASE)
-_OPERAND_BEFORE = lazy_pattern(r"[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*$", re.IGNORECASE)
+_OPERAND_BEFORE = lazy_pattern(
+    r"(?:[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)|[^\W\d_]\s?[×*·÷/+]|\)\s?/)\s*$", re.IGNORECASE
+)
+# The size of a group: "20 groups of 10".
+_GROUP_BEFORE = _any("groups", r"(?:\d\s+[^\W\d_]+|\b(?:{}))\s+of\s+$")
 _INSTRUCTS = lazy_pattern(
     r"\W*(?:you |to |I['’]d |I would |we )?(?:add|subtract|divide|multiply|take|use|write)\b", re.IGNORECASE
 )
@@ -82,7 +86,9 @@ def answer_quantity(message: str, unit: str) -> WrittenQuantity | None:
     chosen = _chosen(text, unit)
     if chosen is None:
         return None
-    return next((one for one in quantities_in(text) if one.start <= chosen.start < one.end), None)
+    # "2 min 25 s" is one quantity.
+    whole = next((one for one in quantities_in(text) if one.start <= chosen.start < one.end), None)
+    return whole or written_quantity(text, chosen)
 
 
 def _told(message: str) -> str:
@@ -173,7 +179,9 @@ def _is_beside(text: str, number: Number) -> bool:
         return True
     if _DENIED_BEHIND.match(text, number.end):
         return True
-    return _OPERAND_BEHIND.match(text, number.end) is not None or _OPERAND_BEFORE.search(before) is not None
+    if _OPERAND_BEHIND.match(text, number.end) or _OPERAND_BEFORE.search(before):
+        return True
+    return _GROUP_BEFORE.search(before) is not None
 
 
 def _leaves_open(text: str, numbers: Sequence[Number]) -> bool:

@@ -18,14 +18,10 @@ from soliloquy.truth.markup import without_markup
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
+from soliloquy.truth.stated_answer import answer_quantity
 from soliloquy.truth.units import Unit, unit
 from soliloquy.v1.conversation_pb2 import Quantity
 
-# Reads "\boxed{72}" as 72.
-_BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
-# Between the numbers of "20 groups of ten".
-_GROUPS = re.compile(r"\d\s+[^\W\d_]+\s+of\s+$|[^\W\d_]+\s+[^\W\d_]+\s+of\s+$")
-_NUMBER_AND_NOUN = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)?\s+[^\W\d_]+\.?")
 _FACTOR = re.compile(r"[\d.)*/+^×·−-]\s*$")
 _DIGIT = re.compile(r"\d")
 # The longest answer, in words, that may be a number in words with its unit.
@@ -36,19 +32,10 @@ _TOLERANCE: float = POLICY["talk"]["tolerance"]
 _quantities = functools.lru_cache(256)(quantities_in)
 
 
-def final_number(answer: str) -> WrittenQuantity | None:
-    """Returns the number that an answer states last, or else the last that is not part of a calculation."""
-    text = _unbox(answer)
-    found = [one for one in quantities_in(text) if not one.term]
-    if len(found) > 1 and _GROUPS.search(text, found[-2].start, found[-1].start):
-        return found[-2]
-    stated = [one for one in found if one.stated] or found or list(calculations_in(text)) or _spelled(text)
-    return stated[-1] if stated else None
-
-
-def _spelled(text: str) -> list[WrittenQuantity]:
-    """Reads "seventeen children", which only an answer states so briefly."""
-    return quantities_in(f"= {text}") if _NUMBER_AND_NOUN.fullmatch(text) else []
+def final_number(text: str) -> WrittenQuantity | None:
+    """Returns the quantity that a text comes to, or the result of the calculation that it is."""
+    told = without_markup(text)
+    return answer_quantity(told, "") or next(iter([*calculations_in(told)][-1:]), None)
 
 
 def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
@@ -82,7 +69,7 @@ def _is_rate(one: Unit, other: Unit) -> bool:
 
 def _calculate(answer: str) -> float | None:
     """Calculates an answer that is nothing but a calculation, such as "√2/2"."""
-    calculation = expression(_unbox(answer).strip("$ "))
+    calculation = expression(without_markup(answer).strip("$ \n"))
     if calculation is None or calculation.symbols:
         return None
     try:
@@ -104,7 +91,7 @@ def gives_law(answer: str, formula: str) -> bool | None:
         wanted = law(formula)
     except BadExpression:
         return None
-    told = [_are_equivalent(one, wanted) for one in _laws_in(_unbox(answer), wanted.symbols)]
+    told = [_are_equivalent(one, wanted) for one in _laws_in(without_markup(answer), wanted.symbols)]
     if True in told:
         return True
     return False if False in told else None
@@ -112,7 +99,7 @@ def gives_law(answer: str, formula: str) -> bool | None:
 
 def miscalculations(answer: str) -> Iterator[str]:
     """Yields the calculations whose stated result is wrong beyond rounding."""
-    return (link.text for link in calculations_of(_unbox(answer)) if not link.right)
+    return (link.text for link in calculations_of(without_markup(answer)) if not link.right)
 
 
 def _laws_in(answer: str, symbols: set[str]) -> Iterator[Law]:
@@ -134,10 +121,6 @@ def _are_equivalent(one: Law, other: Law) -> bool | None:
     from soliloquy.truth.algebra import are_equivalent
 
     return are_equivalent(one, other)
-
-
-def _unbox(answer: str) -> str:
-    return without_markup(_BOXED.sub(r"\1", answer)).strip()
 
 
 @functools.lru_cache(4096)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soliloquy.truth.number_format import format_rounded, with_unit
-from soliloquy.truth.stated_answer import answer_in
+from soliloquy.truth.stated_answer import answer_in, answer_quantity
+from soliloquy.truth.units import unit as known_unit
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,9 @@ from soliloquy.truth.stated_answer import answer_in
         ("That is 48/4 = 12 of each, so 12 x 4 = 48 in total.", 12.0),
         ("The total for the 5 days is 5 x 7 = 35 pages.", 35.0),
         ("I multiplied the rows (8) by the seats (9) to get the total number of seats (72).", 72.0),
+        ("I made 30 groups of ten", 30.0),
+        ("There are 30 bags of 10.", 30.0),
+        ("mean = sum / 3", None),
         ("no idea", None),
     ],
 )
@@ -48,6 +52,17 @@ def test_a_number_in_the_unit_asked_for_is_preferred() -> None:
     assert answer_in("It is 12 apples for 5 children", "apples") == 12
     assert answer_in("So v is 5 m/s and t is 3 s", "m/s") == 5
     assert answer_in("So x is 5 m and v is 3 m/s", "m") == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [("It takes 2 min 25 s", 145, "s"), ("seven", 7, ""), ("6 km, I hope", 6, "km")],
+)
+def test_an_answer_is_read_with_its_unit(text: str, value: float, unit: str) -> None:
+    read = answer_quantity(text, "")
+    assert read is not None
+    assert read.value == value
+    assert read.unit == (known_unit(unit) if unit else None)
 
 
 @given(st.floats(1e-30, 1e30) | st.floats(-1e30, -1e-30), st.sampled_from((3, 4)))

@@ -88,6 +88,16 @@ def test_where_no_program_ran_the_expected_number_is_compared() -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["96! There are 4 classes of 24.", "Not 86 but 96.", "96 pupils, because 4 × 24 and not 4 + 24."]
+)
+def test_the_answer_may_stand_anywhere_in_a_message(text: str) -> None:
+    assert judged(conversation(text, CORRECT)) is None
+    rejected = judged(conversation(text, INCORRECT))
+    assert rejected
+    assert rejected[0] == "its answer is right, and was to be wrong"
+
+
+@pytest.mark.parametrize(
     ("text", "state", "because"),
     [
         ("I see.", "correct", "it gives no number for an answer"),
