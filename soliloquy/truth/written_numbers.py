@@ -49,6 +49,8 @@ _NO_UNIT = (" -", " x ")
 EXPONENTS = str.maketrans(SUPERSCRIPTS, "0123456789-")
 _LABEL = lazy_pattern(rf"(?:\b(?:{'|'.join(WORDS.labels)})\.?|#)[^\S\n]*\Z", re.IGNORECASE)
 _LONGEST_LABEL = 12
+# A factor of an unknown is none: "the equation 3x + 2 = 8".
+_UNKNOWN_BEHIND = lazy_pattern(r"[^\W\d_](?:\s*[+=*/^²]|\s*[-−]\s*\d)")
 PERCENT = unit("%")
 
 
@@ -91,8 +93,8 @@ def number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool) 
         return None
     value, place = _value(match)
     # The last digits of a number that is too large are no number either.
-    is_name = _ORDINAL.match(text, match.end()) or _LABEL.search(text, max(0, at - _LONGEST_LABEL), at)
-    if is_name or not math.isfinite(value):
+    is_label = _LABEL.search(text, max(0, at - _LONGEST_LABEL), at) and not _UNKNOWN_BEHIND.match(text, match.end())
+    if _ORDINAL.match(text, match.end()) or is_label or not math.isfinite(value):
         return Written("break", match[0], at, match.end())
     magnitude = _MAGNITUDE.match(text, match.end())
     scale = MAGNITUDES[magnitude["word"].lower()] if magnitude else 1.0

@@ -18,8 +18,10 @@ FALSE = [
     ("1/b = 1/15 - 1/60 = 1/20, so b = 25 cm", "1/b = 1/15 - 1/60 = 1/20", "b = 25 cm"),
     ("m = 0.79 g/mL · 400 mL\nResult: m = 361 g", "m = 0.79 g/mL · 400 mL", "m = 361 g"),
     ("2C = C + 3, C = 4", "2C = C + 3", "C = 4"),
+    ("Solve the equation 3x + 2 = 8: 3x = 10", "3x + 2 = 8", "3x = 10"),
 ]
 RIGHT = [
+    "Solve the equation 3x + 2 = 8: 3x = 6, x = 2",
     "2x + 6 = 20, so 2x = 14 and x = 7",
     "3x = 10, x = 3.33",
     "3x = 10, x = 3.3",
