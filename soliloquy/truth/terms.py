@@ -62,7 +62,7 @@ class Term:
     name: str = ""
     line: int = 0
     # Grows from term to term in the order of the program.
-    order: int = field(default_factory=count().__next__)
+    order: int = 0
     # The number of terms in the derivation, including this one.
     size: int = 1
 
@@ -96,6 +96,8 @@ class Scope:
     decided: list[Term] = field(default_factory=list)
     # The remaining rounds of loops.
     rounds: Iterator[int] = field(default_factory=lambda: iter(range(MOST_ROUNDS)))
+    # Numbers the terms.
+    order: Iterator[int] = field(default_factory=count)
     # Literals by their node, so that every round of a loop uses the same term.
     written: "dict[int, Term]" = field(default_factory=dict)
 
@@ -110,7 +112,7 @@ def number(node: ast.expr, known: Scope) -> Term:
 def evaluate(node: ast.expr, known: Scope) -> Term | list[Term]:
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return known.written.setdefault(id(node), make_term(float(value), "", ()))
+            return known.written.setdefault(id(node), make_term(known, float(value), "", ()))
         case ast.Name(id=name) if name in known.names:
             return known.names[name]
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
@@ -119,11 +121,11 @@ def evaluate(node: ast.expr, known: Scope) -> Term | list[Term]:
             return of[as_integer(number(place, known), node)]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             inner = number(operand, known)
-            return make_term(-inner.value, "negative", (inner,))
+            return make_term(known, -inner.value, "negative", (inner,))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
-            return combine(op, number(left, known), number(right, known))
+            return combine(known, op, number(left, known), number(right, known))
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="math"), attr=name), args=arguments):
-            return _called(name, [evaluate(argument, known) for argument in arguments])
+            return _called(name, [evaluate(argument, known) for argument in arguments], known)
         case ast.IfExp(test=test, body=body, orelse=orelse):
             met, numbers = evaluate_condition(test, known)
             known.decided.extend([*numbers, *numbers_in(orelse if met else body, known)])
@@ -157,29 +159,29 @@ def numbers_in(node: ast.AST, known: Scope) -> Iterator[Term]:
                     yield term
 
 
-def combine(op: ast.operator, left: Term, right: Term) -> Term:
+def combine(known: Scope, op: ast.operator, left: Term, right: Term) -> Term:
     if isinstance(op, ast.Add) and (left.value, left.operation) == (0, ""):
         # The start of a sum.
         return right
     sign, function = _SIGNS[type(op)]
-    return make_term(function(left.value, right.value), sign, (left, right))
+    return make_term(known, function(left.value, right.value), sign, (left, right))
 
 
-def _called(name: str, arguments: list[Term | list[Term]]) -> Term:
+def _called(name: str, arguments: list[Term | list[Term]], known: Scope) -> Term:
     # max(3, 4) and max([3, 4]) are the same.
     first, rest = (arguments[0], arguments[1:]) if arguments else ([], [])
     terms = [*first, *_plain(rest)] if isinstance(first, list) else _plain(arguments)
     if name == "len" and isinstance(first, list):
-        return make_term(float(len(first)), "len", ())
+        return make_term(known, float(len(first)), "len", ())
     if name == "sum" and terms:
-        return reduce(lambda left, right: combine(ast.Add(), left, right), terms)
+        return reduce(lambda left, right: combine(known, ast.Add(), left, right), terms)
     if name in ("max", "min") and terms:
-        return make_term((max if name == "max" else min)(term.value for term in terms), name, terms)
+        return make_term(known, (max if name == "max" else min)(term.value for term in terms), name, terms)
     if name == "round" and terms:
         digits = int(terms[1].value) if len(terms) > 1 else 0
-        return make_term(round(terms[0].value, digits), "round", terms[:1])
+        return make_term(known, round(terms[0].value, digits), "round", terms[:1])
     if name in _ROUNDING and len(terms) == 1:
-        return make_term(float(_ROUNDING[name](terms[0].value)), name, terms)
+        return make_term(known, float(_ROUNDING[name](terms[0].value)), name, terms)
     raise CannotTrace(f"{name}() is no step of arithmetic")
 
 
@@ -187,13 +189,13 @@ def _plain(arguments: Sequence[Term | list[Term]]) -> list[Term]:
     return [argument for argument in arguments if isinstance(argument, Term)]
 
 
-def make_term(value: float, operation: str, parts: Sequence[Term]) -> Term:
+def make_term(known: Scope, value: float, operation: str, parts: Sequence[Term]) -> Term:
     if not math.isfinite(value) or abs(value) > _LARGEST:
         raise CannotTrace("a number grows beyond all bounds")
     size = 1 + sum(part.size for part in parts)
     if size > _MOST_TERMS:
         raise CannotTrace(f"it calculates with more than {_MOST_TERMS} numbers")
-    return Term(value, operation, parts, size=size)
+    return Term(value, operation, parts, order=next(known.order), size=size)
 
 
 def as_integer(term: Term, of: ast.expr) -> int:

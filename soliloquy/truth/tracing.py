@@ -44,7 +44,7 @@ def trace_solution(code: str, variable: str = "") -> Term:
         raise CannotTrace("its calculation is nested too deeply") from error
     if returned is None:
         raise CannotTrace("it returns nothing")
-    return _decided(returned, known.decided)
+    return _decided(returned, known)
 
 
 def _body(tree: ast.Module, variable: str) -> Sequence[ast.stmt]:
@@ -56,12 +56,16 @@ def _body(tree: ast.Module, variable: str) -> Sequence[ast.stmt]:
     return functions[-1].body
 
 
-def _decided(returned: Term, by: Iterable[Term]) -> Term:
+def _decided(returned: Term, known: Scope) -> Term:
     # Both branches may use the same number of the text, and a comparison with zero uses none.
     values = {0.0, *(term.value for term in returned.numbers)}
     steps = {id(term) for term in returned.walk()}
-    parts = {id(term): term for term in by if id(term) not in steps and (term.operation or term.value not in values)}
-    return make_term(returned.value, DECIDED, [returned, *parts.values()]) if parts else returned
+    parts = {
+        id(term): term
+        for term in known.decided
+        if id(term) not in steps and (term.operation or term.value not in values)
+    }
+    return make_term(known, returned.value, DECIDED, [returned, *parts.values()]) if parts else returned
 
 
 def _returned(body: Iterable[ast.stmt], known: Scope) -> Term | None:
@@ -112,12 +116,12 @@ def _for_each(name: str, over: ast.expr, body: Sequence[ast.stmt], known: Scope)
         case ast.Call(func=ast.Name(id="range"), args=bounds, keywords=[]):
             terms = [number(bound, known) for bound in bounds]
             counts = range(*(as_integer(term, over) for term in terms))
-            times = terms[0] if len(terms) == 1 else make_term(float(len(counts)), "", ())
+            times = terms[0] if len(terms) == 1 else make_term(known, float(len(counts)), "", ())
             if counts and (steps := _same_each_time(name, body)):
                 _multiply(times, steps, known)
                 return None
             known.decided.append(times)
-            rounds = [make_term(float(count), "round", ()) for count in counts[: MOST_ROUNDS + 1]]
+            rounds = [make_term(known, float(count), "round", ()) for count in counts[: MOST_ROUNDS + 1]]
         case _:
             elements = evaluate(over, known)
             if not isinstance(elements, list):
@@ -158,8 +162,8 @@ def _multiply(times: Term, steps: Iterable[ast.AugAssign], known: Scope) -> None
     for step in steps:
         each, target = number(step.value, known), ast.unparse(step.target)
         # Counting by one adds the number of rounds.
-        added = times if (each.value, each.operation) == (1, "") else combine(ast.Mult(), times, each)
-        known.names[target] = _named(combine(step.op, number(_name(target), known), added), target, step)
+        added = times if (each.value, each.operation) == (1, "") else combine(known, ast.Mult(), times, each)
+        known.names[target] = _named(combine(known, step.op, number(_name(target), known), added), target, step)
 
 
 def _name(name: str) -> ast.Name:
