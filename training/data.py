@@ -14,6 +14,7 @@ from soliloquy.recipes.recipe import TrainingMessage
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.seeds import seed
+from training.encoder_decoder import PairBatch, PairTemplate, pair_batch
 from training.packing import Row, row
 from training.samples import Sample, samples
 from training.settings import TrainingSettings
@@ -34,6 +35,8 @@ class Prepared:
 
     def __init__(self, folder: Path) -> None:
         self.summary: dict[str, Any] = json.loads((folder / _SUMMARY).read_bytes())
+        # Whether each sample is a text and its answer, for an encoder-decoder model.
+        self.pairs: bool = self.summary.get("pairs", False)
         self._ids = np.memmap(folder / "ids.bin", dtype=np.int32, mode="r")
         self._learned = np.memmap(folder / "learned.bin", dtype=np.bool_, mode="r")
         with np.load(folder / "samples.npz") as arrays:
@@ -50,12 +53,19 @@ class Prepared:
 
     def row(self, numbers: Sequence[int]) -> Row:
         """Packs these samples into one row."""
-        spans = [slice(*self._starts[number : number + 2]) for number in numbers]
-        return row([(self._ids[span], self._learned[span]) for span in spans])
+        return row(list(self._samples(numbers)))
+
+    def pair_batch(self, numbers: Sequence[int]) -> PairBatch:
+        """Pads these samples to a batch for an encoder-decoder model."""
+        return pair_batch([(ids[~learned].tolist(), ids[learned].tolist()) for ids, learned in self._samples(numbers)])
+
+    def _samples(self, numbers: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        spans = (slice(*self._starts[number : number + 2]) for number in numbers)
+        return ((self._ids[span], self._learned[span]) for span in spans)
 
 
 def prepare(
-    folder: Path, data: str, settings: TrainingSettings, template: Template, tell: Callable[[int], None]
+    folder: Path, data: str, settings: TrainingSettings, template: Template | PairTemplate, tell: Callable[[int], None]
 ) -> Prepared:
     """Reports the number of conversations read so far; reuses files that exist already."""
     if not (folder / _SUMMARY).exists():
@@ -66,7 +76,7 @@ def prepare(
 
 
 def _write(
-    folder: Path, data: str, settings: TrainingSettings, template: Template, tell: Callable[[int], None]
+    folder: Path, data: str, settings: TrainingSettings, template: Template | PairTemplate, tell: Callable[[int], None]
 ) -> None:
     counts: Counter[str] = Counter()
     lengths: list[int] = []
@@ -105,6 +115,7 @@ def _write(
     held_out = _held_out(np.asarray(draws, dtype=np.uint64), settings.validation_share)[owners]
     np.savez(folder / "samples.npz", starts=np.cumsum([0, *lengths]), learned=learned_of, held_out=held_out)
     summary = {
+        "pairs": template.pairs,
         "conversations": len(draws),
         "samples": len(lengths),
         "held_out_samples": int(held_out.sum()),
@@ -128,7 +139,7 @@ def _marks(tokens: MarkedTokens, settings: TrainingSettings) -> np.ndarray:
 
 
 def _parts(
-    chat: Sample, tokens: MarkedTokens | None, limit: int, template: Template, counts: Counter[str]
+    chat: Sample, tokens: MarkedTokens | None, limit: int, template: Template | PairTemplate, counts: Counter[str]
 ) -> list[MarkedTokens]:
     if tokens is None:
         counts["special"] += 1

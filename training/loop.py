@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 from soliloquy.runtime.seeds import seed
 from training.checkpoints import Checkpoints, Progress
 from training.data import Prepared
+from training.encoder_decoder import PairBatch, summed_loss
 from training.model import precision
 from training.packing import Row
 from training.schedule import Schedule, Sequences, worker_rows
@@ -128,9 +129,14 @@ class Loop:
 
     def _loss(self, samples: list[int]) -> torch.Tensor:
         """Returns the loss summed over the learned tokens of a row."""
-        row = Row(*(part.to(self._world.device) for part in self._prepared.row(samples)))
         dtype = precision(self._settings, self._world.device)
-        with torch.autocast(self._world.device.type, dtype=dtype, enabled=dtype != torch.float32):
+        autocast = torch.autocast(self._world.device.type, dtype=dtype, enabled=dtype != torch.float32)
+        if self._prepared.pairs:
+            batch = PairBatch(*(part.to(self._world.device) for part in self._prepared.pair_batch(samples)))
+            with autocast:
+                return summed_loss(self._model, batch)
+        row = Row(*(part.to(self._world.device) for part in self._prepared.row(samples)))
+        with autocast:
             scores = self._model(
                 input_ids=row.ids,
                 position_ids=row.positions,

@@ -11,11 +11,11 @@ from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_t
 from peft.tuners.lora import LoraLayer
 from safetensors import SafetensorError
 from torch.distributed.fsdp import fully_shard
-from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, BitsAndBytesConfig
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.weights import FOLDER_ONLY
-from training import attention
+from soliloquy.runtime.weights import FOLDER_ONLY, is_encoder_decoder
+from training import attention, encoder_decoder
 from training.settings import TrainingSettings, one_line
 from training.world import World
 
@@ -40,10 +40,18 @@ def check_hardware(settings: TrainingSettings) -> None:
         raise Failure(f"quantize: {settings.quantize} requires {' and '.join(lacking)}: use quantize: none here")
 
 
+def check_base(base: Path, settings: TrainingSettings) -> None:
+    """Raises Failure for a model that cannot be tuned, or not with these settings."""
+    if is_encoder_decoder(base):
+        encoder_decoder.check_settings(base, settings)
+    else:
+        attention.check_architecture(base)
+
+
 def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | None = None) -> Any:
     """Continues from `adapter` if one is given, otherwise from fresh matrices."""
     check_hardware(settings)
-    attention.check_architecture(base)
+    check_base(base, settings)
     model = _load(base, settings, world)
     # Every worker and every restart draws the same fresh matrices.
     torch.manual_seed(settings.seed)
@@ -76,14 +84,15 @@ def layers(model: Any) -> list[torch.nn.Module]:
 def _load(base: Path, settings: TrainingSettings, world: World) -> Any:
     transformers.utils.logging.disable_progress_bar()
     dtype = precision(settings, world.device) if settings.tune == "lora" else torch.float32
+    pairs = is_encoder_decoder(base)
     quantized = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=dtype, bnb_4bit_quant_type="nf4")
     try:
-        model = AutoModelForCausalLM.from_pretrained(
+        model = (AutoModelForSeq2SeqLM if pairs else AutoModelForCausalLM).from_pretrained(
             base,
             **FOLDER_ONLY,
             use_safetensors=True,
             dtype=dtype,
-            attn_implementation=attention.NAME,
+            **({} if pairs else {"attn_implementation": attention.NAME}),
             **({} if settings.quantize == "none" else {"quantization_config": quantized}),
         )
     except (OSError, ValueError, SafetensorError) as error:

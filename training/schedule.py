@@ -18,8 +18,11 @@ class Schedule:
     def __init__(self, prepared: Prepared, settings: TrainingSettings) -> None:
         self._settings = settings
         lengths = prepared.lengths()
-        self._packed = _packed(prepared.training.tolist(), lengths, settings, "training")
-        self.held_out = _packed(prepared.held_out.tolist(), lengths, settings, "held out")
+        self._packed, self.held_out = (
+            # Two samples cannot share a sequence of a model that reads and writes with two halves.
+            [[number] for number in numbers] if prepared.pairs else _packed(numbers, lengths, settings, what)
+            for numbers, what in ((prepared.training.tolist(), "training"), (prepared.held_out.tolist(), "held out"))
+        )
         self._epoch = -1
         self._order: list[int] = []
         self.steps_an_epoch = math.ceil(len(self._packed) / settings.batch)

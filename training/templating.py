@@ -36,13 +36,21 @@ class _Piece(NamedTuple):
     ending: bool = False
 
 
+def load_tokenizer(folder: Path) -> Any:
+    """Raises Failure."""
+    try:
+        return AutoTokenizer.from_pretrained(folder, **FOLDER_ONLY)
+    except (OSError, ValueError) as error:
+        raise Failure(f"cannot load the tokenizer in {folder}: {one_line(error)}") from error
+
+
 class Template:
+    # Whether a sample is a text and its answer, for a model of two halves.
+    pairs = False
+
     def __init__(self, folder: Path) -> None:
         self._name = folder.name
-        try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, **FOLDER_ONLY)
-        except (OSError, ValueError) as error:
-            raise Failure(f"cannot load the tokenizer in {folder}: {one_line(error)}") from error
+        self._tokenizer = load_tokenizer(folder)
         if not self._tokenizer.chat_template:
             raise Failure(f"the tokenizer of {folder} has no chat template: add its chat_template.jinja")
         self._special = {str(token) for token in self._tokenizer.all_special_tokens}

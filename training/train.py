@@ -10,18 +10,17 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
-from training.attention import check_architecture
 from training.checkpoints import weights
 from training.data import Prepared, prepare
+from training.encoder_decoder import template
 from training.folder import REPORT, Job, TrainingFolder
 from training.loop import Loop
-from training.model import build, check_hardware
+from training.model import build, check_base, check_hardware
 from training.report import report, save
 from training.schedule import check_batch
 from training.settings import read_settings
 from training.state import write_json
 from training.step_log import StepLog, steps
-from training.templating import Template
 from training.world import world
 
 
@@ -31,8 +30,8 @@ def check(job: Job, workers: int, report_read: Callable[[int], None] = lambda _:
     check_hardware(job.settings)
     folder = TrainingFolder(job)
     with folder.opened():
-        check_architecture(job.base)
-        prepare(folder.prepared, job.data, job.settings, Template(job.base), report_read)
+        check_base(job.base, job.settings)
+        prepare(folder.prepared, job.data, job.settings, template(job.base), report_read)
 
 
 def train(job: Job) -> None:
@@ -44,7 +43,7 @@ def train(job: Job) -> None:
             identity = stack.enter_context(folder.opened())
         try:
             if group.first:
-                prepare(folder.prepared, job.data, job.settings, Template(job.base), lambda _: None)
+                prepare(folder.prepared, job.data, job.settings, template(job.base), lambda _: None)
             group.wait()
             prepared = Prepared(folder.prepared)
             model = build(job.base, job.settings, group, job.adapter)

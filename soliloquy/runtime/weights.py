@@ -3,8 +3,9 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.regular_file import read_json, read_regular, read_regular_text, require_regular
@@ -41,6 +42,28 @@ def flaw_of_files(folder: Path) -> str:
         except (OSError, ValueError, TypeError) as error:
             return f"{path.name} cannot be read ({error})"
     return ""
+
+
+def is_encoder_decoder(folder: Path) -> bool:
+    """Whether a folder holds a model that reads with one half and writes with the other, as BART and T5 do."""
+    return (folder / "config.json").is_file() and bool(_config(folder).get("is_encoder_decoder"))
+
+
+def positions(folder: Path) -> int:
+    """Returns how many tokens a model can tell apart by their place; 0 if its config sets no bound."""
+    return int(_config(folder).get("max_position_embeddings") or 0)
+
+
+def encoder_decoder_text(messages: Iterable[str]) -> str:
+    """Returns the plain text of a prompt, for a model that knows no roles; the same in training and in use."""
+    return "\n\n".join(messages)
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    try:
+        return dict(read_json(folder / "config.json", _MOST_JSON_BYTES))
+    except (OSError, ValueError, TypeError) as error:
+        raise Failure(f"{folder} holds no model: config.json cannot be read ({error})") from error
 
 
 def lora_ranks(folder: Path) -> set[int]:

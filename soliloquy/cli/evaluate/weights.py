@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soliloquy.runtime.extras import check_installed
-from soliloquy.runtime.model import ModelRefused, StreamListener
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model import ModelRefused, StreamingModel, StreamListener
 from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.runtime.weights import is_encoder_decoder
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ class Weights:
 
         check_installed("serve", "torch", "transformers")
         check_base(self.folder)
+        if is_encoder_decoder(self.folder) and (self.adapter or self.free):
+            raise Failure(f"{self.folder} is an encoder-decoder model: leave out --adapter and --free")
         if self.adapter:
             read_adapter(Adapter(name=_ADAPTER, path=str(self.adapter)))
 
@@ -67,7 +71,12 @@ class WeightsModel:
 
 
 @asynccontextmanager
-async def running_weights(weights: Weights) -> AsyncIterator[WeightsModel]:
+async def running_weights(weights: Weights) -> AsyncIterator[StreamingModel]:
+    if is_encoder_decoder(weights.folder):
+        from training.evaluation.encoder_decoder import EncoderDecoderModel
+
+        yield EncoderDecoderModel(weights.folder)
+        return
     from services.model.engines.engine import EngineSettings
     from services.model.in_process import running_backend
 

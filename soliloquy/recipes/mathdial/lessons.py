@@ -77,13 +77,13 @@ def _choice(turn: Turn) -> str:
 def replies(conversation: Conversation, given: ReplyContext) -> list[Lesson]:
     """Returns a sample for each message of the tutor; if the move is given, only those with a known move."""
     return [
-        Lesson(turn=turn.number, prompt=_prompt(conversation, conversation.turns[:number], given), answer=text)
+        Lesson(turn=turn.number, prompt=response_prompt(conversation, conversation.turns[:number], given), answer=text)
         for number, turn in enumerate(conversation.turns, start=1)
         if (text := turn.tutor.text) and (move_name(turn.tutor) or not given.move)
     ]
 
 
-def _prompt(conversation: Conversation, turns: Sequence[Turn], given: ReplyContext) -> Prompt:
+def response_prompt(conversation: Conversation, turns: Sequence[Turn], given: ReplyContext) -> Prompt:
     """Returns the prompt for the reply in the last of these turns."""
     told = grounded(conversation, turns)
     asked, said = [_TEXTS.fill("asked")], [_TEXTS.fill("said", conversation=told["conversation"])]

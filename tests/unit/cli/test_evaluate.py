@@ -106,13 +106,18 @@ def test_dialogues_of_a_dataset_are_evaluated_as_they_are(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--tutor", "somebody"], "--tutor somebody: neither model, prompted, next-step nor the folder of a dataset"),
+        (
+            ["--tutor", "somebody"],
+            "--tutor somebody: neither model, prompted, responding, next-step nor the folder of a dataset",
+        ),
         (["--tutor", "physics"], "physics holds conversations of the recipe soliloquy: use a dataset of mathdial"),
         (["--tutor", "wordy"], "wordy has no dialogue to measure: 1 are about a problem without a numeric answer"),
         (["--tutor", "."], "holds no conversations"),
         (["--tutor", "wordy", "--dialogues", "3"], "--dialogues cannot be used with --tutor wordy"),
         (["--tutor", "next-step", "--free"], "--free cannot be used with --tutor next-step"),
         (["--tutor", "prompted"], "--tutor prompted requires --student model: the others go by the moves of a tutor"),
+        (["--tutor", "responding"], "--tutor responding requires --references"),
+        (["--tutor", "responding", "--student", "scripted"], "--student cannot be used with --tutor responding"),
         (["--references", "physics"], "physics holds conversations of the recipe soliloquy"),
         (["--bertscore", "."], "--bertscore requires --references"),
         (["--references", "wordy", "--bertscore", "."], "holds no encoder: it lacks config.json"),

@@ -42,7 +42,7 @@ def test_what_is_wrong_with_a_configuration_is_one_line(tmp_path: Path, text: st
 
 @pytest.mark.parametrize("file", CONFIGS.values(), ids=CONFIGS.keys())
 def test_every_configuration_that_comes_along_is_one(file: Path) -> None:
-    assert read_settings(file).sequence_length > 2000
+    assert read_settings(file).sequence_length >= 1024
 
 
 def test_soliloquy_is_trained_as_the_paper_says() -> None:
@@ -69,6 +69,13 @@ def test_scaffold_is_trained_as_the_paper_says() -> None:
     settings = read_settings(CONFIGS["scaffold"])
     assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-5, 2, 64)
     assert (settings.sequence_length, settings.validation_share, settings.precision) == (12_288, 0.01, "bf16")
+
+
+def test_mathdials_encoder_decoders_are_tuned_as_its_other_models_and_fit_into_barts_positions() -> None:
+    chat, pairs = read_settings(CONFIGS["mathdial"]), read_settings(CONFIGS["mathdial-seq2seq"])
+    for setting in ("layout", "learning_rate", "epochs", "decay", "warmup_share", "tune"):
+        assert getattr(pairs, setting) == getattr(chat, setting)
+    assert (pairs.sequence_length, pairs.given) == (1024, ReplyContext(move=False))
 
 
 def test_mathdial_is_trained_as_the_paper_says_and_its_ablation_is_a_setting(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
 """Evaluates tutors with MathDial's protocol."""
 
 # Tutors that `--tutor` names; it also takes the folder of a dataset.
-MODEL, PROMPTED, NEXT_STEP = "model", "prompted", "next-step"
+MODEL, PROMPTED, RESPONDING, NEXT_STEP = "model", "prompted", "responding", "next-step"

@@ -12,27 +12,40 @@ from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.options import EXISTING_FOLDER, count_option
 from soliloquy.cli.parameters import Choice
-from soliloquy.recipes.mathdial.evaluate import MODEL, NEXT_STEP, PROMPTED
+from soliloquy.recipes.mathdial.evaluate import MODEL, NEXT_STEP, PROMPTED, RESPONDING
+from soliloquy.runtime.weights import is_encoder_decoder
 
 # Options that require a model as the tutor, and options that require dialogues to be held.
 _MODEL_OPTIONS = ("weights", "adapter", "free", "max_tokens", "noise")
 _STUDENT_OPTIONS = ("dialogues", "problems", "seed", "student", "references", "bertscore")
 
+# The options that do nothing with a tutor; with the folder of a dataset, all do.
+_IDLE = {MODEL: (), PROMPTED: (), RESPONDING: ("dialogues", "student"), NEXT_STEP: _MODEL_OPTIONS}
+
 
 def _check(context: click.Context) -> None:
     chosen = context.params
     tutor = chosen["tutored_by"]
-    idle = {MODEL: (), PROMPTED: (), NEXT_STEP: _MODEL_OPTIONS}.get(tutor, (*_MODEL_OPTIONS, *_STUDENT_OPTIONS))
+    idle = _IDLE.get(tutor, (*_MODEL_OPTIONS, *_STUDENT_OPTIONS))
     for option in idle:
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{option.replace('_', '-')} cannot be used with --tutor {tutor}")
-    if tutor not in (MODEL, PROMPTED, NEXT_STEP) and not Path(tutor).is_dir():
+    if tutor not in _IDLE and not Path(tutor).is_dir():
         raise click.UsageError(
-            f"--tutor {tutor}: neither {MODEL}, {PROMPTED}, {NEXT_STEP} nor the folder of a dataset; "
+            f"--tutor {tutor}: neither {', '.join(_IDLE)} nor the folder of a dataset; "
             "`soliloquy import` makes a dataset of dialogues in another format"
         )
     if tutor == PROMPTED and chosen["student"] != MODEL:
         raise click.UsageError(f"--tutor {PROMPTED} requires --student {MODEL}: the others go by the moves of a tutor")
+    if tutor == RESPONDING and not chosen["references"]:
+        raise click.UsageError(
+            f"--tutor {RESPONDING} requires --references: it answers the students of recorded dialogues"
+        )
+    if chosen["weights"] and tutor != RESPONDING and is_encoder_decoder(chosen["weights"]):
+        raise click.UsageError(
+            f"--weights {chosen['weights']} is an encoder-decoder model, which only responds: use --tutor {RESPONDING} "
+            "and --references"
+        )
     if chosen["bertscore"] and not chosen["references"]:
         raise click.UsageError("--bertscore requires --references")
     if chosen["student"] == MODEL and chosen["weights"]:
@@ -45,9 +58,9 @@ def _check(context: click.Context) -> None:
     "tutored_by",
     default=MODEL,
     show_default=True,
-    metavar="model|prompted|next-step|DIR",
-    help="The --model or --weights, the same with a plain instruction in place of the recipe, a tutor that only asks "
-    "for the next step, or recorded dialogues of a dataset.",
+    metavar="model|prompted|responding|next-step|DIR",
+    help="The --model or --weights, the same with a plain instruction in place of the recipe, or with the prompt of "
+    "`train --config mathdial-seq2seq`; a tutor that only asks for the next step, or recorded dialogues of a dataset.",
 )
 @count_option("--dialogues", 100, "Dialogues to hold.")
 @click.option(

@@ -14,8 +14,9 @@ from soliloquy.recipes.mathdial.composer import tutor_move
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, reaches
 from soliloquy.recipes.mathdial.evaluate.judging import MOST, JudgedDialogue, judge, messages_of
+from soliloquy.recipes.mathdial.lessons import response_prompt
 from soliloquy.recipes.mathdial.moves import OPENING
-from soliloquy.recipes.recipe import Recipe, find
+from soliloquy.recipes.recipe import Recipe, ReplyContext, find
 from soliloquy.recipes.templates import fill
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
@@ -36,6 +37,10 @@ _MAX_TURNS = MOST + 1
 _OPENS = "Hello! Would you show me how you worked this problem out?"
 _ASKS = "And what would you do as the next step?"
 _MOVE = ("focus", "seek_strategy")
+# Nobody has chosen the next move of a recorded dialogue.
+_GIVEN = ReplyContext(move=False)
+# The paper's models sample, at a temperature that it does not give.
+_SAMPLED = 1.0
 _PROMPTED = Path(__file__).with_name("prompted.txt")
 
 
@@ -125,6 +130,21 @@ async def _reply_as_prompted(event: StudentReplied, ask: Ask) -> Outcome:
 def prompted() -> Recipe:
     """Returns the recipe with the paper's prompted baseline: a tutor with one instruction and no moves or programs."""
     return replace(find(RECIPE), tutor=_reply_as_prompted)
+
+
+async def _respond(event: StudentReplied, ask: Ask) -> Outcome:
+    conversation = event.conversation
+    turn = conversation.turns[-1]
+    turn.tutor.CopyFrom(tutor_move(*_MOVE))
+    prompt = replace(response_prompt(conversation, conversation.turns, _GIVEN), temperature=_SAMPLED)
+    turn.tutor.text = (await ask(prompt, TutorMessage)).text
+    return emit(TutorReplied(conversation=conversation))
+
+
+def responding() -> Recipe:
+    """Returns the recipe with a tutor that answers the prompt of `layout: replies`, on which the paper's models are
+    tuned."""
+    return replace(find(RECIPE), tutor=_respond)
 
 
 def judge_recorded(conversations: Iterable[Conversation], name: str) -> tuple[list[JudgedDialogue], dict[str, Any]]:

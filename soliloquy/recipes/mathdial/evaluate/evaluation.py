@@ -14,7 +14,7 @@ from rich.table import Table
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.dataset.reading import Dataset
-from soliloquy.recipes.mathdial.evaluate import MODEL, NEXT_STEP, PROMPTED
+from soliloquy.recipes.mathdial.evaluate import MODEL, NEXT_STEP, PROMPTED, RESPONDING
 from soliloquy.recipes.mathdial.evaluate.dialogues import (
     RECIPE,
     draw_dialogues,
@@ -22,6 +22,7 @@ from soliloquy.recipes.mathdial.evaluate.dialogues import (
     judge_recorded,
     next_step,
     prompted,
+    responding,
 )
 from soliloquy.recipes.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, PAPER, WHOSE, figures, page, shares
 from soliloquy.recipes.mathdial.evaluate.judging import OWN, JudgedDialogue
@@ -45,13 +46,18 @@ from training.evaluation.report import is_measured
 from training.evaluation.text_models import BertScore
 
 _STUDENTS = ("planner", "student")
-_TUTORS: Mapping[str, Callable[[], Recipe]] = {MODEL: partial(find, RECIPE), PROMPTED: prompted, NEXT_STEP: next_step}
+_TUTORS: Mapping[str, Callable[[], Recipe]] = {
+    MODEL: partial(find, RECIPE),
+    PROMPTED: prompted,
+    RESPONDING: responding,
+    NEXT_STEP: next_step,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MathDialEvaluation:
     settings: EvaluationSettings
-    # MODEL, PROMPTED, NEXT_STEP, or the folder of a dataset with recorded dialogues.
+    # MODEL, PROMPTED, RESPONDING, NEXT_STEP, or the folder of a dataset with recorded dialogues.
     tutored_by: str
     # MODEL, or else the scripted student.
     student: str
@@ -69,7 +75,7 @@ class MathDialEvaluation:
             results, replies, cases = self._hold()
         else:
             results, cases = judge_recorded(Dataset(self.tutored_by), self.tutored_by)
-        name = "" if self.tutored_by in (MODEL, PROMPTED) else Path(self.tutored_by).name
+        name = "" if self.tutored_by in (MODEL, PROMPTED, RESPONDING) else Path(self.tutored_by).name
         report = self.settings.report(
             RECIPE,
             [*results, *replies],
@@ -95,10 +101,10 @@ class MathDialEvaluation:
         student = self.settings.tutor.models.identity() if self.student == MODEL else {"model": "scripted"}
         cases = self.settings.cases(
             source,
-            f"{self.dialogues} dialogues about problems of",
+            f"{len(drawn.cases)} dialogues about problems of",
             [each.problem for each in drawn.cases],
             digest(drawn.digest, json.dumps(student, sort_keys=True), digest_of_histories(asked)),
-            dialogues=self.dialogues,
+            dialogues=len(drawn.cases),
             student=student,
             references=str(self.references) if self.references else None,
             passed_over=drawn.passed_over,
@@ -124,7 +130,8 @@ class MathDialEvaluation:
                 students,
                 loop.prompts,
                 seed=settings.seed,
-                dialogues=self.dialogues,
+                # A tutor that is only tuned to respond has no moves, by which students go.
+                dialogues=0 if self.tutored_by == RESPONDING else self.dialogues,
                 at_once=settings.in_flight,
             )
             recipe = _TUTORS[self.tutored_by]()
@@ -154,10 +161,11 @@ class _StudentsAndTutor:
 def _tables(report: Mapping[str, Any]) -> Iterator[Table]:
     """Yields a table of success and telling by k, and one of the other metrics."""
     made = report["figures"]
-    groups = {"all": made["metrics"]}
+    groups = {"all": made["metrics"]} if made["by_steps"] else {}
     groups |= {f"{steps} steps": of["metrics"] for steps, of in made["by_steps"].items()}
     by_k = Table("k", *groups, title=f"{report['name']}: {', '.join(CURVES)}")
     for k, metrics in enumerate(zip(*CURVES.values(), strict=True), start=1):
         by_k.add_row(str(k), *(", ".join(shares(of, metrics)) for of in groups.values()))
-    yield by_k
-    yield figures_table(report, [OWN, *(name for name in MEASURES if is_measured(report, name))])
+    if groups:
+        yield by_k
+    yield figures_table(report, [*([OWN] if groups else []), *(name for name in MEASURES if is_measured(report, name))])

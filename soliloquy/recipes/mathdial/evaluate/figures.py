@@ -97,32 +97,36 @@ _COLUMNS = {
 
 
 def page(report: Mapping[str, Any], results: Sequence[JudgedDialogue]) -> Iterator[str]:
-    made = report["figures"]
-    yield f"""# MathDial evaluation of {report["name"]}
-
-{report["cases"]["put"]}. A dialogue counts for Success@k where its student gives the
+    yield f"# MathDial evaluation of {report['name']}\n\n{report['cases']['put']}."
+    measured = [name for name in MEASURES if is_measured(report, name)]
+    if results:
+        yield """A dialogue counts for Success@k where its student gives the
 right answer within k exchanges, for Telling@k where the tutor says it within k before that; 95 % intervals
 after Wilson.
 Published: people's dialogues by the teachers' own word, however many exchanges they took.
 """
-    rows = figure_rows(report, [*METRICS, *(name for name in MEASURES if is_measured(report, name))])
-    yield from table(["metric", "share of dialogues, or mean", report["whose"]], rows)
-    yield f"""
-Answers that could be read at the first try: {format_share(made["read_at_first"])}.
-Dialogues broken off: {made["broken_off"]} of {len(results)}.
+        measured = [*METRICS, *measured]
+    yield ""
+    yield from table(["metric", "share of dialogues, or mean", report["whose"]], figure_rows(report, measured))
+    yield f"\nAnswers that could be read at the first try: {format_share(report['figures']['read_at_first'])}."
+    if results:
+        yield from _by_steps(report, results)
+    yield from _replies(report)
+    if results:
+        missed = [result for result in results if result.reached is None or result.told is not None]
+        yield f"## Told or not reached: {len(missed)} of {len(results)} dialogues\n"
+        yield from map(_miss, missed)
 
-## By the steps of the problem
-"""
+
+def _by_steps(report: Mapping[str, Any], results: Sequence[JudgedDialogue]) -> Iterator[str]:
+    made = report["figures"]
+    yield f"Dialogues broken off: {made['broken_off']} of {len(results)}.\n\n## By the steps of the problem\n"
     for title, metrics in CURVES.items():
         by_steps = made["by_steps"].items()
         rows = [[steps, str(of["dialogues"]), *shares(of["metrics"], metrics)] for steps, of in by_steps]
         head = [title.replace("k", str(k)) for k in range(1, MOST + 1)]
         yield from table(["steps", "dialogues", *head], rows)
         yield ""
-    yield from _replies(report)
-    missed = [result for result in results if result.reached is None or result.told is not None]
-    yield f"## Told or not reached: {len(missed)} of {len(results)} dialogues\n"
-    yield from map(_miss, missed)
 
 
 def shares(metrics: Mapping[str, Any], names: Sequence[str]) -> list[str]:
