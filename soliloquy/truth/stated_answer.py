@@ -50,10 +50,15 @@ _BESIDE = lazy_pattern(
 )
 _SENTENCE = lazy_pattern(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
 _EITHER = lazy_pattern(r"\bor\b|\bbetween\b.*\band\b", re.IGNORECASE)
-# What is still to be worked out.
-_OPERAND_BEHIND = lazy_pattern(r"\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*[(\d]", re.IGNORECASE)
+# What is still to be worked out: terms of a calculation, of a formula in letters, and what has a power.
+_OPERAND_BEHIND = lazy_pattern(
+    r"(?:\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*|\s[-−/]\s)[-−]?[(\d√]|\s?(?:\*\*|[\^²³√])|\s?[×*·÷]\s?[^\W\d_]|\s/\s[^\W\d_]"
+    r"|\s[-−+]\s(?!I\b)[^\W\d_](?:\w*[_\d]\w*)?(?!\w)",
+    re.IGNORECASE,
+)
 _OPERAND_BEFORE = lazy_pattern(
-    r"(?:[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)|[^\W\d_]\s?[×*·÷/+]|\)\s?/)\s*$", re.IGNORECASE
+    r"(?:[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)|[\d)]\s[-−/]|[^\W\d_]\s?[×*·÷/+]|\)\s?/|[\^√]|\*\*)\s*\(?\s*$",
+    re.IGNORECASE,
 )
 # The size of a group: "20 groups of 10".
 _GROUP_BEFORE = _any("groups", r"(?:\d\s+[^\W\d_]+|\b(?:{}))\s+of\s+$")

@@ -132,6 +132,12 @@ def test_what_the_problem_says_itself_is_no_answer(text: str, state: str) -> Non
         ("add 72 to 9938", None),
         ("the difference of the two heights is what counts", None),
         ("d = v × t", None),
+        ("x1 = 30 - 20", 10),
+        ("a_c = 250 ** 2 / 1000", 62.5),
+        ("x2 = 54 * (5 / 18)", 15),
+        ("other_share = 1 - own_share", None),
+        ("t = √(2 × h / g)", None),
+        ("Multiply the metres by 100.", None),
     ],
 )
 def test_a_number_among_words_is_not_what_is_expected(answer: str, number: float | None) -> None:
