@@ -111,6 +111,8 @@ class Recipe:
     always_enriched: bool = False
     # Returns why a problem is of no use to the recipe; empty if it is of use.
     refuses: Callable[[Problem], str] = _refuses_none
+    # Returns why only the scripted model has no use for such a problem; empty if it has.
+    unscripted: Callable[[Problem], str] = _refuses_none
     # For recipes that write problems: the topics to write about. None for recipes that work through given problems.
     topics: Callable[[Mapping[str, str]], Sequence[str]] | None = None
     # Returns the labels of a problem that is still to be written; set with `topics`.

@@ -1,15 +1,17 @@
 """`soliloquy problems check`."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from soliloquy.cli.command import Command
+from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
-from soliloquy.problems.use import use_of
+from soliloquy.problems.use import Use, use_of
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
@@ -21,13 +23,14 @@ _DRAWS = 200
 
 @click.command(cls=Command)
 @click.argument("source", metavar="BANK|FILE|FOLDER")
+@AS_JSON
 @click.pass_context
-def check(context: click.Context, /, *, source: str) -> None:
+def check(context: click.Context, /, *, source: str, as_json: bool) -> None:
     """Check the families of a bank or folder, or the problems of a file.
 
     A family is a TOML file, in a folder named for its topic. Checks its laws, units, numbers, mistakes and texts with
     many drawn problems, and at both ends of its ranges. Of a file it also says how many problems each recipe cannot
-    use, and why.
+    use, and why; with --json each of them by its place.
     """
     path = FAMILIES / source if source in bank_names() else Path(source)
     if not path.exists():
@@ -38,23 +41,31 @@ def check(context: click.Context, /, *, source: str) -> None:
     if not families and path.is_dir():
         raise Failure(f"{source} holds no families: they are TOML files, in a folder for each topic")
     found = [*_family_faults(families, path)] if families else [*problem_faults(path)]
-    for fault in found:
-        echo(fault)
+    uses = {} if families or found else dict(_uses(path))
+    if as_json:
+        echo(json.dumps({"faults": found, "refused": {name: use.refused for name, use in uses.items()}}))
+    else:
+        for fault in found:
+            echo(fault)
+        if not found:
+            echo(f"{source}: {len(families)} families, no faults" if families else f"{source}: no faults")
+        for name, use in uses.items():
+            echo(f"{name}: {use}")
     if found:
         context.exit(FAULTY)
-    echo(f"{source}: {len(families)} families, no faults" if families else f"{source}: no faults")
-    for line in () if families else _refusals(path):
-        echo(line)
 
 
-def _refusals(path: Path) -> Iterator[str]:
-    """Yields a line for each recipe that works through given problems."""
+def _uses(path: Path) -> Iterator[tuple[str, Use]]:
+    """Yields what each recipe that works through given problems can use, and what only the scripted model cannot."""
     problems = [*read_problems(path)]
     for name in known_recipes():
         recipe = find(name)
         if recipe.topics is not None:
             continue
-        yield f"{name}: {use_of(problems, recipe.refuses)}"
+        use = use_of(problems, recipe.refuses)
+        yield name, use
+        if (scripted := use_of(use.usable, recipe.unscripted)).refused:
+            yield f"{name}, scripted model", scripted
 
 
 def _families(path: Path) -> Sequence[Path]:

@@ -6,6 +6,7 @@ from soliloquy.recipes.mathdial.confusion import confusion_of, sampling_refusal
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted import SPEAKERS
 from soliloquy.recipes.mathdial.scripted.noise import NOISE, RATES
+from soliloquy.recipes.mathdial.scripted.planner import without_confusion
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.v1.conversation_pb2 import Ending
@@ -16,6 +17,7 @@ RECIPE = Recipe(
     enrichment_prompt=prompting.enriching,
     planner=planner.enrich,
     refuses=sampling_refusal,
+    unscripted=without_confusion,
     student=student.reply,
     tutor=codegen.decider(prompting.deciding, claims.has_unsettled_number),
     codegen=codegen.code_writer(prompting.TEMPLATES),

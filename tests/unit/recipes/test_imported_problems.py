@@ -126,3 +126,15 @@ def test_a_check_of_a_file_tells_what_each_recipe_can_use(tmp_path: Path) -> Non
     lines = CliRunner().invoke(check, [file_of(tmp_path, "given", "in words")]).output.splitlines()
     assert "mathdial: 1 of 2 problems are of use; 1 is not: no answer, such as mine.jsonl:2" in lines
     assert "soliloquy: 2 of 2 problems are of use" in lines
+
+
+def test_a_check_foresees_where_the_scripted_pupils_make_no_mistake(tmp_path: Path) -> None:
+    refused = {}
+    for name in ("given", "answer alone"):
+        result = CliRunner().invoke(check, [file_of(tmp_path, name, "in words"), "--json"])
+        refused[name] = json.loads(result.output)["refused"]
+    assert list(refused["given"]["mathdial"]) == list(refused["answer alone"]["mathdial"]) == ["mine.jsonl:2"]
+    # Another model may be wrong there.
+    why = refused["answer alone"]["mathdial, scripted model"]["mine.jsonl:1"]
+    assert why.startswith("no sample is wrong: ")
+    assert refused["answer alone"]["soliloquy"] == {}

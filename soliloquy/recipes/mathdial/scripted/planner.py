@@ -3,14 +3,17 @@
 import json
 from random import Random
 
+from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.worked_solutions import WorkedLine, mistakes, pupil_solution, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import UNWORKABLE
 from soliloquy.truth.number_format import format_number, format_quantity
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem
 
+_SAMPLES: int = POLICY["confusion"]["samples"]
 _CATEGORIES = {
     ErrorStrategy.ERROR_STRATEGY_REARRANGEMENT: "quantity",
     ErrorStrategy.ERROR_STRATEGY_CONVERSION: "conversion",
@@ -18,15 +21,29 @@ _CATEGORIES = {
 
 
 def solve(reading: ParsedPrompt, rng: Random) -> str:
+    return _solve(reading.problem, rng)
+
+
+def without_confusion(problem: Problem) -> str:
+    """Returns why the pupils' solutions of a problem hold no confusion, as the planner would say; empty if one does."""
+    samples = [_solve(problem, draw(problem.id, "confusion", number)) for number in range(_SAMPLES)]
+    try:
+        choose_confusion(samples, problem)
+    except NoConfusion as none:
+        return str(none)
+    return ""
+
+
+def _solve(problem: Problem, rng: Random) -> str:
     rates, drawn = book().tables["planner"]["rates"], rng.random()
-    lines = work_through(reading.problem)
+    lines = work_through(problem)
     if drawn >= rates["right"]:
-        lines = _wrong(reading.problem, rng, slipping=drawn < rates["right"] + rates["miscalculated"]) or lines
+        lines = _wrong(problem, rng, slipping=drawn < rates["right"] + rates["miscalculated"]) or lines
     if not lines:
         # A pupil who has nothing to calculate says the answer, which is no confusion.
-        return f"#### {format_number(reading.problem.answer.value)}"
+        return f"#### {format_number(problem.answer.value)}"
     # The numbers of an imported solution may stand in its calculations alone.
-    knowns = _knowns(reading.problem)
+    knowns = _knowns(problem)
     text = "\n".join(
         [
             *([book().one_of(rng, "planner", "solution", "knowns", knowns=knowns)] if knowns else []),
@@ -36,7 +53,7 @@ def solve(reading: ParsedPrompt, rng: Random) -> str:
     )
     # Solutions that are too short are not used. Those of the bank list their knowns instead.
     if not knowns and len(text) < POLICY["confusion"]["shortest_characters"]:
-        question = " ".join(reading.problem.question.split())
+        question = " ".join(problem.question.split())
         text = f"{book().one_of(rng, 'planner', 'solution', 'restated', question=question)}\n{text}"
     return text if rng.random() < rates["unmarked"] else f"{text}\n#### {format_number(lines[-1].value)}"
 
