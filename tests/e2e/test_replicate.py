@@ -49,6 +49,11 @@ BOOKS = {
     "answer": "25",
 }
 RIDDLE = {"question": "How old is the captain?", "solution": "def solution():\n    return age", "answer": "8"}
+TWO_NUMBERS = {
+    "question": "Ida has 9 apples and gives 2 to Tom, who had none. How many has each?",
+    "solution": "def solution():\n    return (9 - 2, 2)",
+    "answer": "(7, 2)",
+}
 LABELS = [
     {"solvability": "1", "accuracy": "1.0", "appropriateness": "1.0"},
     {"solvability": "1", "accuracy": "0.0", "appropriateness": "1.0"},
@@ -68,7 +73,7 @@ def mathwell(folder: Path) -> Path:
     evaluated = {"topic": "1", "good": "1", "total_ops": "2", "fkgl": "1.5", "ndc": "2.5", "question_length": "30"}
     asked = labelled[0] | none | evaluated | {"mathwell": "1", "addition": "1.0", "subtraction": "1.0"}
     written(folder / "evaluation_annotations.csv", [asked])
-    written(folder / "egsm.csv", [one | {"topic": "fruit"} for one in problems])
+    written(folder / "egsm.csv", [one | {"topic": "fruit"} for one in (*problems, TWO_NUMBERS)])
     return folder
 
 
@@ -90,8 +95,8 @@ def test_mathwell_is_counted_by_peoples_labels_by_our_rules_and_in_the_sandbox(t
         "ours": 2,
         "paper": 1.87,
     }
-    # One program of three returns what is stated: the second says 25, and the third fails.
-    assert found["Programs run in our sandbox"]["approved: same answer"]["ours"]["part"] == 1
+    # Two programs of four return what is stated, one of them two numbers: the second says 25, and the third fails.
+    assert found["Programs run in our sandbox"]["approved: same answer"]["ours"]["part"] == 2
 
 
 def test_tables_fit_into_eighty_columns_and_explain_each_difference(tmp_path: Path) -> None:

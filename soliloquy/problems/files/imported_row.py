@@ -34,8 +34,9 @@ FIELDS = (
     "steps",
     "extra",
 )
-# People round a program's result to whole numbers at most.
+# People round a program's result to whole numbers at most, and programs print six digits of a large one.
 _COARSEST_ROUNDING = 0.5
+_PRINTED = 1e-5
 
 
 def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemRow, str]:
@@ -78,7 +79,8 @@ def _returned(answer: dict[str, Any] | None, code: str, steps: list[dict[str, An
         is_told = value is None or any("result" in step for step in steps)
         return None if is_told else {"value": tidy(value or 0.0)}
     if value is not None and not (
-        is_rounded(answer["value"], value) and abs(answer["value"] - value) <= _COARSEST_ROUNDING
+        is_rounded(answer["value"], value)
+        and abs(answer["value"] - value) <= max(_COARSEST_ROUNDING, _PRINTED * abs(value))
     ):
         raise BadField("answer", f"is {answer['value']:g}, but the program returns {format_number(tidy(value))}")
     return answer

@@ -177,7 +177,8 @@ def _worked(
     if not is_rounded(stated, value) and not (rounded and _same(stated, value, tolerance)):
         raise BadField(f"{field}.result.value", f"is {stated:g}, but {row.expression} gives {value:g}")
     quantities = {symbol: (given[symbol].value, given[symbol].unit) for symbol in expression.symbols}
-    if contradicts(expression, quantities, stated, result.unit):
+    # The stated value was compared above; rounded inputs say nothing of its unit.
+    if contradicts(expression, quantities, value, result.unit):
         raise BadField(f"{field}.result.unit", f"{row.expression} does not give {format_value(stated, result.unit)}")
     return expression, stated
 

@@ -221,6 +221,28 @@ def test_a_program_is_kept_as_it_is_and_read_as_steps(tmp_path: Path) -> None:
     assert [(i.symbol, i.value) for i in problem.steps[0].inputs] == [("cakes", 3), ("price", 4.5)]
 
 
+@pytest.mark.parametrize(
+    ("code", "answer"),
+    [
+        # The step before it is rounded, and none of the numbers has a unit.
+        (
+            "def solution():\n    minutes = 10\n    hours_each = minutes / 60\n    return 2000 * hours_each",
+            "333.3333333333333",
+        ),
+        # A large number is printed with six digits.
+        ("def solution():\n    grains = 2 ** 41\n    return grains", "2.19902e+12"),
+    ],
+)
+def test_rounded_steps_and_answers_of_programs_are_no_reason_to_refuse_a_row(
+    tmp_path: Path, code: str, answer: str
+) -> None:
+    outcome = imported(
+        as_csv(tmp_path / "a.csv", [{"question": "How much?", "solution": code, "answer": answer}]), "sgsm"
+    )
+    (problem,) = read_problems(outcome.target)
+    assert problem.answer.value == pytest.approx(float(answer), rel=1e-3)
+
+
 def test_no_program_is_ever_run(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     touch = f"open({str(mark)!r}, 'w')"

@@ -44,6 +44,7 @@ _EVALUATED = (
     *(one for one, _ in _READ.values()),
 )
 _NEAR = 1e-6
+_BRACKETS = str.maketrans("()", "[]")
 # The last school year that the paper writes for.
 _HIGHEST_GRADE = 8
 
@@ -182,7 +183,12 @@ def _same(answers: Mapping[str, str], row: Row) -> bool:
     try:
         return isclose(float(value), float(stated), rel_tol=_NEAR)
     except ValueError:
-        return bool(value) and value.strip("'\"") == stated.strip("'\"")
+        return bool(value) and _plain(value) == _plain(stated)
+
+
+def _plain(answer: str) -> str:
+    """Our sandbox shows a tuple as a list."""
+    return answer.translate(_BRACKETS).strip("'\"")
 
 
 def _score(row: Row) -> Scores:
