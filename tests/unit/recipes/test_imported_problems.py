@@ -17,8 +17,9 @@ from soliloquy.recipes.scaffold.answers import PlanAnswer
 from soliloquy.recipes.scaffold.plan_rules import faults
 from soliloquy.recipes.scaffold.scripted import planner as scaffold_planner
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.soliloquy.scripted.steps import stated_digits
 from soliloquy.runs.plan import NoneUsable, problems_of
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import Problem, Quantity
 
 ROWS: dict[str, dict[str, Any]] = {
     "given": {
@@ -79,6 +80,13 @@ def test_the_scripted_planner_finds_a_calculation_in_nested_brackets() -> None:
     prompt = f"<question>{known.question}</question><pupil>{pupil}</pupil>"
     answer = planner.describe(ParsedPrompt("mathdial/describing", prompt, Known(known)), Random(1))
     assert "4 = 44" in json.loads(answer)["Confusion"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "digits"), [(187.96, "", 5), (12345, "apples", 5), (4.5, "$", 3), (9.80665, "m/s^2", 3)]
+)
+def test_a_scripted_student_rounds_what_is_measured_and_nothing_else(value: float, unit: str, digits: int) -> None:
+    assert min(stated_digits(Quantity(value=value, unit=unit))) == digits
 
 
 def test_a_recipe_says_why_a_problem_is_of_no_use() -> None:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from soliloquy.truth.exactness import is_exact
 from soliloquy.truth.number_format import format_quantity, format_rounded
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.phrases import without
@@ -98,6 +99,16 @@ def same(one: float, other: float) -> bool:
 def stated_answer(text: str, step: Step) -> float | None:
     """Returns the number that a message gives for the step, ignoring those of a quoted formula."""
     return answer_in(without(text, step.formula), step.result.unit)
+
+
+def stated_digits(result: Quantity) -> Sequence[int]:
+    """Returns how many digits a right answer may have: of 187.96 all five, since counts and money are not rounded."""
+    usual = (3, 4)
+    if not is_exact(result.value, result.unit):
+        return usual
+    whole = (digits for digits in range(3, 13) if float(f"{result.value:.{digits}g}") == round(result.value, 2))
+    least = next(whole, usual[-1])
+    return (least,) if least > usual[0] else usual
 
 
 def gives_away(text: str, problem: Problem, step: Step) -> bool:

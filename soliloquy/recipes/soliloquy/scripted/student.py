@@ -18,6 +18,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     sentences,
     split_working,
     stated_answer,
+    stated_digits,
     step_asked,
     working,
 )
@@ -127,7 +128,9 @@ def _answers(text: str, step: Step) -> bool:
 def _right(step: Step, voice: Phrasebook, rng: Random) -> Part:
     if not is_numeric(step):
         return _statement(answer(step), step, voice)
-    texts = [with_unit(format_rounded(step.result.value, digits), step.result.unit) for digits in (3, 4)]
+    texts = [
+        with_unit(format_rounded(step.result.value, digits), step.result.unit) for digits in stated_digits(step.result)
+    ]
     return _number(step.result.value, texts, step.formula, working(step), step, voice, rng)
 
 
