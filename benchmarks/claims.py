@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from benchmarks import objections
 from benchmarks.command import AS_JSON
 from benchmarks.labelled import LISTED, Readings, cases, report, total
 from soliloquy.dataset.exports.dialogue import conversation_of
@@ -19,7 +18,6 @@ from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.v1.conversation_pb2 import Turn
 
 _LABELS = Path(__file__).parent / "labels"
-_OBJECTIONS = "objections"
 # Labelled numbers of replies, and labelled replies.
 SETS = {"claims": _LABELS / "claims.jsonl", "verdicts": _LABELS / "verdicts.jsonl", "fresh": _LABELS / "fresh.jsonl"}
 _OUTCOMES = ("claims", "contradict", "found", "missed", "false alarms", "unjudged")
@@ -27,9 +25,7 @@ _OUTCOMES = ("claims", "contradict", "found", "missed", "false alarms", "unjudge
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--set", "chosen", type=click.Choice([*SETS, _OBJECTIONS]), default="claims", show_default=True, help="The labels."
-)
+@click.option("--set", "chosen", type=click.Choice([*SETS]), default="claims", show_default=True, help="The labels.")
 @LISTED
 @AS_JSON
 def claims(*, folder: Path, chosen: str, listed: bool, as_json: bool) -> None:
@@ -37,17 +33,11 @@ def claims(*, folder: Path, chosen: str, listed: bool, as_json: bool) -> None:
 
     The set `claims` labels 300 numbers of 134 replies, `verdicts` all 62 other replies that their program's printed
     verdict, or its lack of one, makes suspect, and `fresh` 60 of those that are left, which no reader has learnt from.
-    `objections` labels all 232 objections that MathDial's rules once had to
-    the dialogues of people; the table has what each rule does about them today.
 
-    FOLDER holds published conversations of Code Soliloquies, or MathDial's dialogues. A contradiction is `found` if
+    FOLDER holds published conversations of Code Soliloquies. A contradiction is `found` if
     the check finds one in its turn. It is a `false alarm` for each claim of a turn in which no claim was labelled as
     one. In an `unjudged` turn the check compares nothing.
     """
-    if chosen == _OBJECTIONS:
-        rules = objections.compare(folder)
-        report({**rules, "all": total(rules.values())}, objections.OUTCOMES, listed=listed, as_json=as_json)
-        return
     kinds: dict[str, Readings] = defaultdict(Readings)
     for (name, at), labelled in _by_turn(SETS[chosen]).items():
         path = next(folder.rglob(name), None)

@@ -1,4 +1,4 @@
-"""Compares the rules of MathDial with labelled objections to the dialogues of people."""
+"""`python -m benchmarks objections`."""
 
 import csv
 from collections import defaultdict
@@ -7,20 +7,34 @@ from pathlib import Path
 
 import click
 
-from benchmarks.labelled import Readings, cases
+from benchmarks.command import AS_JSON
+from benchmarks.labelled import LISTED, Readings, cases, report, total
 from soliloquy.dataset.exports.dialogue import conversation_of
 from soliloquy.dataset.exports.importing import dialogue_of
 from soliloquy.recipes.mathdial.rules import checked
 
 LABELS = Path(__file__).parent / "labels" / "objections.jsonl"
-OUTCOMES = ("labelled", "faults", "condemned", "condemned in error", "marked", "marked in error", "not raised")
+_OUTCOMES = ("labelled", "faults", "condemned", "condemned in error", "marked", "marked in error", "not raised")
 _FORM = "mathdial"
 
 # Row, turn and rule.
 Objection = tuple[int, int, str]
 
 
-def compare(folder: Path) -> Mapping[str, Readings]:
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@LISTED
+@AS_JSON
+def objections(*, folder: Path, listed: bool, as_json: bool) -> None:
+    """Compare the rules of MathDial with all 240 labelled objections that they once had to the dialogues of people.
+
+    FOLDER holds MathDial's dialogues. The table has what each rule does about the objections today.
+    """
+    rules = _compare(folder)
+    report({**rules, "all": total(rules.values())}, _OUTCOMES, listed=listed, as_json=as_json)
+
+
+def _compare(folder: Path) -> Mapping[str, Readings]:
     """Returns by rule what becomes of each labelled objection, and what is objected to without a label."""
     labels = {(row["row"], row["turn"], row["rule"]): row for row in cases(LABELS)}
     found = {name: dict(_found(folder / name)) for name in {row["file"] for row in labels.values()}}

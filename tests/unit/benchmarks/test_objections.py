@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_objections_are_counted_by_what_the_rule_does(folder: Path) -> None:
-    result = CliRunner().invoke(benchmarks, ["claims", str(folder), "--set", "objections", "--json"])
+    result = CliRunner().invoke(benchmarks, ["objections", str(folder), "--json"])
     assert json.loads(result.output) == {
         "arithmetic": {"labelled": 1, "faults": 1, "not raised": 1},
         "repeated": {"labelled": 2, "faults": 1, "marked": 2, "marked in error": 1},
@@ -46,12 +46,12 @@ def test_objections_are_counted_by_what_the_rule_does(folder: Path) -> None:
 
 
 def test_objections_without_a_label_are_listed(folder: Path) -> None:
-    result = CliRunner().invoke(benchmarks, ["claims", str(folder), "--set", "objections", "--list"])
+    result = CliRunner().invoke(benchmarks, ["objections", str(folder), "--list"])
     assert "test.csv row 0 turn 3: loop condemned: unlabelled" in result.output
 
 
 def test_a_folder_without_the_labelled_dialogues_is_refused(folder: Path) -> None:
     (folder / "test.csv").unlink()
-    result = CliRunner().invoke(benchmarks, ["claims", str(folder), "--set", "objections"])
+    result = CliRunner().invoke(benchmarks, ["objections", str(folder)])
     assert result.exit_code == 2
     assert "test.csv does not exist" in result.output
