@@ -26,7 +26,8 @@ _SUBTRACTS = lazy_pattern(r"\s+[-−]\s")
 _FORMULA = lazy_pattern(r"\$([^$]*[\\=^_][^$]*)\$")
 # More brackets than anyone nests would each be tried as the start.
 _OPERAND = r"\({0,9}\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
-_CALCULATION = lazy_pattern(rf"(?<![\w.^]){_OPERAND}(?:\s?[-+−*×·⋅/]\s?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
+_SIGN = r"(?:(?:^|(?<=[=:(])|(?<=[=:(]\s))[-−])?"
+_CALCULATION = lazy_pattern(rf"(?<![\w.^]){_SIGN}{_OPERAND}(?:\s?[-+−*×·⋅/]\s?[-−]?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
 _IN_PYTHON = str.maketrans({"^": "**", "−": "-", "²": "**2", "³": "**3", "×": "*", "·": "*", "⋅": "*"})
 _CURRENCIES = tuple("$€£")
 # The kinds of units that people combine.

@@ -133,6 +133,8 @@ def test_what_the_problem_says_itself_is_no_answer(text: str, state: str) -> Non
         ("the difference of the two heights is what counts", None),
         ("d = v × t", None),
         ("x1 = 30 - 20", 10),
+        ("x4 = -0.3 - 0.3", -0.6),
+        ("x5 = 0.3 - -0.3", 0.6),
         ("a_c = 250 ** 2 / 1000", 62.5),
         ("x2 = 54 * (5 / 18)", 15),
         ("other_share = 1 - own_share", None),
