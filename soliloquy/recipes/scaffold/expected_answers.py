@@ -166,14 +166,27 @@ def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[S
         wanted = expected_number(target.answer)
         if wanted:
             # A given length of 1 km does not reveal 1000 m.
-            known_so = any(math.isclose(one.value, wanted.value, rel_tol=_TOLERANCE) for one in given)
-            tells = not known_so and any(same_quantity(one, wanted) for one in said)
+            known_so = any(math.isclose(one.value, wanted.value, rel_tol=_nearness(one, wanted)) for one in given)
+            telling = (one for one in said if same_quantity(one, wanted, _nearness(one, wanted)))
+            # "8 - 6 = 2" tells a result, even if the problem has another 2.
+            tells = any(not known_so or _is_result(one, text) for one in telling)
         elif expects_formula(target.answer):
-            tells = bool(gives_law(text, target.answer)) and not gives_law(known, target.answer)
+            # Each line of an equation's solution is equivalent to the problem's equation.
+            said_so = says(text, target.answer) and not says(known, target.answer)
+            tells = said_so or (bool(gives_law(text, target.answer)) and not gives_law(known, target.answer))
         else:
             tells = says(text, target.answer) and not says(known, target.answer)
         if tells:
             yield target
+
+
+def _nearness(one: WrittenQuantity, other: WrittenQuantity) -> float:
+    """A whole number is not near another one."""
+    return NOISE if one.value.is_integer() and other.value.is_integer() else _TOLERANCE
+
+
+def _is_result(one: WrittenQuantity, text: str) -> bool:
+    return one.stated and text[: one.start].rstrip(" $€£").endswith("=")
 
 
 def same_quantity(one: WrittenQuantity, other: WrittenQuantity, tolerance: float = _TOLERANCE) -> bool:

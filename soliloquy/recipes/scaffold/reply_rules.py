@@ -4,22 +4,25 @@ import functools
 import re
 from collections.abc import Iterator
 
-from soliloquy.recipes.scaffold.expected_answers import revealed
-from soliloquy.recipes.scaffold.labels_pb2 import LearnerState
+from soliloquy.recipes.scaffold.expected_answers import miscalculations, revealed
+from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved_after
 from soliloquy.recipes.scaffold.plan_rules import POLICY as PLANNING
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.states import END, NAMES
-from soliloquy.truth.phrases import words_of
+from soliloquy.recipes.scaffold.states import END, NAMES, SOLVING
+from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.utterances import content_words
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 _ASKS = re.compile(r"\?+")
-_WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!:;])\s+")
-
-
+# The words of another person, such as the question of the problem.
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»")
+_CLAUSE = re.compile(r"[.;:!?,]\s+")
+# The answers of a question that is answered by a word that a reply says anyway: "Yes, 70 degrees."
+_YES_OR_NO = ("yes", "no")
 # Asked of each reply, by what it says and the state that it answers.
-REPLY_RULES = ("rationale", "revealed", "questions", "summary", "off_task")
+REPLY_RULES = ("rationale", "arithmetic", "revealed", "questions", "summary", "off_task")
 
 
 def reply_faults(
@@ -30,16 +33,29 @@ def reply_faults(
         yield from _at_the_end(reply, conversation)
     else:
         yield from _on_the_way(reply, state, conversation, turn)
+    # A reply may quote what the student miscalculated, but not as right.
+    quoted = set[str]() if state in SOLVING else {_tight(one) for one in miscalculations(turn.student.text)}
+    for calculation in miscalculations(reply):
+        if _tight(calculation) not in quoted:
+            yield "arithmetic", f"the reply says {calculation!r}, which does not come out"
     # An imported reply may have no state.
-    contradicting = _contradicting(NAMES[state]) if state in NAMES else None
-    if contradicting and (cue := contradicting.search(analysis)):
-        yield "rationale", f"the analysis says {cue[0]!r}, and the state is {NAMES[state]!r}"
+    if state in NAMES and (cue := _contradiction(analysis, NAMES[state])):
+        yield "rationale", f"the analysis says {cue!r}, and the state is {NAMES[state]!r}"
 
 
 def count_questions(text: str) -> int:
     """Counts the questions of a text, including a final request: "Find the number of teams."."""
-    last = _WORD.search(_SENTENCE.split(text.strip())[-1])
-    return len(_ASKS.findall(text)) or int(last is not None and last[0].lower() in PLANNING["plans"]["requests"])
+    text = _QUOTED.sub("", text).strip()
+    return len(_ASKS.findall(text)) or int(_request().search(_SENTENCE.split(text)[-1]) is not None)
+
+
+@functools.cache
+def _request() -> re.Pattern[str]:
+    """Matches a request at the beginning of a clause: "Divide by 4, and tell me the result."."""
+    requests = "|".join(PLANNING["plans"]["requests"])
+    return re.compile(
+        rf"(?:^|^(?:to|if|for|when)\b[^,]*,\s|\band\s|\bthen\s|\bplease\s)\W*(?:{requests})\b", re.IGNORECASE
+    )
 
 
 def _on_the_way(reply: str, state: LearnerState, conversation: Conversation, turn: Turn) -> Iterator[tuple[str, str]]:
@@ -56,27 +72,67 @@ def _on_the_way(reply: str, state: LearnerState, conversation: Conversation, tur
             hidden[0].question,
         ]
     )
-    for target in revealed(reply, hidden, known):
+    for target in revealed(reply, [one for one in hidden if not _is_yes_or_no(one)], known):
         yield "revealed", f"the reply tells {target.answer!r}, which the student has still to find"
-    about = f"{conversation.problem.question} {current_question(conversation, turn).question} {hidden[0].question}"
-    if not _telling_words(about) & words_of(reply):
+    about = f"{known}\n{current_question(conversation, turn).question}"
+    answers = (target.answer for target in hidden)
+    if not _is_about(reply, about, "\n".join([about, turn.student.text, *answers])):
         yield "off_task", "the reply is not about the problem: lead back to it"
 
 
+def _is_about(reply: str, words: str, numbers: str) -> bool:
+    """Whether a reply shares a word with one text or a number with another, or is mathematical."""
+    if _stems(reply) & (_stems(words) | _mathematical()):
+        return True
+    return any(one.value in _values(numbers) for one in quantities_in(reply))
+
+
 def _at_the_end(reply: str, conversation: Conversation) -> Iterator[tuple[str, str]]:
-    if count := count_questions(reply):
+    if count := len(_ASKS.findall(_QUOTED.sub("", reply))):
         yield "questions", f"the reply asks {count} questions, and nothing is left to ask"
     last = questions(conversation)[-1]
     if not any(revealed(reply, [last], "")):
         yield "summary", f"the reply does not say the final answer, {last.answer!r}"
 
 
+def _is_yes_or_no(target: SubQuestion) -> bool:
+    return target.answer.strip(" .!").casefold() in _YES_OR_NO
+
+
+def _tight(calculation: str) -> str:
+    return "".join(calculation.split())
+
+
 @functools.lru_cache(1024)
-def _telling_words(text: str) -> frozenset[str]:
-    return frozenset(word for word in words_of(text) if len(word) > POLICY["talk"]["telling_word"])
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(_stem(word) for word in content_words(text) if len(word) > 1)
+
+
+@functools.lru_cache(1024)
+def _values(text: str) -> frozenset[float]:
+    return frozenset(one.value for one in quantities_in(text))
 
 
 @functools.cache
-def _contradicting(state: str) -> re.Pattern[str] | None:
-    cues = POLICY["contradicting"].get(state)
-    return re.compile("|".join(cues), re.IGNORECASE) if cues else None
+def _mathematical() -> frozenset[str]:
+    return frozenset(map(_stem, POLICY["talk"]["mathematical"]))
+
+
+def _stem(word: str) -> str:
+    return word.removesuffix("s") if len(word) > POLICY["talk"]["telling_word"] else word
+
+
+def _contradiction(analysis: str, state: str) -> str:
+    """Returns the words by which an analysis contradicts its state, unless it also says what agrees with the state."""
+    cues, agreeing = _cues("contradicting").get(state), _cues("agreeing_words").get(state)
+    if cues is None or (agreeing and agreeing.search(analysis)):
+        return ""
+    past = _cues("past")["words"]
+    clauses = (clause for clause in _CLAUSE.split(analysis) if not past.search(clause))
+    found = (cue[0] for clause in clauses if (cue := cues.search(clause)))
+    return next(found, "")
+
+
+@functools.cache
+def _cues(table: str) -> dict[str, re.Pattern[str]]:
+    return {name: re.compile("|".join(cues), re.IGNORECASE) for name, cues in POLICY[table].items()}

@@ -180,6 +180,10 @@ def test_a_message_goes_back_with_its_reason_until_the_student_has_tried_often_e
         ("The pupils, look at them.", INCORRECT, ["questions"]),
         ("Look at the pupils. Find out how many of them there are.", INCORRECT, []),
         ("Ha! Which team do you like?", STATES["irrelevant"], ["off_task"]),
+        ("The pupils: 72 - 15 = 67. What about part 2?", INCORRECT, ["arithmetic"]),
+        ("The pupils are not 72 - 15 = 67. What about part 2?", INCORRECT, ["arithmetic"]),
+        ("The pupils: 72 - 15 = 57. What about part 2?", INCORRECT, []),
+        ('You ask: "How many pupils? And when?" What about part 2?', INCORRECT, []),
     ],
 )
 def test_a_reply_asks_one_question_about_the_problem_and_tells_no_answer_early(
@@ -187,6 +191,13 @@ def test_a_reply_asks_one_question_about_the_problem_and_tells_no_answer_early(
 ) -> None:
     made = conversation("Hm.", state)
     assert [rule for rule, _ in reply_faults(reply, "Fine.", state, made, made.turns[-1])] == rules
+
+
+def test_a_tutor_may_quote_what_the_student_miscalculated() -> None:
+    made = conversation("72 - 15 = 67 pupils", INCORRECT)
+    reply = "You wrote 72-15 = 67. How many pupils are left when you count again?"
+    assert not list(reply_faults(reply, "Fine.", INCORRECT, made, made.turns[-1]))
+    assert [rule for rule, _ in reply_faults(reply, "Fine.", CORRECT, made, made.turns[-1])] == ["arithmetic"]
 
 
 def test_a_quantity_that_is_given_in_another_unit_is_still_an_answer() -> None:
