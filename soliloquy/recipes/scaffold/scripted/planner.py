@@ -10,8 +10,9 @@ from typing import Any
 
 from soliloquy.recipes.scaffold.answers import plan_lines
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
-from soliloquy.recipes.scaffold.plan_rules import POLICY
+from soliloquy.recipes.scaffold.plan_rules import POLICY, undefined_names
 from soliloquy.recipes.scaffold.scripted.phrases import book
+from soliloquy.recipes.scaffold.scripted.steps import working
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.truth.number_format import format_quantity, format_value
 from soliloquy.v1.conversation_pb2 import Problem, Step
@@ -104,8 +105,14 @@ def _approach(row: dict[str, Any], step: Step, problem: Problem, rng: Random) ->
     own = covered[: min(at + 1, _half(problem))]
     row["Steps"] = covered[min(at, len(own)) :]
     question = book().one_of(rng, "planner", "approach", name=step.result.name)
-    answer = step.formula or problem.steps[own[-1] - 1].explanation
-    return {"Question": question, "Expected Answer": answer, "Steps": own}
+    return {"Question": question, "Expected Answer": _way(step, problem, own[-1]), "Steps": own}
+
+
+def _way(step: Step, problem: Problem, last: int) -> str:
+    """Returns the law by which a step comes to its result, or the calculation in numbers if its names are code."""
+    if step.formula and not undefined_names(step.formula, problem):
+        return step.formula
+    return (working(step) if last == step.number else "") or problem.steps[last - 1].explanation
 
 
 def _answer(step: Step) -> str:

@@ -1,5 +1,6 @@
 """The scripted planner's plans of every family of the bank, looked at by other code than the planner's own rules."""
 
+import math
 import re
 from collections import Counter
 from itertools import product
@@ -12,6 +13,7 @@ from soliloquy.recipes.scaffold import planner
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, Plan
 from soliloquy.recipes.scaffold.plan_rules import faults
 from soliloquy.runtime.ask import Ask
+from soliloquy.truth.laws import expression
 from soliloquy.v1.conversation_pb2 import Problem
 
 LEAST = 70
@@ -29,8 +31,15 @@ def is_sound(problem: Problem, plan: Plan) -> bool:
     known = set(numbers(problem.question))
     for one in questions:
         wanted = results.get(one.steps[-1])
+        way = expression(one.answer)
+        in_numbers = (
+            way is not None
+            and not way.symbols
+            and wanted is not None
+            and math.isclose(way.value({}), wanted, rel_tol=0.001)
+        )
         by_formula = one.answer == problem.steps[one.steps[-1] - 1].formula
-        if wanted is not None and not by_formula and numbers(one.answer)[:1] != [wanted]:
+        if wanted is not None and not by_formula and not in_numbers and numbers(one.answer)[:1] != [wanted]:
             return False
         hidden = {wanted, problem.answer.value} - known
         if hidden.intersection(numbers(one.question)) or not one.question.strip():

@@ -109,6 +109,23 @@ def test_the_equation_in_numbers_may_be_asked_for_before_what_comes_out() -> Non
     assert broken(approach, FORCE, WORK, problem=in_numbers) == set()
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_code"),
+    [
+        ("sofar = warm + main", True),
+        ("total_cost = cost + f", True),
+        ("W = F × d", False),
+        ("E_kin = m × v² / 2", False),
+        ("work = F × d", True),
+        ("work = force × distance", False),
+        ("3600 N × 50 m", False),
+    ],
+)
+def test_code_that_nobody_has_explained_is_never_an_expected_answer(answer: str, is_code: bool) -> None:
+    work = asked("How does the work follow from the force and the distance?", answer, 2)
+    assert ("code" in broken(FORCE, work, WORK)) is is_code
+
+
 def test_one_other_word_asks_for_something_else() -> None:
     assert (
         broken(
