@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from benchmarks import planted
 from benchmarks.brought import received
 from benchmarks.command import AS_JSON
 from benchmarks.labelled import LISTED, Readings, cases, report, total
@@ -29,9 +30,10 @@ _PROGRAMS = ("programs", "as many steps as operations")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Count the steps of this CSV file's programs instead.",
 )
+@click.option("--rules", "by_rule", is_flag=True, help="Count by rule, with a planted fault for each.")
 @LISTED
 @AS_JSON
-def plans(*, chosen: str, programs: Path | None, listed: bool, as_json: bool) -> None:
+def plans(*, chosen: str, programs: Path | None, by_rule: bool, listed: bool, as_json: bool) -> None:
     """Count which labelled plans the rules accept, and which planted wrong sub-answers.
 
     Each problem has a plan that a careful teacher would take, and up to three wrong sub-answers, each of which makes it
@@ -40,6 +42,9 @@ def plans(*, chosen: str, programs: Path | None, listed: bool, as_json: bool) ->
     """
     if programs is not None:
         report(count_steps(programs), _PROGRAMS, listed=listed, as_json=as_json)
+        return
+    if by_rule:
+        report(planted.judge(SETS[chosen]), planted.OUTCOMES, listed=listed, as_json=as_json)
         return
     kinds = judge(SETS[chosen])
     report({**kinds, "all": total(kinds.values())}, _OUTCOMES, listed=listed, as_json=as_json)

@@ -8,6 +8,7 @@ import click
 
 from benchmarks.command import AS_JSON
 from benchmarks.labelled import LISTED, Readings, cases, report
+from soliloquy.recipes.scaffold.fit import find_misfit
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, Plan, StudentLabels, TurnLabels, TutorLabels
 from soliloquy.recipes.scaffold.memory import closing_state, solved_after, store_solved
 from soliloquy.recipes.scaffold.reply_rules import REPLY_RULES
@@ -17,7 +18,8 @@ from soliloquy.v1.conversation_pb2 import Conversation, StudentReply, Turn, Tuto
 
 _LABELS = Path(__file__).parent / "labels"
 SETS = {"first": _LABELS / "replies.jsonl", "unseen": _LABELS / "replies_unseen.jsonl"}
-_OUTCOMES = ("replies", "right", "faults", "found", "false rejections", "false acceptances")
+MESSAGES = _LABELS / "drawn_messages.jsonl"
+_OUTCOMES = ("labelled", "right", "faults", "found", "false rejections", "false acceptances")
 
 
 @click.command()
@@ -28,8 +30,9 @@ def replies(*, chosen: str, listed: bool, as_json: bool) -> None:
     """Ask scaffold's rules of labelled replies, and count by rule what is rejected or accepted in error.
 
     Each reply answers a student's message at a sub-question of a plan, and is labelled with the rules that it breaks.
+    The row `state` counts messages of students, and whether they show the state that was drawn.
     """
-    report(judge(SETS[chosen]), _OUTCOMES, listed=listed, as_json=as_json)
+    report({**judge(SETS[chosen]), "state": judge_messages()}, _OUTCOMES, listed=listed, as_json=as_json)
 
 
 def judge(labels: Path) -> Mapping[str, Readings]:
@@ -38,13 +41,29 @@ def judge(labels: Path) -> Mapping[str, Readings]:
     for labelled in cases(labels):
         found = {one.rule: one.evidence for one in RULES.broken(conversation_of(labelled), REPLY_RULES, 1)}
         for rule, readings in kinds.items():
-            is_found, is_fault = rule in found, rule in labelled["faults"]
-            outcomes = ["replies", *(["found"] if is_found else []), *(["faults"] if is_fault else [])]
-            error = "false rejections" if is_found else "false acceptances"
-            outcomes.append("right" if is_found == is_fault else error)
             told = f"{labelled['id']}: {rule}: {found.get(rule, 'not found')}: {labelled['reply']!r}"
-            readings.add(outcomes, "" if is_found == is_fault else told)
+            readings.add(*_compared(told, is_found=rule in found, is_fault=rule in labelled["faults"]))
     return kinds
+
+
+def judge_messages() -> Readings:
+    """Returns which messages of students are sent back because they do not show the state that was drawn."""
+    plans = {labelled["id"].partition("-")[0]: labelled for labelled in cases(SETS["first"])}
+    readings = Readings()
+    for labelled in cases(MESSAGES):
+        made = {**plans[labelled["scene"]], **labelled, "state": labelled["drawn"], "reply": ""}
+        conversation = conversation_of(made)
+        misfit = find_misfit(conversation, conversation.turns[-1])
+        told = f"{labelled['id']}: {labelled['drawn']}: {misfit.because if misfit else 'fits'}: {labelled['message']!r}"
+        readings.add(*_compared(told, is_found=misfit is not None, is_fault=not labelled["fits"]))
+    return readings
+
+
+def _compared(told: str, *, is_found: bool, is_fault: bool) -> tuple[list[str], str]:
+    outcomes = ["labelled", *(["found"] if is_found else []), *(["faults"] if is_fault else [])]
+    if is_found == is_fault:
+        return [*outcomes, "right"], ""
+    return [*outcomes, "false rejections" if is_found else "false acceptances"], told
 
 
 def conversation_of(labelled: Mapping[str, Any]) -> Conversation:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import planted
 from benchmarks.labelled import total
 from benchmarks.plans import SETS, count_steps, judge
 
@@ -23,3 +24,20 @@ def test_a_program_with_a_dead_operation_does_not_count_as_read(tmp_path: Path) 
     table.write_text('solution\n"' + "\n".join(lines) + '"\n"' + "\n".join([*lines[:2], lines[3]]) + '"\n', "utf-8")
     (readings,) = count_steps(table).values()
     assert readings.counts == {"programs": 2, "as many steps as operations": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "rejections", "acceptances"),
+    [
+        ("first", {}, {"contradiction": 1, "given_away": 8}),
+        ("unseen", {"last": 1, "contradiction": 1}, {"given_away": 6}),
+    ],
+)
+def test_hardly_a_rule_refuses_a_right_plan_and_few_planted_faults_pass(
+    name: str, rejections: dict[str, int], acceptances: dict[str, int]
+) -> None:
+    found = planted.judge(SETS[name])
+    for rule, readings in found.items():
+        assert readings.counts["false rejections"] <= rejections.get(rule, 0), readings.faults
+        assert readings.counts["found"] > 0, rule
+        assert readings.counts["false acceptances"] <= acceptances.get(rule, 0), readings.faults

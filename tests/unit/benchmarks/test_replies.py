@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.replies import SETS, judge
+from benchmarks.replies import SETS, judge, judge_messages
 
 # False rejections and false acceptances of each rule.
 FIRST = {
@@ -31,6 +31,13 @@ def test_no_rule_rejects_or_accepts_more_replies_in_error_than_listed(
     assert found.keys() == errors.keys()
     for rule, (rejections, acceptances) in errors.items():
         counts = found[rule].counts
-        assert counts["replies"] == count
+        assert counts["labelled"] == count
         assert counts["false rejections"] <= rejections, found[rule].faults
         assert counts["false acceptances"] <= acceptances, found[rule].faults
+
+
+def test_few_messages_that_show_their_state_are_sent_back_and_none_that_does_not_passes() -> None:
+    readings = judge_messages()
+    assert (readings.counts["labelled"], readings.counts["faults"]) == (212, 11)
+    assert readings.counts["false rejections"] <= 5, readings.faults
+    assert readings.counts["false acceptances"] == 0, readings.faults
