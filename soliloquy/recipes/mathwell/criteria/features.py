@@ -2,20 +2,23 @@
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from soliloquy.recipes.mathwell.criteria.parsed_problem import ParsedProblem, parse_problem
+from soliloquy.recipes.mathwell.criteria.program_features import program_features
 from soliloquy.recipes.mathwell.criteria.scoring import JUDGES, score
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import ASKED, asks_for, singular
 from soliloquy.truth.readability import flesch_kincaid
 
-# Places of hashed features; the rules have a place of their own each.
-HASHED = 4096
+# Places of hashed features, of the text and of how the program goes with it; each rule has a place of its own.
+_OF_TEXT, _OF_PROGRAM = 4096, 8192
+HASHED = _OF_TEXT + _OF_PROGRAM
+OF_PROGRAM = slice(_OF_TEXT, HASHED)
 SIZE = HASHED + len(JUDGES)
 Vector = npt.NDArray[np.float32]
 
@@ -27,29 +30,31 @@ _MOST = 4
 
 
 def vector(problem: WordProblem) -> Vector:
-    """Returns two vectors of length one, of the text and of the rules that object, as one.
-
-    A hashed sign keeps colliding features from adding up.
-    """
-    found = np.zeros(SIZE, dtype=np.float32)
-    for feature in set(_features(problem)):
-        place = zlib.crc32(feature.encode())
-        found[place % HASHED] += 1.0 if place & 0x80000000 else -1.0
-    found /= max(float(np.linalg.norm(found)), 1.0)
+    """Returns three vectors of length one as one: of the text, of how the program goes with it, and of the rules."""
+    read = parse_problem(problem)
     objecting = {one.judge for one in score(problem).opinions}
     of_rules = np.array([judge in objecting for judge in JUDGES], dtype=np.float32)
-    found[HASHED:] = of_rules / max(float(np.linalg.norm(of_rules)), 1.0)
+    parts = (_hashed(_features(problem, read), _OF_TEXT), _hashed(program_features(read), _OF_PROGRAM), of_rules)
+    return np.concatenate([part / max(float(np.linalg.norm(part)), 1.0) for part in parts])
+
+
+def _hashed(features: Iterable[str], places: int) -> Vector:
+    """A hashed sign keeps colliding features from adding up."""
+    found = np.zeros(places, dtype=np.float32)
+    for feature in set(features):
+        place = zlib.crc32(feature.encode())
+        found[place % places] += 1.0 if place & 0x80000000 else -1.0
     return found
 
 
-def _features(problem: WordProblem) -> Iterator[str]:
+def _features(problem: WordProblem, read: ParsedProblem) -> Iterator[str]:
     words = ["#" if word[0].isdigit() else singular(word) for word in _TOKEN.findall(problem.question)]
     yield from (f"q {word}" for word in words)
     yield from (f"q {one} {other}" for one, other in pairwise(words))
     code = _CODE.findall(_COMMENT.sub("", problem.code))
     yield from (f"c {one} {other}" for one, other in pairwise(code))
     yield f"reading {round(flesch_kincaid(problem.question)) // 2}"
-    yield from _together(parse_problem(problem))
+    yield from _together(read)
 
 
 def _together(read: ParsedProblem) -> Iterator[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers
-from soliloquy.recipes.mathwell.criteria.features import HASHED, Vector, vector
+from soliloquy.recipes.mathwell.criteria.features import HASHED, OF_PROGRAM, Vector, vector
 from soliloquy.recipes.mathwell.criteria.measured import Array, Flags, Measured
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, Scores, WordProblem
@@ -25,6 +25,10 @@ RATE = 8.0
 ROUNDS = 120
 # The least number of rows per label.
 LEAST = 10
+
+# There are many features of programs: fewer rows than these teach little of each.
+MANY_ROWS = 1000
+FEW_ROWS_WEIGHT = 0.5
 
 Folds = npt.NDArray[np.int_]
 
@@ -115,7 +119,9 @@ def _weights(features: Vector, labels: Flags) -> Vector:
     share = np.where(labels, 0.5 / max(labels.mean(), 1e-9), 0.5 / max((~labels).mean(), 1e-9)) / len(labels)
     # Few rows have few features, so most columns are empty.
     filled = features.any(axis=0)
-    rows = np.ascontiguousarray(features[:, filled])
+    scale = np.ones(features.shape[1], dtype=np.float32)
+    scale[OF_PROGRAM] = 1.0 if len(labels) >= MANY_ROWS else FEW_ROWS_WEIGHT
+    rows = np.ascontiguousarray(features[:, filled] * scale[filled])
     columns = np.ascontiguousarray(rows.T)
     weights = speed = np.zeros(len(columns), dtype=np.float32)
     for _ in range(ROUNDS):
@@ -124,7 +130,7 @@ def _weights(features: Vector, labels: Flags) -> Vector:
         speed = 0.9 * speed - RATE * (columns @ off + DECAY * ahead)
         weights = weights + speed
     found = np.zeros(features.shape[1], dtype=np.float32)
-    found[filled] = weights
+    found[filled] = weights * scale[filled]
     return found
 
 
