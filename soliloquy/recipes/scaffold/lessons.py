@@ -16,6 +16,8 @@ def lessons(conversation: Conversation) -> list[Lesson]:
     plan = plan_of(problem)
     planned = []
     if plan.questions:
+        # As in the paper, a planner first works the problem out.
+        plan.analysis = " ".join(problem.solution.split()) or plan.analysis
         planned = [Lesson(turn=0, prompt=plan_prompting.lesson(problem), answer="\n".join(plan_lines(plan)))]
     tutored = [
         Lesson(turn=turn.number, prompt=tutoring(conversation, turn), answer=_answer(turn))

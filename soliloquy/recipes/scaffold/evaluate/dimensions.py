@@ -38,7 +38,8 @@ async def score_dialogue(dialogue: HeldDialogue, judge: Model | None) -> AsyncIt
     if dialogue.case.kind == SEGMENT:
         yield await adaptive(dialogue, judge)
         return
-    if dialogue.case.kind == COOPERATIVE:
+    # A student who is only confused keeps a dialogue from its end.
+    if dialogue.case.kind == COOPERATIVE or dialogue.ended:
         yield accuracy(dialogue)
     yield scaffolding(dialogue)
     for one in topic(dialogue):

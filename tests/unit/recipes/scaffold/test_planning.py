@@ -137,7 +137,7 @@ async def test_a_model_learns_to_plan_from_the_problem_alone() -> None:
     [lesson] = lessons(Conversation(problem=planned))
     assert lesson.prompt.messages[-1].text == f"<question>\n{planned.question}\n</question>"
     assert lesson.answer.splitlines() == [
-        "[analysis] The force first, then the work.",
+        "[analysis] F = m a = 3600 N, W = F s = 180000 J",
         "[sub_questions]",
         "Sub Question 1:",
         "Question: What net force acts on the car?",

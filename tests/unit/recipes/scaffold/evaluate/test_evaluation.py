@@ -159,7 +159,7 @@ def test_without_a_judge_what_no_rule_can_decide_is_not_measured() -> None:
     made = figures(scripted())
     assert {name for name, value in made["measures"].items() if value is None} == {"question", "guidance", "adaptive"}
     assert made["judged_by"]["question"].keys() == {"not measured"}
-    assert made["judged_by"]["accuracy"] == {"rule": 12}
+    assert made["judged_by"]["accuracy"] == {"rule": 20}
 
 
 def test_a_judge_scores_by_the_rubrics_and_each_row_says_who_judged() -> None:
@@ -281,7 +281,7 @@ def test_a_report_is_written_drawn_beside_the_papers_and_compared(tmp_path: Path
     written = list(page(report, results))
     write_report(tmp_path / "a", report, results, written)
     text = (tmp_path / "a" / "report.md").read_text()
-    assert "| answer accuracy | 1.00 (12 of 12, 0.76 to 1.00) | 0.79 | rule: 12 |" in text
+    assert "| answer accuracy | 1.00 (20 of 20, 0.84 to 1.00) | 0.79 | rule: 20 |" in text
     assert "| question quality | not measured | 0.83 |" in text
     assert "| ScaffoldLM-7B | 0.785 | 0.988 | 0.999 | 0.830 | 0.525 | 0.841 |" in text
     write_report(tmp_path / "b", report | {"name": "other"}, results, written)
