@@ -5,30 +5,48 @@ be rewritten freely.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from soliloquy.recipes.mathwell.commissions import allowed_operations, authorship_of, join_names
+from soliloquy.recipes.mathwell.commissions import POLICY, allowed_operations, authorship_of, join_names
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
-from soliloquy.recipes.templates import Templates, fill
+from soliloquy.recipes.templates import Templates, Texts, fill
 from soliloquy.runtime.ask import Prompt
+from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_exact
 from soliloquy.v1.conversation_pb2 import Commission, Conversation, Problem
 
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     {"writing": {"examples", "wishes"}, "judging": {"question", "code", "answer"}},
-    {"topics": {"topics": list}, "wishes": dict.fromkeys(("topic", "anything", "grade", "operations"), str)},
+    {
+        "topics": {"topics": list},
+        "settings": {"names": list, "places": list},
+        "wishes": dict.fromkeys(("topic", "anything", "setting", "steps", "largest", "grade", "operations"), str),
+    },
 )
 
 
 def writing(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     """Returns the prompt that a problem is written with."""
     commission, texts = authorship_of(problem).commission, TEMPLATES.of(changed)
-    return texts.prompt(
+    prompt = texts.prompt(
         "writing",
         examples="\n\n".join(f"Problem: {one.question}\n```python\n{one.solution}\n```" for one in commission.examples),
-        wishes="\n".join(_wishes(commission, texts.table("wishes"))),
+        wishes="\n".join([*_wishes(commission, texts.table("wishes")), *_drawn(problem, commission, texts)]),
     )
+    return replace(prompt, temperature=POLICY["writing"]["temperature"])
+
+
+def _drawn(problem: Problem, commission: Commission, texts: Texts) -> Iterator[str]:
+    """Yields what is drawn for each problem: its people, its place and its steps."""
+    choice, settings, wishes = draw(problem.id, "setting"), texts.table("settings"), texts.table("wishes")
+    names = join_names(choice.sample(settings["names"], 2))
+    yield fill(wishes["setting"], names=names, place=choice.choice(settings["places"]))
+    fewest, most = POLICY["writing"]["steps"].get(str(commission.grade), POLICY["writing"]["steps"]["any"])
+    yield fill(wishes["steps"], steps=str(choice.randint(fewest, most)))
+    if largest := POLICY["writing"]["largest"].get(str(commission.grade)):
+        yield fill(wishes["largest"], largest=str(largest))
 
 
 def judging(problem: WordProblem, changed: Mapping[str, str]) -> Prompt:
