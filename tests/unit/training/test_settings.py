@@ -67,7 +67,9 @@ def test_mathwell_is_trained_as_the_paper_says() -> None:
 
 def test_scaffold_is_trained_as_the_paper_says() -> None:
     settings = read_settings(CONFIGS["scaffold"])
-    assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-5, 2, 64)
+    assert (settings.learning_rate, settings.epochs) == (1e-5, 2)
+    # Packed sequences, of 8 to 12 samples each: the paper's batch has 64 samples.
+    assert 8 * settings.batch <= 64 <= 12 * settings.batch
     assert (settings.sequence_length, settings.validation_share, settings.precision) == (12_288, 0.01, "bf16")
 
 
