@@ -76,6 +76,7 @@ dashboards: .venv/dev ## Generate the Grafana dashboards that the chart ships
 docs: .venv/dev ## Generate the pages that are made from data files
 	$(BIN)/python -m deploy.metrics_table
 	$(BIN)/python -m deploy.rules_table
+	$(BIN)/python -m deploy.sizing_table
 	$(BIN)/python -m deploy.topics_file
 	$(BIN)/python -m deploy.values_table
 

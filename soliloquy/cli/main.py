@@ -40,6 +40,7 @@ _MODULES = {
     "observe": "soliloquy.cli.observe",
     "asyncapi": "soliloquy.cli.asyncapi",
     "sandbox": "soliloquy.cli.sandbox",
+    "size": "soliloquy.cli.size",
     "model": "soliloquy.cli.model",
 }
 

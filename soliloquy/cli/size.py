@@ -1,0 +1,102 @@
+"""`soliloquy size`."""
+
+import json
+import re
+from typing import Any
+
+import click
+
+from soliloquy.cli.command import Command
+from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.parameters import Choice
+from soliloquy.cli.terminal import echo
+from soliloquy.runs.sizing import CONVERSATION, GPUS, PARTS, OnGpu, Sizing
+
+
+class _Billions(click.ParamType[float]):
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        read = re.fullmatch(r"(\d+(?:\.\d+)?)b", str(value).lower())
+        if not read or float(read[1]) <= 0:
+            self.fail(f"{value!r} is no size: give thousand millions of parameters, such as 8b", param, ctx)
+        return float(read[1])
+
+
+class _Count(click.ParamType[int]):
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            count = float(value)
+        except ValueError:
+            count = 0.0
+        if not 1 <= count <= 1e15 or not count.is_integer():
+            self.fail(f"{value!r} is no number of conversations: use one such as 10000 or 1e7", param, ctx)
+        return int(count)
+
+
+@click.command(cls=Command)
+@click.option("--conversations", type=_Count(), required=True, metavar="NUMBER", help="Such as 10000 or 1e7.")
+@click.option(
+    "--gpus", type=click.IntRange(1, 100_000), required=True, metavar="NUMBER", help="Cards that run the model."
+)
+@click.option(
+    "--model", "parameters", type=_Billions(), default="8b", show_default=True, metavar="SIZE", help="Its parameters."
+)
+@click.option("--card", type=Choice(tuple(GPUS)), default=next(iter(GPUS)), show_default=True, help="The kind of card.")
+@AS_JSON
+def size(*, conversations: int, gpus: int, parameters: float, card: str, as_json: bool) -> None:
+    """Say what a number of conversations takes: hours, cores, pods, disk.
+
+    The figures are measured ones of soliloquy/runs/sizing.toml, multiplied. They are for the recipe soliloquy and
+    problems of the bank, with vLLM; longer conversations take more of everything.
+    """
+    found = Sizing(conversations=conversations, gpus=gpus, on_gpu=OnGpu(card=card, parameters=parameters))
+    if as_json:
+        echo(json.dumps(_as_json(found)))
+        return
+    # Rich takes a while to load.
+    from rich.table import Table
+
+    from soliloquy.cli.terminal import open_console
+
+    one = found.on_gpu
+    console = open_console()
+    console.print(f"{conversations:,} conversations: {found.hours:,.1f} hours, {found.an_hour:,.0f} an hour")
+    table = Table("", "needed", "a conversation, or one an hour", "from")
+    reading, writing = one.reading_seconds, one.writing_seconds
+    table.add_row(
+        f"{GPUS[card]['name']}, a model of {parameters:g}b",
+        f"{gpus:,}",
+        f"{one.conversations_an_hour:,.0f} an hour",
+        f"{writing:.3f} s to write {CONVERSATION['output_tokens']:,} tokens at {one.output_rate:,.0f}/s, "
+        f"{reading:.3f} s to read {CONVERSATION['uncached_share']:.0%} of {CONVERSATION['input_tokens']:,} "
+        f"at {one.reading_rate:,.0f}/s",
+    )
+    for part in PARTS:
+        needed = part.units(found.an_hour)
+        table.add_row(
+            part.name, f"{needed:,} {part.unit}{'s' * (needed != 1)}", f"{part.an_hour:,} an hour", part.measured
+        )
+    table.add_row("calls in flight", f"--in-flight {found.in_flight:,}", "", f"{GPUS[card]['callers']} callers a card")
+    table.add_row(
+        "Kafka's disk, each replica",
+        f"{found.kafka_gigabytes:,.0f} GB",
+        f"{CONVERSATION['kafka_megabytes']} MB",
+        "before compression, 7 days at most",
+    )
+    console.print(table)
+
+
+def _as_json(found: Sizing) -> dict[str, Any]:
+    return {
+        "hours": round(found.hours, 2),
+        "conversations_an_hour": round(found.an_hour),
+        "conversations_an_hour_and_gpu": round(found.on_gpu.conversations_an_hour),
+        "output_tokens_a_second_and_gpu": round(found.on_gpu.output_rate),
+        "reading_tokens_a_second_and_gpu": round(found.on_gpu.reading_rate),
+        "parts": [{"name": part.name, "unit": part.unit, "needed": part.units(found.an_hour)} for part in PARTS],
+        "in_flight": found.in_flight,
+        "kafka_gigabytes": round(found.kafka_gigabytes, 1),
+    }
