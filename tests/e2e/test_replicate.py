@@ -97,6 +97,7 @@ def test_mathwell_is_counted_by_peoples_labels_by_our_rules_and_in_the_sandbox(t
     }
     # Two programs of four return what is stated, one of them two numbers: the second says 25, and the third fails.
     assert found["Programs run in our sandbox"]["approved: same answer"]["ours"]["part"] == 2
+    assert found["Programs run in our sandbox"]["approved: several numbers"]["ours"] == 1
 
 
 def test_tables_fit_into_eighty_columns_and_explain_each_difference(tmp_path: Path) -> None:

@@ -72,6 +72,8 @@ def tables(published: Published) -> Iterator[Table]:
             name: Found(ours="not run" if answers is None else portion(_same(answers, row) for row in rows))
             for name, rows in (("approved", approved), ("labelled", labelled))
         }
+        several = sum(row["answer"].startswith(("[", "(")) for row in approved)
+        found["programs"]["several"] = Found(several, several)
     return beside_paper(table_beside(__file__, "paper.toml"), found)
 
 
