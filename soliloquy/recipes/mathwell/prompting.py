@@ -46,7 +46,7 @@ def _drawn(problem: Problem, commission: Commission, texts: Texts) -> Iterator[s
     fewest, most = POLICY["writing"]["steps"].get(str(commission.grade), POLICY["writing"]["steps"]["any"])
     yield fill(wishes["steps"], steps=str(choice.randint(fewest, most)))
     if largest := POLICY["writing"]["largest"].get(str(commission.grade)):
-        yield fill(wishes["largest"], largest=str(largest))
+        yield f"{fill(wishes['largest'], largest=str(largest))}\n<largest>{largest}</largest>"
 
 
 def judging(problem: WordProblem, changed: Mapping[str, str]) -> Prompt:

@@ -26,7 +26,8 @@ def spoil_problem(answer: str, reading: ParsedPrompt, rates: Rates, rng: Random)
         code = _spoil_function(code, fault)
     fields[_FUNCTION] = fenced(code, rates.fault("fence", rng))
     if fault := rates.fault("criteria", rng):
-        _fail_criterion(fields, fault, rates.words["inappropriate"], rng)
+        topic = reading.section("topic") if reading.has("topic") else ""
+        _fail_criterion(fields, fault, topic, rates.words["inappropriate"], rng)
     return json.dumps(fields, ensure_ascii=False)
 
 
@@ -48,7 +49,7 @@ def _spoil_function(code: str, fault: str) -> str:
             return f"{code} +"
 
 
-def _fail_criterion(fields: dict[str, Any], fault: str, sentences: list[str], rng: Random) -> None:
+def _fail_criterion(fields: dict[str, Any], fault: str, topic: str, sentences: list[str], rng: Random) -> None:
     """Changes the problem such that it fails one criterion."""
     question, function = fields["Problem"], fields["Python Function"]
     match fault:
@@ -60,5 +61,7 @@ def _fail_criterion(fields: dict[str, Any], fault: str, sentences: list[str], rn
         case "inappropriate":
             fields["Problem"] = f"{rng.choice(sentences)} {question}"
         case "off_topic":
-            # The first sentence sets the scene.
-            fields["Problem"] = _SENTENCE.split(question, maxsplit=1)[-1]
+            # The first sentence names the topic, and may hold a number.
+            first, *rest = _SENTENCE.split(question, maxsplit=1)
+            kept = [first.replace(f" about {topic}", "")] if _NUMBER.search(first) else []
+            fields["Problem"] = " ".join([*kept, *rest])

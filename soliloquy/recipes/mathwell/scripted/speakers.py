@@ -1,7 +1,7 @@
 """The scripted writer, which gives a problem of the bank, and the scripted judge, which says what the rules find."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -10,6 +10,7 @@ from soliloquy.recipes.mathwell.answers import Judgement
 from soliloquy.recipes.mathwell.criteria.operations import OPERATIONS, operations_in
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
+from soliloquy.recipes.mathwell.scripted.stories import LARGEST, compose
 from soliloquy.recipes.programs import steps_program
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
@@ -26,18 +27,28 @@ def _book() -> Phrasebook:
 
 
 def write(reading: ParsedPrompt, rng: Random) -> str:
-    """Writes a problem of the bank with the requested operations and a sentence about the topic."""
-    problem, function = _chosen(reading, rng)
+    """Composes a story about the topic; without one, or for other operations, writes a problem of the bank."""
     topic = reading.section("topic") if reading.has("topic") else ""
-    # Without a topic the story stays as it is.
-    story = [_book().one_of(rng, "stories", "about", topic=topic)] if topic else []
-    answer = {"Problem": " ".join([*story, problem.question]), "Python Function": f"```python\n{function}\n```"}
+    composed = None
+    if topic:
+        largest = min(int(reading.section("largest")), LARGEST) if reading.has("largest") else LARGEST
+        composed = compose(topic, _wanted(reading), largest, _book(), rng)
+    if composed is None:
+        problem, function = _chosen(reading, rng)
+        # Without a topic the story stays as it is.
+        story = [_book().one_of(rng, "stories", "about", topic=topic)] if topic else []
+        composed = " ".join([*story, problem.question]), function
+    answer = {"Problem": composed[0], "Python Function": f"```python\n{composed[1]}\n```"}
     return json.dumps(answer, ensure_ascii=False)
+
+
+def _wanted(reading: ParsedPrompt) -> Sequence[str]:
+    return reading.section("operations").split(", ") if reading.has("operations") else OPERATIONS
 
 
 def _chosen(reading: ParsedPrompt, rng: Random) -> tuple[Problem, str]:
     """Returns the first problem with only the requested operations, or the nearest one."""
-    wanted = reading.section("operations").split(", ") if reading.has("operations") else OPERATIONS
+    wanted = _wanted(reading)
     nearest: tuple[Problem, str] | None = None
     fewest = len(OPERATIONS) + 1
     for _ in range(_DRAWS):
