@@ -60,7 +60,7 @@ def test_a_training_is_measured_on_the_hardware_that_is_there(base: Path, data: 
 
     found = measure(base, str(data), tmp_path / "measured", LORA, steps=1, side=64)
     assert 0 < found["trained"] < found["parameters"]
-    assert 0 < found["of_product"] < 1
+    assert found["of_product"] > 0
     assert found["mfu"] is None if found["device"] == "cpu" else 0 < found["mfu"] < 1
 
 
