@@ -65,9 +65,10 @@ def timed(conversation: Conversation, times: Timings | None) -> Conversation:
         return conversation
     turns = {turn.number: turn for turn in conversation.turns}
     for one in times.executions:
-        execution = turns[one.turn].calculation.attempts[one.attempt - 1].execution
-        for name in _OF_EXECUTIONS:
-            setattr(execution, name, getattr(one, name))
+        attempt = turns[one.turn].calculation.attempts[one.attempt - 1]
+        if attempt.HasField("execution"):
+            for name in _OF_EXECUTIONS:
+                setattr(attempt.execution, name, getattr(one, name))
     asked = chain(conversation.problem.enrichment.calls, *(turn.calls for turn in conversation.turns))
     for call, kept in zip(asked, times.calls, strict=True):
         call.seconds = kept.seconds
@@ -77,7 +78,8 @@ def timed(conversation: Conversation, times: Timings | None) -> Conversation:
 def _executions(turns: pa.Array, attempts: pa.Array) -> dict[str, Any]:
     ends = _ends(attempts)
     executions = below(attempts.flatten(), "execution")
-    columns = {name: below(executions, name) for name in _OF_EXECUTIONS}
+    # A forged event may hold an attempt that was never executed.
+    columns = {name: pc.fill_null(below(executions, name), unset) for name, unset in _OF_EXECUTIONS.items()}
     attempt = np.arange(1, ends[-1] + 1) - np.repeat(ends[:-1], np.diff(ends))
     return columns | {"turn": np.repeat(below(turns, "number"), np.diff(ends)), "attempt": attempt}
 

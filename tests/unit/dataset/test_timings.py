@@ -1,11 +1,22 @@
 """Checks that measured times are stored apart from what the run determines."""
 
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from google.protobuf.message import Message
+
 from soliloquy.dataset.rows import messages
 from soliloquy.dataset.timings import timed, timings, timings_by_id, without_timings
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Lane
 from tests.datasets import accepted_rows
 from tests.unit.recipes.conversations import enriched_conversation
+
+# The way from a message to a part of it: names of fields, and places in lists.
+Place = tuple[tuple[str, int | None], ...]
 
 
 def grown(seconds: float) -> Conversation:
@@ -45,6 +56,43 @@ def test_every_time_is_kept_with_its_turn() -> None:
         (3, 1, 1.5, 3.0),
     ]
     assert {(one["runsc_version"], one["lane"]) for one in told["executions"]} == {("v1.5", "LANE_FAST")}
+
+
+def parts(message: Message, place: Place = ()) -> Iterator[Place]:
+    """Yields the place of each part of a message that is a message itself."""
+    for field, value in message.ListFields():
+        if field.message_type is None or isinstance(value, Mapping):
+            continue
+        for number, part in enumerate(value) if field.is_repeated else [(None, value)]:
+            yield (*place, (field.name, number))
+            yield from parts(part, (*place, (field.name, number)))
+
+
+def without(whole: Conversation, place: Place) -> Conversation:
+    left = Conversation.FromString(whole.SerializeToString())
+    holder: Any = left
+    for name, number in place[:-1]:
+        holder = getattr(holder, name) if number is None else getattr(holder, name)[number]
+    name, number = place[-1]
+    if number is None:
+        holder.ClearField(name)
+    else:
+        del getattr(holder, name)[number]
+    return left
+
+
+def test_no_missing_part_of_a_forged_conversation_keeps_a_shard_from_being_written() -> None:
+    conversation = grown(1.5)
+    places = list(parts(conversation))
+    assert len(places) > 20
+    for one in (without(conversation, place) for place in places):
+        batch = accepted_rows([one])
+        told = timings(batch, [1.0])
+        for rows in (without_timings(batch), told):
+            pq.write_table(pa.Table.from_batches([rows]), io.BytesIO())
+        [times] = timings_by_id([told]).values()
+        [cleared] = messages(without_timings(batch))
+        assert timed(Conversation.FromString(cleared), times).id == one.id
 
 
 def test_what_was_cleared_can_be_put_back() -> None:
