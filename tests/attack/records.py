@@ -107,7 +107,8 @@ def _message_of_run(conversation: Conversation, number: int, chance: random.Rand
     """Makes an event of a run of its own: one that is cancelled takes no other event along."""
     run = Run()
     run.CopyFrom(conversation.run)
-    run.id, run.in_flight = f"hostile-run-{number % 97}", 1
+    # Room for all its conversations: one that lies in the dead letters keeps its place until somebody decides.
+    run.id, run.in_flight = f"hostile-run-{number % 97}", 1_000
     request = RunRequest(recipe=run.recipe, problems="arithmetic", conversations=1, in_flight=1, max_attempts=1)
     changed = RunChanged(run=run, request=request, request_id=f"{number}", requested_at=1.79e9, changed_at=1.79e9)
     changed.state = chance.choice((RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED, RunState.RUN_STATE_FINISHED))
