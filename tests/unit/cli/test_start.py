@@ -96,5 +96,6 @@ def test_every_command_is_on_the_list() -> None:
         "observe",
         "asyncapi",
         "sandbox",
+        "size",
         "model",
     ]
