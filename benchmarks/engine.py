@@ -42,8 +42,6 @@ async def measure(
     max_tokens: int = 64,
     rounds: int = 3,
 ) -> dict[str, Any]:
-    import torch
-
     from benchmarks.random_weights import make_adapter, make_base
     from services.model.engines.chat import ChatBackend
     from services.model.engines.engine import EngineSettings
@@ -70,8 +68,7 @@ async def measure(
                     measured.setdefault(f"{count}_adapters", {})[f"c{many}"] = rates
         finally:
             await chat.stop()
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-    return {"device": device, "size": size, "tokens_per_second": measured}
+    return {"device": machine.accelerator(), "size": size, "tokens_per_second": measured}
 
 
 def tables(figures: dict[str, Any]) -> Iterator[RenderableType]:

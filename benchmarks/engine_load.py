@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from services.model.engines.vllm.engine import VllmEngine
 
 _PROMPT = "A block slides down an incline. What is its acceleration, and how do you know? "
-# What each caller asks, one request after the other, so that some begin while others end.
+# Requests of each caller, one after the other, so that some begin while others end.
 _REQUESTS = 2
 
 # Yields how many tokens the answer to a request has so far.

@@ -22,6 +22,13 @@ def facts() -> dict[str, Any]:
     }
 
 
+def accelerator() -> str:
+    """Returns the name of the GPU, or "cpu" without one."""
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+
+
 def _cpu() -> str:
     model = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text("utf-8"), re.M)
     return model[1] if model else platform.machine()

@@ -102,7 +102,7 @@ def _with_plain_marks(tokenizer: Tokenizer) -> Tokenizer:
 def _score(model: Any, tokenizer: PreTrainedTokenizerFast, shares: dict[str, float]) -> None:
     """Makes all scores random, and gives some tokens a fixed probability in nearly any state.
 
-    What the tokenizer lacks, since the prompts have too few words for a large vocabulary, is never said.
+    The prompts have too few words for a large vocabulary: tokens that the tokenizer lacks are seldom drawn.
     """
     with torch.no_grad():
         scores = model.get_output_embeddings().weight

@@ -1,7 +1,7 @@
 """Measures what only a GPU can say: `python -m benchmarks.gpu --data DATASET --out DIR [STEP..]`.
 
-Every step runs in a process of its own and leaves DIR/STEP.json; a step that is there already is skipped, so that a
-call that was cut short is begun again with the same command.
+Every step runs in a process of its own and leaves DIR/figures/STEP.json. A step whose figures are there is skipped, so
+the same command goes on where it was cut short. The exit status is 1 if a step failed.
 """
 
 import importlib.util
@@ -28,15 +28,16 @@ def gpu(*, steps: tuple[str, ...], data: str, out: Path, minutes: float) -> None
     """Measure training and engines on this machine's GPU, with random weights."""
     (out / "figures").mkdir(parents=True, exist_ok=True)
     ends = time.monotonic() + 60 * minutes
-    for name in steps or STEPS:
-        _run(name, STEPS[name], data, out, ends)
+    failed = [name for name in steps or STEPS if not _run(name, STEPS[name], data, out, ends)]
     found = {name: json.loads(path.read_bytes()) for name in STEPS if (path := _figures(out, name)).exists()}
     click.echo(tables(found))
+    sys.exit(1 if failed else 0)
 
 
-def _run(name: str, step: Step, data: str, out: Path, ends: float) -> None:
+def _run(name: str, step: Step, data: str, out: Path, ends: float) -> bool:
+    """Returns False if the step failed; one that cannot be measured here has not."""
     if _figures(out, name).exists():
-        return
+        return True
     if step.needs and importlib.util.find_spec(step.needs) is None:
         click.echo(f"{name}: not measured, since {step.needs} is not installed", err=True)
     elif time.monotonic() + step.seconds > ends:
@@ -51,10 +52,11 @@ def _run(name: str, step: Step, data: str, out: Path, ends: float) -> None:
             ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=step.seconds)
         except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
             click.echo(f"{name}: {error}", err=True)
-            return
+            return False
         figures: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
         whole = {**figures, "took_seconds": round(time.monotonic() - began, 1)}
         _figures(out, name).write_text(json.dumps(whole, indent=1), "utf-8")
+    return True
 
 
 def _figures(out: Path, name: str) -> Path:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from benchmarks import machine
 from benchmarks.engine_load import Answered, Ask, Load, answered_by, through_chat, through_vllm
 from benchmarks.figures import spread
 from benchmarks.random_weights import make_adapter
@@ -41,7 +40,7 @@ async def measure(
     finally:
         await chat.stop()
     return {
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "device": machine.accelerator(),
         "engine": f"{name} {engine.version}",
         "start_seconds": round(started, 1),
         "callers": rates,

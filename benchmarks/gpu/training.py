@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from benchmarks import machine
 from training.data import Prepared, prepare
 from training.loop import Loop
 from training.model import build
@@ -20,7 +21,7 @@ from training.world import world
 # The makers' figures for dense bf16, in TFLOP/s.
 _PEAKS = {"H100": 989.0, "H200": 989.0, "A100": 312.0, "L40S": 362.0}
 _WARM, _STEPS = 2, 12
-# Of a matrix product whose rate is the chip's own.
+# The side of the matrices whose product shows the chip's own rate.
 _SIDE = 8192
 _TERA = 1e12
 
@@ -43,7 +44,7 @@ def measure(
     lengths = prepared.lengths()
     tokens = sum(lengths[number] for batch in measured for one in batch for number in one)
     rate = work / sum(seconds) / _TERA
-    device = torch.cuda.get_device_name() if group.device.type == "cuda" else "cpu"
+    device = machine.accelerator()
     peak = next((peak for chip, peak in _PEAKS.items() if chip in device), None)
     return {
         "device": device,
@@ -65,7 +66,7 @@ def measure(
 def operations(model: Any, prepared: Prepared, batch: Sequence[Sequence[int]]) -> tuple[float, float]:
     """Counts the multiplications and additions that a step needs, with weights and in attention.
 
-    What need not be computed counts for nothing. A weight takes two a token forwards, two for the gradient of what it
+    Only what must be computed counts. A weight takes two a token forwards, two for the gradient of what it
     is applied to, and two for its own if it is trained. The head computes the learned tokens alone, and a token attends
     to those before it in its own sample.
     """

@@ -15,7 +15,7 @@ import click
 from packaging.requirements import Requirement
 
 _ROOT = Path(__file__).parents[2]
-# What no step needs, of the libraries that are large: kernels for other models, Ray, video, and what is built on them.
+# Large libraries that no step needs: kernels for other models, Ray, video, and what is built on them.
 _SPARED = re.compile(
     r"nvidia-|cuda-|ray|torch|triton|flashinfer|tilelang|quack|tokenspeed|humming|numba|llvmlite|opencv"
 )

@@ -58,7 +58,7 @@ class TopicFollower:
         async with aclosing(messages(deliveries)) as received:
             number = 0
             async for delivery, message in received:
-                # Whoever wrote the event also wrote its time.
+                # The writer of the event chose its time.
                 self._receive(message, min(max(0.0, delivery.event.time), END_OF_TIME - 1))
                 places[delivery.partition.number] = delivery.offset + 1
                 number += 1

@@ -10,7 +10,7 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
-from soliloquy.runs.sizing import CONVERSATION, GPUS, PARTS, OnGpu, Sizing
+from soliloquy.runs.sizing import CONVERSATION, GPUS, KAFKA_DAYS, PARTS, OnGpu, Sizing
 
 
 class _Billions(click.ParamType[float]):
@@ -49,8 +49,8 @@ class _Count(click.ParamType[int]):
 def size(*, conversations: int, gpus: int, parameters: float, card: str, as_json: bool) -> None:
     """Say what a number of conversations takes: hours, cores, pods, disk.
 
-    The figures are measured ones of soliloquy/runs/sizing.toml, multiplied. They are for the recipe soliloquy and
-    problems of the bank, with vLLM; longer conversations take more of everything.
+    It multiplies the figures of soliloquy/runs/sizing.toml, two of which are assumed. They are for the recipe
+    soliloquy and problems of the bank, with vLLM; longer conversations take more of everything.
     """
     found = Sizing(conversations=conversations, gpus=gpus, on_gpu=OnGpu(card=card, parameters=parameters))
     if as_json:
@@ -84,7 +84,7 @@ def size(*, conversations: int, gpus: int, parameters: float, card: str, as_json
         "Kafka's disk, each replica",
         f"{found.kafka_gigabytes:,.0f} GB",
         f"{CONVERSATION['kafka_megabytes']} MB",
-        "before compression, 7 days at most",
+        f"before compression, {KAFKA_DAYS} days at most",
     )
     console.print(table)
 

@@ -1,4 +1,4 @@
-"""What a number of conversations takes: measured figures of each part, multiplied."""
+"""Multiplies the figures of each part to say what a number of conversations takes."""
 
 import math
 import tomllib
@@ -25,6 +25,7 @@ class Part:
         return math.ceil(an_hour / self.an_hour)
 
 
+KAFKA_DAYS: int = _FIGURES["kafka"]["days"]
 PARTS: Sequence[Part] = [Part(**part) for part in _FIGURES["part"]]
 
 
@@ -81,5 +82,5 @@ class Sizing:
     @property
     def kafka_gigabytes(self) -> float:
         """Of a replica, when it holds the most: all conversations, or those of the days that it keeps."""
-        kept = min(self.hours, 24 * _FIGURES["kafka"]["days"])
+        kept = min(self.hours, 24 * KAFKA_DAYS)
         return float(kept * self.an_hour * CONVERSATION["kafka_megabytes"] / 1000)
