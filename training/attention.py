@@ -43,6 +43,7 @@ def packed_attention(
     attention_mask: None,
     *,
     borders: torch.Tensor | None = None,
+    longest: int | None = None,
     scaling: float | None = None,
     dropout: float = 0.0,
     sliding_window: int | None = None,
@@ -52,8 +53,8 @@ def packed_attention(
 ) -> tuple[torch.Tensor, None]:
     """Called by transformers in each layer; `borders` is passed through from the call of the model.
 
-    `softcap` bounds the scores, as in Gemma 2; `s_aux` is a score a head that takes attention off the sample, as in
-    gpt-oss.
+    No sample has more tokens than `longest`. `softcap` bounds the scores, as in Gemma 2; `s_aux` is a score a head that
+    takes attention off the sample, as in gpt-oss.
     """
     if strange := sorted(name for name, set_to in further.items() if name not in _NEUTRAL and _counts(name, set_to)):
         raise Failure(f"{type(module).__name__} computes attention with {', '.join(strange)}, which packing does not")
@@ -64,7 +65,28 @@ def packed_attention(
         query, key, value = (states.to(torch.get_autocast_dtype(query.device.type)) for states in (query, key, value))
     half = query.dtype in (torch.bfloat16, torch.float16)
     if query.is_cuda and half and not dropout and softcap is None and s_aux is None:
-        return _varlen(query, key, value, borders, scaling, sliding_window), None
+        return _varlen(query, key, value, borders, longest or query.shape[2], scaling, sliding_window), None
+    return _sample_by_sample(query, key, value, borders, scaling, dropout, sliding_window, softcap, s_aux), None
+
+
+def _counts(name: str, value: Any) -> bool:
+    """Whether an argument asks for something other than plain causal attention."""
+    return value is False if name == "is_causal" else value is not None and value is not False
+
+
+# Compiled, it would be so anew for every length of a sample.
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _sample_by_sample(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    borders: torch.Tensor,
+    scaling: float | None,
+    dropout: float,
+    sliding_window: int | None,
+    softcap: float | None,
+    s_aux: torch.Tensor | None,
+) -> torch.Tensor:
     parts = []
     for start, end in pairwise(borders.tolist()):
         one = (query[:, :, start:end], key[:, :, start:end], value[:, :, start:end])
@@ -82,12 +104,7 @@ def packed_attention(
             )
         else:
             parts.append(_with_changed_scores(*one, window, scaling, dropout, softcap, s_aux))
-    return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
-
-
-def _counts(name: str, value: Any) -> bool:
-    """Whether an argument asks for something other than plain causal attention."""
-    return value is False if name == "is_causal" else value is not None and value is not False
+    return torch.cat(parts, dim=2).transpose(1, 2).contiguous()
 
 
 def _with_changed_scores(
@@ -121,6 +138,7 @@ def _varlen(
     key: torch.Tensor,
     value: torch.Tensor,
     borders: torch.Tensor,
+    longest: int,
     scaling: float | None,
     sliding_window: int | None,
 ) -> torch.Tensor:
@@ -128,7 +146,6 @@ def _varlen(
     from torch.nn.attention.varlen import varlen_attn
 
     flat = [states[0].transpose(0, 1).contiguous() for states in (query, key, value)]
-    longest = int(borders.diff().max())
     attended = varlen_attn(
         *flat,
         borders,

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch._dynamo import mark_dynamic
 from torch.nn.functional import cross_entropy
 
 from soliloquy.runtime.seeds import seed
 from training.checkpoints import Checkpoints, Progress
 from training.data import Prepared
 from training.encoder_decoder import PairBatch, summed_loss
-from training.model import precision
-from training.packing import Row
+from training.model import is_compiled, precision
+from training.packing import Row, padded
 from training.schedule import Schedule, Sequences, worker_rows
 from training.settings import Diverged, TrainingSettings
 from training.step_log import Step, StepLog
@@ -135,12 +136,18 @@ class Loop:
             batch = PairBatch(*(part.to(self._world.device) for part in self._prepared.pair_batch(samples)))
             with autocast:
                 return summed_loss(self._model, batch)
-        row = Row(*(part.to(self._world.device) for part in self._prepared.row(samples)))
+        row = self._prepared.row(samples)
+        if is_compiled(self._settings, self._world.device):
+            row = padded(row, self._settings.sequence_length * self._settings.micro_batch)
+        row = Row(*(part.to(self._world.device) for part in row))
+        # How many samples a row holds differs.
+        mark_dynamic(row.borders, 0)
         with autocast:
             scores = self._model(
                 input_ids=row.ids,
                 position_ids=row.positions,
                 borders=row.borders,
+                longest=self._settings.sequence_length,
                 use_cache=False,
                 # The other logits are not needed, and would take most of the memory.
                 logits_to_keep=row.at,

@@ -1,6 +1,8 @@
 """Builds the model to train: a base with LoRA matrices or all of its weights, sharded over the workers."""
 
 import importlib.util
+import os
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -31,13 +33,25 @@ def precision(settings: TrainingSettings, device: torch.device) -> torch.dtype:
     return torch.bfloat16 if settings.precision == "bf16" else torch.float32
 
 
+def is_compiled(settings: TrainingSettings, device: torch.device) -> bool:
+    """Returns whether layers are compiled, for which all rows have one length."""
+    return device.type == "cuda" if settings.compile == "auto" else settings.compile == "layers"
+
+
 def check_hardware(settings: TrainingSettings) -> None:
+    """Raises Failure if this machine lacks what the settings ask for."""
+    if is_compiled(settings, torch.device("cuda" if torch.cuda.is_available() else "cpu")) and not _c_compiler():
+        raise Failure("compile: layers requires a C compiler: install gcc, or use compile: none")
     if settings.quantize == "none":
         return
     lacking = [] if torch.cuda.is_available() else ["a CUDA GPU"]
     lacking += [] if importlib.util.find_spec("bitsandbytes") else ["bitsandbytes"]
     if lacking:
         raise Failure(f"quantize: {settings.quantize} requires {' and '.join(lacking)}: use quantize: none here")
+
+
+def _c_compiler() -> str | None:
+    return os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
 
 
 def check_base(base: Path, settings: TrainingSettings) -> None:
@@ -61,6 +75,10 @@ def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | 
             _leave_casting_to_autocast(model)
     if settings.gradient_checkpointing:
         model.activation_checkpointing_enable({"use_reentrant": False})
+    if is_compiled(settings, world.device):
+        for layer in layers(model):
+            # One length of rows for all: shapes that vary cost more time than they save.
+            layer.compile(dynamic=False)
     if world.size > 1:
         for layer in layers(model):
             fully_shard(layer)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch.nn.functional import pad
 
 # Best fit runs within windows of this many samples; over all samples it would be slow and no better.
 WINDOW = 8192
@@ -32,6 +33,16 @@ def pack(lengths: Sequence[int], capacity: int, draw: random.Random) -> list[lis
     for start in range(0, len(order), WINDOW):
         packed += _fitted(sorted(order[start : start + WINDOW], key=lambda at: -lengths[at]), lengths, capacity)
     return packed
+
+
+def padded(row: Row, length: int) -> Row:
+    """Returns the row with so many tokens: what is added is one more sample, of which nothing is learned."""
+    missing = length - row.ids.shape[1]
+    return row._replace(
+        ids=pad(row.ids, (0, missing)),
+        positions=pad(row.positions, (0, missing)),
+        borders=pad(row.borders, (0, 1), value=length),
+    )
 
 
 def _fitted(samples: Sequence[int], lengths: Sequence[int], capacity: int) -> list[list[int]]:

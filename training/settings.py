@@ -65,6 +65,8 @@ class TrainingSettings(BaseModel, frozen=True, extra="forbid"):
     quantize: Literal["none", "4bit"] = "none"
     # "auto" is bf16 on a GPU that has it, and fp32 elsewhere.
     precision: Literal["auto", "bf16", "fp32"] = "auto"
+    # "layers" compiles each layer, with rows of one length, and needs a C compiler; "auto" does so on a GPU.
+    compile: Literal["auto", "layers", "none"] = "auto"
     gradient_checkpointing: bool = False
     # The share of conversations to hold out.
     validation_share: float = Field(default=0.05, ge=0, lt=1)

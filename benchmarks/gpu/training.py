@@ -1,5 +1,6 @@
 """Measures the training loop: tokens a second, and the share of the chip's arithmetic that they take."""
 
+import math
 import statistics
 import time
 from collections.abc import Sequence
@@ -37,9 +38,9 @@ def measure(
         log = StepLog(folder / "metrics.jsonl", folder / "tensorboard")
         loop = Loop(model, prepared, settings, group, folder / "none", log)
         batches = [loop.schedule.sequences_of(step) for step in range(1, 1 + _WARM + steps)]
-        seconds = [_seconds(loop, step, batch, group.device) for step, batch in enumerate(batches, 1)][_WARM:]
+        first, *seconds = [_seconds(loop, step, batch, group.device) for step, batch in enumerate(batches, 1)]
         log.close()
-    measured = batches[_WARM:]
+    measured, seconds = batches[_WARM:], seconds[_WARM - 1 :]
     work = sum(sum(operations(model, prepared, batch)) for batch in measured)
     lengths = prepared.lengths()
     tokens = sum(lengths[number] for batch in measured for one in batch for number in one)
@@ -49,11 +50,12 @@ def measure(
     return {
         "device": device,
         "torch": torch.__version__,
-        "parameters": sum(one.numel() for one in model.parameters()),
+        "parameters": sum(map(_numbers, model.parameters())),
         "trained": sum(one.numel() for one in model.parameters() if one.requires_grad),
         "median_sample": statistics.median(lengths),
         "learned_share": round(sum(prepared.learned()) / sum(lengths), 4),
         "tokens_per_second": round(tokens / sum(seconds)),
+        "first_step_seconds": round(first, 1),
         "step_seconds": statistics.median(seconds),
         "tflops": round(rate, 3),
         "product_tflops": round(product, 3),
@@ -72,7 +74,7 @@ def operations(model: Any, prepared: Prepared, batch: Sequence[Sequence[int]]) -
     """
     config = model.config
     weights = [one for name, one in model.named_parameters() if ".layers." in name and one.dim() > 1]
-    in_layers = sum(one.numel() * (6 if one.requires_grad else 4) for one in weights)
+    in_layers = sum(_numbers(one) * (6 if one.requires_grad else 4) for one in weights)
     head = model.get_output_embeddings().weight
     in_head = head.numel() * (6 if head.requires_grad else 4)
     numbers = [number for one in batch for number in one]
@@ -82,6 +84,11 @@ def operations(model: Any, prepared: Prepared, batch: Sequence[Sequence[int]]) -
     in_attention = 6 * 2 * attended * config.hidden_size * config.num_hidden_layers
     tokens, counted = (sum(of[number] for number in numbers) for of in (lengths, learned))
     return float(in_layers * tokens + in_head * counted), float(in_attention)
+
+
+def _numbers(weight: Any) -> int:
+    """Counts the numbers of a weight; those of four bits are kept two in a byte."""
+    return math.prod(weight.quant_state.shape) if hasattr(weight, "quant_state") else weight.numel()
 
 
 def _seconds(loop: Loop, step: int, batch: list[list[int]], device: torch.device) -> float:
