@@ -15,10 +15,10 @@ from safetensors import SafetensorError
 from torch.distributed.fsdp import fully_shard
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, BitsAndBytesConfig
 
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Failure, one_line
 from soliloquy.runtime.weights import FOLDER_ONLY, is_encoder_decoder
 from training import attention, encoder_decoder
-from training.settings import TrainingSettings, one_line
+from training.settings import TrainingSettings
 from training.world import World
 
 # peft reads what transformers has renamed.

@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Failure, one_line
 from training.folder import WORKERS_LOG, Job, TrainingFolder
-from training.settings import one_line
 
 # Restarts of all workers when one is lost.
 RESTARTS = 3

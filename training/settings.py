@@ -1,29 +1,19 @@
 """Settings of a training: one YAML file, validated before anything is loaded."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.runtime.seeds import digest
-
-_MAX_CHARACTERS = 300
-
-Model = TypeVar("Model", bound=BaseModel)
+from soliloquy.runtime.validated_file import read_model
 
 
 class Diverged(Failure):
     """The loss is not finite, so continuing is useless."""
-
-
-def one_line(error: Exception) -> str:
-    """Returns the message of a library, which may be a page."""
-    return " ".join(str(error).split())[:_MAX_CHARACTERS]
 
 
 class Lora(BaseModel, frozen=True, extra="forbid"):
@@ -103,17 +93,3 @@ def read_settings(path: Path) -> TrainingSettings:
             raise ValueError(str(error)) from error
 
     return read_model(path, parse, TrainingSettings)
-
-
-def read_model(path: Path, parse: Callable[[str], Any], model: type[Model], *, context: Any = None) -> Model:
-    """Reads and validates a file; raises Failure with its first problem."""
-    try:
-        return model.model_validate(parse(read_regular_text(path)) or {}, context=context)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in problem["loc"]) or "the file"
-        raise Failure(f"{path}: {field}: {problem['msg']}, not {problem['input']!r}") from error
-    except RecursionError as error:
-        raise Failure(f"cannot read {path}: its brackets are too deep") from error
-    except (OSError, ValueError) as error:
-        raise Failure(f"cannot read {path}: {one_line(error)}") from error

@@ -7,10 +7,9 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 
 from soliloquy.dataset.reading import Dataset
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Failure, one_line
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
-from training.settings import one_line
 
 
 def digest_of(data: str) -> str:

@@ -13,9 +13,8 @@ from transformers import AutoTokenizer
 from transformers.utils.chat_template_utils import render_jinja_template
 
 from soliloquy.recipes.recipe import TrainingMessage
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Failure, one_line
 from soliloquy.runtime.weights import FOLDER_ONLY
-from training.settings import one_line
 
 _MARK = "{% generation"
 

@@ -2,8 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from services.model.engines.engine import EngineSettings
+from services.model.engines.vllm import settings as vllm
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.traces.opening import TraceSettings
+
+# A GPU fills only with many answers at once.
+_VLLM_BATCH = 256
+# It answers as many as it is asked.
+_SCRIPTED_BATCH = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,3 +37,47 @@ class ServingSettings:
     # LoRA adapters that every replica loads at its start: name to folder.
     adapters: Mapping[str, str] = field(default_factory=dict)
     traces: TraceSettings = field(default_factory=TraceSettings)
+
+
+def usual(engine: str) -> dict[str, Any]:
+    """Returns what an engine's settings are where they are not given, apart from the defaults of all engines."""
+    return {"batch": _VLLM_BATCH} if engine == vllm.NAME else {}
+
+
+class Load(NamedTuple):
+    """Requests per replica: what autoscaling aims for, and the most."""
+
+    target: int
+    most: int
+
+
+def load(settings: EngineSettings | None, target: int | None = None, most: int | None = None) -> Load:
+    """Returns what is given, or what follows from the engine's batch; the scripted engine has no settings."""
+    batch = settings.batch if settings else _SCRIPTED_BATCH
+    found = Load(target or batch, most or 2 * batch)
+    if found.most < batch:
+        raise Failure(f"a replica takes {most} requests at most, which never fill its batch of {batch}")
+    if found.target > found.most:
+        raise Failure(f"a replica aims for {target} requests and takes {found.most} at most")
+    return found
+
+
+def reserved_gpus(engine: str, settings: EngineSettings | None, asked: float | None) -> float:
+    """Returns the GPUs to reserve for a replica: those that its engine uses, or a share of one."""
+    if engine != vllm.NAME or settings is None:
+        return asked or 0.0
+    used = settings.vllm.gpus
+    if asked is None:
+        return float(used)
+    if asked > 1 or (asked and used > 1):
+        if asked != used:
+            raise Failure(
+                f"{asked:g} GPUs are reserved for a replica, which uses {used} (vllm.tensor_parallel times "
+                "vllm.pipeline_parallel): leave the number of GPUs out"
+            )
+    elif 0 < asked < settings.vllm.memory_share:
+        raise Failure(
+            f"{asked:g} of a GPU is reserved for a replica, and vllm.memory_share is {settings.vllm.memory_share:g}: "
+            f"set it to {asked:g} or less"
+        )
+    return asked

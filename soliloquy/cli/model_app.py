@@ -14,6 +14,7 @@ from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.traces.opening import TraceSettings
 
 if TYPE_CHECKING:
+    from services.model.engines.engine import EngineSettings
     from services.model.settings import ServingSettings
 
 
@@ -26,10 +27,14 @@ class Args(BaseModel, extra="forbid"):
     adapters: Mapping[str, str] = {}
     min_replicas: int
     max_replicas: int
-    gpus: float
-    target_ongoing: int
-    max_ongoing: int
+    # Those that the engine uses, if left out.
+    gpus: float | None = None
+    # As many as its batch, and twice as many, if left out.
+    target_ongoing: int | None = None
+    max_ongoing: int | None = None
     max_queued: int
+    # Settings of the engine, as in the file of `--engine-settings`.
+    engine_settings: Mapping[str, Any] = {}
     grace: float
     traces: str = ""
     trace_share: float = 1.0
@@ -40,12 +45,32 @@ def build(args: Args) -> Any:
     from services.model.app import application
 
     scripted = ModelSettings(problems=bank_names())
-    return application(partial(backend, args.engine, args.model, scripted), serving_settings(args))
+    return application(partial(backend, args.engine, engine_settings(args), scripted), serving_settings(args))
+
+
+def engine_settings(args: Args) -> "EngineSettings | None":
+    """Returns None for the scripted engine, which has none."""
+    from services.model.engines.engine import EngineSettings
+    from services.model.settings import usual
+
+    if args.model is None:
+        return None
+    return EngineSettings.model_validate({**usual(args.engine), **args.engine_settings, "model": args.model})
 
 
 def serving_settings(args: Args) -> "ServingSettings":
-    from services.model.settings import ServingSettings
+    from services.model.settings import ServingSettings, load, reserved_gpus
 
-    traces = TraceSettings(url=endpoint(args.traces), share=args.trace_share)
-    rest = args.model_dump(exclude={"engine", "model", "traces", "trace_share"})
-    return ServingSettings(**rest, traces=traces)
+    settings = engine_settings(args)
+    target, most = load(settings, args.target_ongoing, args.max_ongoing)
+    return ServingSettings(
+        adapters=args.adapters,
+        min_replicas=args.min_replicas,
+        max_replicas=args.max_replicas,
+        gpus=reserved_gpus(args.engine, settings, args.gpus),
+        target_ongoing=target,
+        max_ongoing=most,
+        max_queued=args.max_queued,
+        grace=args.grace,
+        traces=TraceSettings(url=endpoint(args.traces), share=args.trace_share),
+    )

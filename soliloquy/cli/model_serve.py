@@ -3,6 +3,7 @@
 import contextlib
 import signal
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from services.model.engines.vllm import settings as vllm
 from soliloquy.cli.command import Command
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import WORKERS, count_option
@@ -22,25 +24,26 @@ from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
+from soliloquy.runtime.validated_file import read_model
 from soliloquy.v1.model_pb2 import Adapter
 
 if TYPE_CHECKING:
     from services.model.backend import ModelBackend
+    from services.model.engines.engine import EngineSettings
     from services.model.settings import ServingSettings
 
 _SCRIPTED = "scripted"
-VLLM = "vllm"
 ENGINES = Extensions(
     "engine",
     "soliloquy.engines",
     lambda: [
         ("transformers", "services.model.engines.transformers.engine:TransformersEngine"),
-        (VLLM, "services.model.engines.vllm.engine:VllmEngine"),
+        (vllm.NAME, "services.model.engines.vllm.engine:VllmEngine"),
     ],
 )
 ENGINE_NAMES = (_SCRIPTED, *ENGINES.claims)
 # The extras of our engines, and the libraries in them.
-_LIBRARIES = {"transformers": ("serve", "torch", "transformers"), VLLM: ("vllm", "vllm")}
+_LIBRARIES = {"transformers": ("serve", "torch", "transformers"), vllm.NAME: ("vllm", "vllm")}
 
 
 def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dict[str, str]:
@@ -96,7 +99,13 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
 )
 @count_option("--replicas", 1, "Replicas, or the fewest of them with --max-replicas.", most=WORKERS)
 @click.option("--max-replicas", type=whole(1, WORKERS), help="Scale with the load, up to this number of replicas.")
-@click.option("--gpus", type=real(0, WORKERS), help="GPUs of each replica.  [default: 1 for vllm, else 0]")
+@click.option("--gpus", type=real(0, WORKERS), help="GPUs of each replica.  [default: those that vllm uses, else 0]")
+@click.option(
+    "--engine-settings",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Settings of the engine, in TOML: batch, adapters, and a table [vllm].",
+)
 @GRACE
 @with_options(SCRIPTED)
 @observing("model")
@@ -110,6 +119,7 @@ def serve(
     replicas: int,
     max_replicas: int | None,
     gpus: float | None,
+    engine_settings: Path | None,
     grace: float,
     problems: Sequence[str],
     latency: float,
@@ -124,8 +134,9 @@ def serve(
     The service has neither encryption nor authentication, and Ray listens on further ports of all interfaces. On a
     machine that others can reach, protect it with a firewall or a network policy.
     """
-    from services.model.settings import ServingSettings
+    from services.model.settings import ServingSettings, load, reserved_gpus
 
+    chosen = _engine_settings(engine, weights, engine_settings)
     _check(engine, weights, adapters)
     _check_traces(traces)
     scripted = ModelSettings(problems=problems, latency=latency, noise=noise)
@@ -134,18 +145,21 @@ def serve(
     (host, grpc_port), (http_host, http_port) = _bindable(grpc), _bindable(http)
     if host != http_host:
         raise Failure(f"--grpc {grpc} and --http {http} must be on the same host")
+    target, most = load(chosen)
     settings = ServingSettings(
         host=host,
         grpc_port=grpc_port,
         http_port=http_port,
         min_replicas=replicas,
         max_replicas=max_replicas or replicas,
-        gpus=float(engine == VLLM) if gpus is None else gpus,
+        gpus=reserved_gpus(engine, chosen, gpus),
+        target_ongoing=target,
+        max_ongoing=most,
         grace=grace,
         adapters=adapters,
         traces=traces,
     )
-    run(partial(backend, engine, weights, scripted), settings)
+    run(partial(backend, engine, chosen, scripted), settings)
 
 
 def run(build: "Callable[[], ModelBackend]", settings: "ServingSettings") -> None:
@@ -167,17 +181,29 @@ def run(build: "Callable[[], ModelBackend]", settings: "ServingSettings") -> Non
             click.echo("replicas replaced", file=own_output)
 
 
-def backend(engine: str, weights: Path | None, scripted: ModelSettings) -> "ModelBackend":
+def backend(engine: str, settings: "EngineSettings | None", scripted: ModelSettings) -> "ModelBackend":
     """Returns what answers in a replica; called there, so that only replicas import the engines' libraries."""
     from services.model.backend import ScriptedBackend
-    from services.model.engines.engine import EngineSettings
 
-    if weights is None:
+    if settings is None:
         return ScriptedBackend(scripted_model(scripted))
     from services.model.engines.chat import ChatBackend
 
-    settings = EngineSettings(model=weights)
     return ChatBackend(ENGINES.load(engine, Callable)(settings), settings)
+
+
+def _engine_settings(engine: str, weights: Path | None, file: Path | None) -> "EngineSettings | None":
+    """Returns None for the scripted engine, which has none."""
+    from services.model.engines.engine import EngineSettings
+    from services.model.settings import usual
+
+    if file and engine == _SCRIPTED:
+        raise Failure("--engine-settings cannot be used with the scripted engine: choose another --engine")
+    if weights is None:
+        return None
+    if file is None:
+        return EngineSettings(model=weights, **usual(engine))
+    return read_model(file, lambda text: {**usual(engine), **tomllib.loads(text), "model": weights}, EngineSettings)
 
 
 def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> None:

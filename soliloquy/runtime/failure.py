@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 
+# Of another library's message.
+_MAX_CHARACTERS = 300
+
 
 class Failure(Exception):
     """The work cannot be done as asked. A command that it reaches prints the message and ends."""
@@ -24,6 +27,11 @@ def first_error(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def one_line(error: Exception) -> str:
+    """Returns the message of a library, which may be a page."""
+    return " ".join(str(error).split())[:_MAX_CHARACTERS]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
-from training.settings import read_model
+from soliloquy.runtime.validated_file import read_model
 
 SHIPPED = Path(__file__).with_name("policy.toml")
 # The value of each figure, by its name.

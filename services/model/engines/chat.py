@@ -56,7 +56,7 @@ class ChatBackend:
             token_request = self._token_request(request)
             measured.prompt(len(token_request.tokens))
             others = self._metrics.waiting - 1
-            if others >= self._settings.max_waiting:
+            if others >= self._settings.most_waiting:
                 raise EngineBusy(f"{others} requests are already waiting, which is the limit: try again later")
             adapter_digest = self._adapters[request.adapter].digest if request.adapter else ""
             answer, generated, finish = self._tokenizer.characters(), 0, Finish.FINISH_UNSPECIFIED
@@ -94,7 +94,7 @@ class ChatBackend:
                 raise InvalidRequest(f"{at_most} adapters are loaded, which is the limit: unload one")
             loaded = await asyncio.to_thread(read_adapter, adapter)
             check_fits(loaded, self._digest, self._model)
-            await asyncio.to_thread(check_matrices, Path(loaded.path), self._model)
+            await asyncio.to_thread(check_matrices, Path(loaded.path), self._model, self._settings.adapter_rank)
             await self._engine.load_adapter(loaded.name, Path(loaded.path))
             self._adapters[loaded.name] = loaded
             self._metrics.adapters(len(self._adapters))

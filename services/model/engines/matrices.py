@@ -5,14 +5,14 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from services.model.engines.engine import MAX_RANK, MissingWeights, WrongBase
+from services.model.engines.engine import MissingWeights, WrongBase
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, lora_ranks
 
 # How weights that are not quantized are stored.
 _WHOLE = {"F64", "F32", "F16", "BF16"}
 
 
-def check_matrices(folder: Path, model: Path) -> None:
+def check_matrices(folder: Path, model: Path, most: int) -> None:
     """Refuses an adapter whose files cannot be read, or whose matrices do not fit those of the model.
 
     Engines tell neither in a line, and vLLM takes what fits by chance.
@@ -22,8 +22,10 @@ def check_matrices(folder: Path, model: Path) -> None:
         pairs, shapes = dict(_pairs(folder / ADAPTER_WEIGHTS)), dict(_shapes(model))
     except (OSError, ValueError, TypeError, AttributeError, SafetensorError) as error:
         raise MissingWeights(f"cannot load the adapter in {folder}: {error}") from error
-    if max(ranks) > MAX_RANK:
-        raise WrongBase(f"the adapter in {folder} has rank {max(ranks)}; at most {MAX_RANK} is served")
+    if max(ranks) > most:
+        raise WrongBase(
+            f"the adapter in {folder} has rank {max(ranks)}, and at most {most} is served: raise adapter_rank"
+        )
     unfit = f"the adapter in {folder} does not fit the model {model.name}"
     if not any(f"{module}.weight" in shapes for module in pairs):
         raise WrongBase(f"{unfit}: it changes {', '.join(sorted(pairs)[:3]) or 'nothing'}, which the model lacks")

@@ -27,10 +27,15 @@ def groups(cluster: Document) -> list[Document]:
 def test_ray_serve_and_the_application_take_their_configuration() -> None:
     from ray.serve.schema import ServeDeploySchema
 
-    from soliloquy.cli.model_app import Args, serving_settings
+    from soliloquy.cli.model_app import Args, engine_settings, serving_settings
 
     chosen: Values = {
-        "modelService": {"adapters": {"tutor": "/models/tutor"}, "replicas": {"max": 4}, "gpus": 0.5},
+        "modelService": {
+            "adapters": {"tutor": "/models/tutor"},
+            "replicas": {"max": 2},
+            "engineSettings": {"batch": 96, "vllm": {"tensor_parallel": 2, "kv_cache": "fp8"}},
+            "workers": {"replicas": {"max": 2}, "resources": {"limits": {"nvidia.com/gpu": 2}}},
+        },
         "traces": {"url": "http://tempo:4318", "share": 0.1},
         "logFormat": "text",
     }
@@ -42,8 +47,12 @@ def test_ray_serve_and_the_application_take_their_configuration() -> None:
     assert application.import_path == "soliloquy.cli.model_app:build"
     args = Args.model_validate(application.args)
     assert (args.engine, str(args.model), args.adapters) == ("vllm", "/models/base", {"tutor": "/models/tutor"})
-    assert (args.min_replicas, args.max_replicas, args.gpus) == (1, 4, 0.5)
-    assert serving_settings(args).traces == TraceSettings(url="http://tempo:4318/v1/traces", share=0.1)
+    assert (args.min_replicas, args.max_replicas) == (1, 2)
+    serving, engine = serving_settings(args), engine_settings(args)
+    assert engine
+    assert (serving.gpus, serving.target_ongoing, serving.max_ongoing) == (2, 96, 192)
+    assert (engine.batch, engine.vllm.gpus, engine.vllm.kv_cache) == (96, 2, "fp8")
+    assert serving.traces == TraceSettings(url="http://tempo:4318/v1/traces", share=0.1)
 
 
 def test_ray_is_told_in_the_cluster_what_it_is_told_on_one_machine() -> None:

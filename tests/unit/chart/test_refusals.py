@@ -176,10 +176,13 @@ def of(path: str, value: object) -> dict[str, Any]:
         ([REQUIRED, SERVED, of("modelService.engine", "scripted")], "modelService.engine scripted has no weights"),
         ([REQUIRED, SERVED, of("modelService.replicas.min", 2)], "modelService.replicas.min is 2 and replicas.max 1"),
         ([REQUIRED, SERVED, of("modelService.workers.replicas.min", 5)], "modelService.workers.replicas.min is 5"),
-        ([REQUIRED, SERVED, of("modelService.requests.target", 200)], "modelService.requests.target is 200"),
         (
-            [REQUIRED, SERVED, of("modelService.gpus", 2)],
-            "modelService.gpus is 2 and modelService.workers.resources.limits has 1 of nvidia.com/gpu",
+            [REQUIRED, SERVED, of("modelService.requests", {"target": 200, "max": 128})],
+            "modelService.requests.target is 200",
+        ),
+        (
+            [REQUIRED, SERVED, of("modelService.engineSettings", {"vllm": {"tensor_parallel": 2}})],
+            "a replica of modelService uses 2 GPUs and modelService.workers.resources.limits has 1 of nvidia.com/gpu",
         ),
         (
             [REQUIRED, SERVED, of("modelService.replicas.max", 5)],

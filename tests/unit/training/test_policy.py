@@ -26,7 +26,7 @@ def read(file: Path) -> Policy:
         ("[", "cannot read"),
         (
             SOUND.replace("verification", "eloquence"),
-            "may_lose: Value error, eloquence is not a figure of the evaluation",
+            "may_lose: eloquence is not a figure of the evaluation",
         ),
         (
             SOUND.replace("questions = 5", "questions = 0"),

@@ -22,9 +22,17 @@ applications:
       {{- end }}
       min_replicas: {{ int .replicas.min }}
       max_replicas: {{ int .replicas.max }}
-      gpus: {{ .gpus }}
-      target_ongoing: {{ int .requests.target }}
-      max_ongoing: {{ int .requests.max }}
+      gpus: {{ include "soliloquy.model.gpus" . }}
+      {{- with .requests.target }}
+      target_ongoing: {{ int . }}
+      {{- end }}
+      {{- with .requests.max }}
+      max_ongoing: {{ int . }}
+      {{- end }}
+      {{- with .engineSettings }}
+      engine_settings:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       max_queued: {{ int .requests.queued }}
       grace: {{ int .drainSeconds }}
       {{- with $.Values.traces }}
@@ -34,6 +42,17 @@ applications:
       {{- end }}
       {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* The GPUs of a replica: those that vLLM uses, one for transformers, none for the scripted engine, or as many as given. */}}
+{{- define "soliloquy.model.gpus" -}}
+{{- if not (kindIs "invalid" .gpus) -}}
+{{ .gpus }}
+{{- else if eq .engine "vllm" -}}
+{{ mul (dig "vllm" "tensor_parallel" 1 .engineSettings) (dig "vllm" "pipeline_parallel" 1 .engineSettings) }}
+{{- else -}}
+{{ eq .engine "transformers" | ternary 1 0 }}
+{{- end -}}
 {{- end }}
 
 {{/* A port that KubeRay's Service is to have is called serve, or serve- and what it speaks. */}}

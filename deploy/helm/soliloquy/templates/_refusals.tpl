@@ -156,16 +156,16 @@
 {{- if gt (int .workers.replicas.min) (int .workers.replicas.max) -}}
 {{- fail (printf "modelService.workers.replicas.min is %d and workers.replicas.max %d: the minimum exceeds the maximum" (int .workers.replicas.min) (int .workers.replicas.max)) -}}
 {{- end -}}
-{{- if gt (int .requests.target) (int .requests.max) -}}
+{{- if and .requests.max (gt (int .requests.target) (int .requests.max)) -}}
 {{- fail (printf "modelService.requests.target is %d and requests.max %d: the maximum is below the target" (int .requests.target) (int .requests.max)) -}}
 {{- end -}}
-{{- $gpus := .gpus -}}
+{{- $gpus := include "soliloquy.model.gpus" . | float64 -}}
 {{- $workers := .workers.replicas.max -}}
 {{- $replicas := .replicas.max -}}
 {{- range $resource, $limit := dig "resources" "limits" dict .workers -}}
 {{- if hasSuffix "/gpu" $resource -}}
 {{- if gt (float64 $gpus) (float64 $limit) -}}
-{{- fail (printf "modelService.gpus is %v and modelService.workers.resources.limits has %v of %s: no worker could host a replica" $gpus $limit $resource) -}}
+{{- fail (printf "a replica of modelService uses %v GPUs and modelService.workers.resources.limits has %v of %s: no worker could host a replica" $gpus $limit $resource) -}}
 {{- end -}}
 {{- if gt (mulf $gpus $replicas) (mulf $limit $workers) -}}
 {{- fail (printf "modelService.replicas.max is %v and modelService.workers.replicas.max %v: replicas of %v GPUs do not fit on workers of %v" $replicas $workers $gpus $limit) -}}

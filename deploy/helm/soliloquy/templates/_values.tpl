@@ -3,7 +3,7 @@
 {{- $given := index . 0 -}}
 {{- range $name, $default := index . 1 -}}
 {{- $value := index $given $name -}}
-{{- if kindIs "invalid" $value -}}
+{{- if and (kindIs "invalid" $value) (not (kindIs "invalid" $default)) -}}
 {{- $_ := set $given $name (deepCopy $default) -}}
 {{- else if and (kindIs "map" $default) (not (has $name (list "labels" "resources"))) -}}
 {{- include "soliloquy.fill" (list $value $default) -}}

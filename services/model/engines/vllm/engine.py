@@ -18,7 +18,6 @@ from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
 from services.model.engines.engine import (
-    MAX_RANK,
     EngineBusy,
     EngineFailed,
     EngineSettings,
@@ -26,6 +25,8 @@ from services.model.engines.engine import (
     TokenRequest,
     WrongBase,
 )
+from services.model.engines.vllm.settings import NAME
+from soliloquy.runtime.failure import Failure, one_line
 from soliloquy.v1.model_pb2 import Finish
 
 # For each adapter in service, the predecessors that may still end answers; beyond that, vLLM would push out others.
@@ -35,7 +36,7 @@ _SEEDS = 2**63
 
 
 class VllmEngine:
-    name = "vllm"
+    name = NAME
     version = vllm.__version__
 
     def __init__(self, settings: EngineSettings) -> None:
@@ -142,17 +143,24 @@ class VllmEngine:
 
 
 def engine_args(settings: EngineSettings) -> AsyncEngineArgs:
-    return AsyncEngineArgs(
-        model=str(settings.model),
-        max_num_seqs=settings.batch,
-        enable_prefix_caching=True,
-        enable_lora=True,
-        max_loras=settings.max_adapters,
-        max_cpu_loras=_VERSIONS * settings.max_adapters,
-        max_lora_rank=MAX_RANK,
-        # As in the transformers engine: llguidance, and no whitespace between tokens.
-        structured_outputs_config=StructuredOutputsConfig(backend="guidance", disable_any_whitespace=True),
-    )
+    adapters = {
+        "enable_lora": True,
+        "max_loras": settings.max_adapters,
+        "max_cpu_loras": _VERSIONS * settings.max_adapters,
+        "max_lora_rank": settings.adapter_rank,
+    }
+    try:
+        return AsyncEngineArgs(
+            model=str(settings.model),
+            max_num_seqs=settings.batch,
+            enable_prefix_caching=True,
+            # As in the transformers engine: llguidance, and no whitespace between tokens.
+            structured_outputs_config=StructuredOutputsConfig(backend="guidance", disable_any_whitespace=True),
+            **(adapters if settings.max_adapters else {}),
+            **settings.vllm.arguments(),
+        )
+    except (TypeError, ValueError) as error:
+        raise Failure(f"vLLM does not take these settings: {one_line(error)}") from error
 
 
 def sampling(request: TokenRequest) -> SamplingParams:

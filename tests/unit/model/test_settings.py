@@ -1,0 +1,87 @@
+"""Settings of the engines: what they reserve, what follows from them, and contradictions that are refused in a line."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from services.model.engines.engine import EngineSettings
+from services.model.settings import load, reserved_gpus, usual
+from soliloquy.runtime.failure import Failure
+
+
+def settings(engine: str = "vllm", **given: Any) -> EngineSettings:
+    return EngineSettings.model_validate({**usual(engine), **given, "model": Path("base")})
+
+
+@pytest.mark.parametrize(
+    ("vllm", "asked", "reserved"),
+    [
+        ({}, None, 1),
+        ({"tensor_parallel": 4, "pipeline_parallel": 2}, None, 8),
+        ({"tensor_parallel": 4}, 4, 4),
+        ({"memory_share": 0.4}, 0.5, 0.5),
+        ({}, 0, 0),
+    ],
+)
+def test_the_gpus_that_are_reserved_are_those_that_vllm_uses(
+    vllm: Mapping[str, Any], asked: float | None, reserved: float
+) -> None:
+    assert reserved_gpus("vllm", settings(vllm=vllm), asked) == reserved
+
+
+@pytest.mark.parametrize(
+    ("vllm", "asked", "told"),
+    [
+        ({}, 2, "2 GPUs are reserved for a replica, which uses 1 .*: leave the number of GPUs out"),
+        ({"tensor_parallel": 2}, 1, "1 GPUs are reserved for a replica, which uses 2"),
+        ({"tensor_parallel": 2}, 0.5, "0.5 GPUs are reserved for a replica, which uses 2"),
+        ({}, 0.5, "vllm.memory_share is 0.9: set it to 0.5 or less"),
+    ],
+)
+def test_gpus_that_nothing_would_use_or_that_nothing_reserves_are_refused(
+    vllm: Mapping[str, Any], asked: float, told: str
+) -> None:
+    with pytest.raises(Failure, match=told):
+        reserved_gpus("vllm", settings(vllm=vllm), asked)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"vllm": {"engine_args": {"max_model_len": 512}}}, "engine_args.max_model_len is decided by vllm.context"),
+        ({"vllm": {"batched_tokens": 128}}, "batched_tokens is 128, and a step takes a token of each of batch 256"),
+        ({"vllm": {"tensor_paralel": 2}}, "tensor_paralel"),
+        ({"adapter_rank": 12}, "adapter_rank"),
+        ({"vllm": {"memory_share": 1.5}}, "memory_share"),
+    ],
+)
+def test_settings_that_contradict_each_other_or_that_nothing_knows_are_refused(
+    given: Mapping[str, Any], told: str
+) -> None:
+    with pytest.raises(ValidationError, match=told):
+        settings(**given)
+
+
+def test_a_replica_takes_two_batches_and_never_fewer_than_one() -> None:
+    assert load(settings()) == (256, 512)
+    assert load(settings("transformers"), target=8) == (8, 64)
+    assert settings().most_waiting == 512
+    with pytest.raises(Failure, match="100 requests at most, which never fill its batch of 256"):
+        load(settings(), most=100)
+    with pytest.raises(Failure, match="aims for 900 requests and takes 512 at most"):
+        load(settings(), target=900)
+
+
+def test_what_is_set_by_name_reaches_vllm_by_its_own_names() -> None:
+    arguments = settings(
+        vllm={"tensor_parallel": 2, "context": 8192, "speculative": {"method": "ngram"}, "engine_args": {"seed": 3}}
+    ).vllm.arguments()
+    assert arguments["tensor_parallel_size"] == 2
+    assert arguments["max_model_len"] == 8192
+    assert arguments["speculative_config"] == {"method": "ngram"}
+    assert arguments["distributed_executor_backend"] == "mp"
+    assert arguments["seed"] == 3
+    assert "max_num_batched_tokens" not in arguments
