@@ -7,16 +7,23 @@ from pathlib import Path
 
 from services.model.engines.chat import ChatBackend
 from services.model.engines.engine import EngineSettings
+from services.model.engines.vllm.settings import VllmSettings
 from services.model.in_process import serve_grpc
 
 MAX_ADAPTERS = 2
+# On a CPU vLLM ends on a seeded prompt that it computes in parts.
+VLLM_SETTINGS = VllmSettings(
+    context=2048, batched_tokens=2048, dtype="float32", engine_args={"enable_chunked_prefill": False}
+)
 ENGINES = {"transformers": "TransformersEngine", "vllm": "VllmEngine"}
 
 
 async def main(name: str, base: Path) -> None:
     """Prints the port, and the engine's fault as soon as it has one."""
     engine = getattr(import_module(f"services.model.engines.{name}.engine"), ENGINES[name])
-    settings = EngineSettings(model=base, max_adapters=MAX_ADAPTERS, batch=16, cache_tokens=8192, stall_seconds=30.0)
+    settings = EngineSettings(
+        model=base, max_adapters=MAX_ADAPTERS, batch=16, cache_tokens=8192, stall_seconds=30.0, vllm=VLLM_SETTINGS
+    )
     chat = ChatBackend(engine(settings), settings)
     await chat.start()
     try:
