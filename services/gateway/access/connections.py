@@ -11,8 +11,8 @@ import resource
 import socket
 import stat
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,15 +22,15 @@ from soliloquy.runtime.instruments import counter, gauge
 OPEN = gauge("soliloquy_gateway_connections")
 CLOSED = counter("soliloquy_gateway_connections_closed_total")
 LOOK_SECONDS = 0.05
-# While connections come faster than they may stay.
+# While connections without an admitted call fill more than half of their room: gRPC refuses everyone once it is full.
 BUSY_LOOK_SECONDS = 0.01
-# A caller that has just connected has had no time to send its token.
-YOUNG_SECONDS = 0.5
 # How long an admitted call counts for a connection that no look has found.
 UNSEEN_SECONDS = 1.0
 LOG_SECONDS = 10.0
+# Of a larger surplus, half leaves with each look.
+CLOSED_AT_ONCE = 16
 # Descriptors for everything but connections: Kafka, the log, the index, downloads.
-SPARE_DESCRIPTORS = 224
+SPARE_DESCRIPTORS = 128
 MOST_CONNECTIONS = 8_000
 # A flood may bring so many in less time than that.
 LOOK_CONNECTIONS = 64
@@ -52,12 +52,11 @@ def peer_at(service: str, address: str, port: int) -> Peer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConnectionLimits:
-    """The most connections: in all, over gRPC, and on each port without an admitted call and from one address."""
+    """The most connections: in all, over gRPC, and on each port without an admitted call."""
 
     total: int
     grpc: int
     strangers: int
-    strangers_an_address: int
     # How long a connection may last without an admitted call.
     stranger_seconds: float = 30.0
 
@@ -70,7 +69,7 @@ def usual_limits() -> ConnectionLimits:
         soft = min(hard, wanted)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     total = max(8, min(soft, wanted) - SPARE_DESCRIPTORS)
-    return ConnectionLimits(total=total, grpc=7 * total // 8, strangers=total // 2, strangers_an_address=total // 4)
+    return ConnectionLimits(total=total, grpc=15 * total // 16, strangers=3 * total // 8)
 
 
 class Connections:
@@ -78,6 +77,8 @@ class Connections:
 
     def __init__(self, limits: ConnectionLimits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits or usual_limits()
+        # Whether those without an admitted call fill more than half of their room on a port.
+        self.crowded = False
         self._clock = clock
         self._since: dict[Peer, float] = {}
         self._admitted: dict[Peer, float] = {}
@@ -96,18 +97,20 @@ class Connections:
         strangers = sorted(self._since.keys() - self._admitted.keys(), key=lambda peer: self._since[peer])
         self._export(strangers)
         closing = {peer: "late" for peer in strangers if now - self._since[peer] > self.limits.stranger_seconds}
-        settled = (peer for peer in strangers if now - self._since[peer] > YOUNG_SECONDS)
-        for each in _grouped(settled, lambda peer: (peer.service, peer.address)):
-            closing |= dict.fromkeys(_beyond(self.limits.strangers_an_address, each), "address")
-        for each in _grouped((peer for peer in strangers if peer not in closing), lambda peer: peer.service):
-            closing |= dict.fromkeys(_beyond(self.limits.strangers, each), "strangers")
-        # The oldest strangers leave first, and the newest of the others.
-        admitted = sorted(self._since.keys() - set(strangers), key=lambda peer: -self._since[peer])
-        left = [peer for peer in (*strangers, *admitted) if peer not in closing]
-        return closing | dict.fromkeys(_beyond(self.limits.total, left), "total")
+        for service in ("http", "grpc"):
+            there = [peer for peer in strangers if peer.service == service and peer not in closing]
+            closing |= dict.fromkeys(_beyond(self.limits.strangers, there), "strangers")
+        if len(self._since) - len(closing) > self.limits.total:
+            # Strangers leave first, and then the newest of the others.
+            admitted = sorted(self._admitted.keys() & self._since.keys(), key=lambda peer: -self._since[peer])
+            leaving = [*_by_turn(strangers), *admitted]
+            left = [peer for peer in leaving if peer not in closing]
+            closing |= dict.fromkeys(left[: len(left) - self.limits.total], "total")
+        return closing
 
     def _export(self, strangers: Collection[Peer]) -> None:
         every, unknown = (Counter(peer.service for peer in peers) for peers in (self._since, strangers))
+        self.crowded = any(2 * number > self.limits.strangers for number in unknown.values())
         for service in ("http", "grpc"):
             OPEN.labels(service, "stranger").set(unknown[service])
             OPEN.labels(service, "admitted").set(every[service] - unknown[service])
@@ -143,13 +146,13 @@ class ConnectionWatch:
     async def watch(self) -> None:
         try:
             # Neither server tells when a connection comes.
-            while True:  # noqa: ASYNC110
-                await asyncio.sleep(BUSY_LOOK_SECONDS if self.look() else LOOK_SECONDS)
+            while True:
+                self.look()
+                await asyncio.sleep(BUSY_LOOK_SECONDS if self._connections.crowded else LOOK_SECONDS)
         finally:
             os.close(self._spare)
 
-    def look(self) -> bool:
-        """Returns whether there was a surplus."""
+    def look(self) -> None:
         self._accepted = 0
         self._known = {fd: known for fd in _descriptors() if (known := self._look_at(fd))}
         places = {peer: fd for fd, (_, peer) in self._known.items() if peer}
@@ -161,7 +164,6 @@ class ConnectionWatch:
             CLOSED.labels(peer.service, reason).inc()
             self._closed[peer.address, peer.service] += 1
         self._log()
-        return bool(surplus)
 
     def _look_at(self, fd: int) -> tuple[int, Peer | None] | None:
         try:
@@ -214,16 +216,23 @@ class ConnectionWatch:
             self._closed.clear()
 
 
-def _grouped(peers: Iterable[Peer], key: Callable[[Peer], Hashable]) -> Collection[list[Peer]]:
-    groups: defaultdict[Hashable, list[Peer]] = defaultdict(list)
-    for peer in peers:
-        groups[key(peer)].append(peer)
-    return groups.values()
-
-
 def _beyond(limit: int, peers: list[Peer]) -> list[Peer]:
-    """Returns the first ones, which are too many."""
-    return peers[: max(0, len(peers) - limit)]
+    surplus = len(peers) - limit
+    # Those that are closed together come back together, which gRPC has less room for.
+    return _by_turn(peers)[: max(CLOSED_AT_ONCE, surplus // 2)][:surplus] if surplus > 0 else []
+
+
+def _by_turn(peers: list[Peer]) -> list[Peer]:
+    """Returns them in the order in which they leave: the oldest of the address that has the most.
+
+    A flood from one address therefore closes no connection of another.
+    """
+    newer: Counter[str] = Counter()
+    ranked = []
+    for place, peer in enumerate(reversed(peers)):
+        ranked.append((newer[peer.address], place, peer))
+        newer[peer.address] += 1
+    return [peer for _, _, peer in sorted(ranked, reverse=True)]
 
 
 def _descriptors() -> Iterable[int]:

@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from soliloquy.runtime.beside import table_beside
 
@@ -51,6 +52,7 @@ class TokenBuckets:
         return wait
 
 
+@lru_cache(maxsize=MOST_CALLERS)
 def rate_key(address: str) -> str:
     """The key under which calls from an address are counted."""
     try:

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.access.access import Access
 from services.gateway.http.choices import choices
+from services.gateway.http.connection import lost_within
 from services.gateway.http.dispatcher import RouteDispatcher, credentials_of
 from services.gateway.http.downloads import Downloads
 from services.gateway.http.files import files
@@ -121,7 +122,8 @@ class _Pace:
         try:
             self._access.pace(credentials_of(Request(scope)))
         except Refusal as refusal:
-            await asyncio.sleep(REFUSAL_SECONDS)
+            if await lost_within(scope, REFUSAL_SECONDS):
+                return
             response = error_response(refusal)
             # Further requests may be waiting in the same connection.
             response.headers["connection"] = "close"

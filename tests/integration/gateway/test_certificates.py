@@ -49,7 +49,7 @@ def tls_of(server: Certificate, authority: Authority) -> ServerTls:
 async def test_a_handshake_that_does_not_come_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, authority: Authority, server: Certificate, service: str
 ) -> None:
-    limits = ConnectionLimits(total=64, grpc=48, strangers=24, strangers_an_address=16, stranger_seconds=0.2)
+    limits = ConnectionLimits(total=64, grpc=48, strangers=16, stranger_seconds=0.2)
     monkeypatch.setattr(connections, "usual_limits", lambda: limits)
     async with site(tmp_path, tokens=written(tmp_path), tls=tls_of(server, authority)) as at:
         host, _, port = (at.http.removeprefix("https://") if service == "http" else at.grpc).rpartition(":")

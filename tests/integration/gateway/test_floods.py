@@ -14,13 +14,13 @@ from tests.integration.gateway.site import guarded, site
 from tests.integration.transport.support import until
 
 FLOOD = 120
-LIMITS = ConnectionLimits(total=400, grpc=300, strangers=200, strangers_an_address=20)
+LIMITS = ConnectionLimits(total=400, grpc=300, strangers=20)
 # Slow machines included.
 MOST_SECONDS = 5.0
 
 
 def closed(service: str) -> float:
-    reasons = ("late", "address", "strangers", "total")
+    reasons = ("late", "strangers", "total")
     return float(sum(CLOSED.labels(service, reason)._value.get() for reason in reasons))
 
 
@@ -35,7 +35,7 @@ async def test_an_operator_is_served_at_once_beside_a_flood(
         address = at.http.removeprefix("http://") if service == "http" else at.grpc
         async with flooded(address, kind, FLOOD):
             with caplog.at_level(logging.WARNING, connections.__name__):
-                await until(lambda: closed(service) - before >= FLOOD - LIMITS.strangers_an_address)
+                await until(lambda: closed(service) - before >= FLOOD - LIMITS.strangers)
             for _ in range(20):
                 assert await seconds(list_over_http, at.http) < MOST_SECONDS
                 assert await seconds(list_over_grpc, at.grpc) < MOST_SECONDS

@@ -1,9 +1,11 @@
 """Which connections leave when there are too many."""
 
+from dataclasses import replace
+
 from services.gateway.access.connections import ConnectionLimits, Connections, Peer, peer_at
 from tests.unit.gateway.test_access import Clock
 
-LIMITS = ConnectionLimits(total=8, grpc=6, strangers=4, strangers_an_address=2, stranger_seconds=30.0)
+LIMITS = ConnectionLimits(total=8, grpc=6, strangers=4, stranger_seconds=30.0)
 
 
 def arriving(connections: Connections, clock: Clock, *peers: Peer) -> None:
@@ -17,23 +19,30 @@ def http(address: str, *ports: int) -> list[Peer]:
     return [peer_at("http", address, port) for port in ports]
 
 
-def test_of_one_address_the_oldest_without_an_admitted_call_leave() -> None:
+def test_the_oldest_without_an_admitted_call_leaves_for_a_newcomer() -> None:
     clock = Clock()
     connections = Connections(LIMITS, clock)
-    flood, other = http("192.0.2.1", 1, 2, 3, 4), http("192.0.2.2", 1)
-    arriving(connections, clock, *flood, *other)
+    flood = http("192.0.2.1", *range(6))
+    arriving(connections, clock, *flood[:5])
     connections.admitted(flood[0])
-    assert connections.surplus([*flood, *other]) == {flood[1]: "address"}
+    assert connections.surplus(flood[:5]) == {}
+    assert connections.surplus(flood) == {flood[1]: "strangers"}
 
 
-def test_a_caller_has_a_moment_to_send_its_token() -> None:
+def test_a_flood_from_one_address_closes_no_connection_of_another() -> None:
     clock = Clock()
     connections = Connections(LIMITS, clock)
-    flood, caller = http("192.0.2.1", 1, 2, 3), http("192.0.2.1", 4)
-    arriving(connections, clock, *flood)
-    assert connections.surplus([*flood, *caller]) == {flood[0]: "address"}
-    clock.now += 1.0
-    assert connections.surplus([*flood, *caller]) == dict.fromkeys(flood[:2], "address")
+    others, flood = [*http("192.0.2.2", 1), *http("192.0.2.3", 1)], http("192.0.2.1", *range(9))
+    arriving(connections, clock, *others, *flood)
+    assert connections.surplus([*others, *flood]) == dict.fromkeys(flood[:7], "strangers")
+
+
+def test_a_herd_leaves_by_halves_lest_it_come_back_together() -> None:
+    connections = Connections(replace(LIMITS, total=200), Clock())
+    herd = http("192.0.2.1", *range(104))
+    assert len(connections.surplus(herd)) == 50
+    assert len(connections.surplus(herd[:44])) == 20
+    assert len(connections.surplus(herd[:24])) == 16
 
 
 def test_many_addresses_together_leave_room() -> None:
@@ -47,9 +56,9 @@ def test_many_addresses_together_leave_room() -> None:
 def test_a_flood_of_one_port_takes_nothing_from_the_other() -> None:
     clock = Clock()
     connections = Connections(LIMITS, clock)
-    flood, call = http("192.0.2.1", 1, 2, 3), peer_at("grpc", "192.0.2.1", 1)
+    flood, call = http("192.0.2.1", *range(5)), peer_at("grpc", "192.0.2.1", 1)
     arriving(connections, clock, call, *flood)
-    assert connections.surplus([call, *flood]) == {flood[0]: "address"}
+    assert connections.surplus([call, *flood]) == {flood[0]: "strangers"}
 
 
 def test_callers_who_were_admitted_are_too_many_only_together_and_the_newest_leave() -> None:
