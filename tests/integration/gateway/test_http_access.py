@@ -12,8 +12,8 @@ import pytest
 
 from services.gateway.access.rate import RateLimit
 from services.gateway.access.tokens import ROLE_OF
-from services.gateway.http.application import HEADERS
-from tests.integration.gateway.site import OPERATOR, READER, START, Site, guarded, site
+from services.gateway.http.application import HEADERS, REFUSAL_SECONDS
+from tests.integration.gateway.site import OPERATOR, READER, START, Site, connected, guarded, head, site
 from tests.integration.transport.support import until
 from tests.unit.gateway.tokens import entry, written
 
@@ -105,6 +105,19 @@ async def test_a_stranger_who_asks_too_often_waits_and_nobody_with_it(
         assert not refused.done()
         assert (await refused).status == 429
         assert time.monotonic() - began >= 1.0
+
+
+async def test_the_wait_of_a_refused_stranger_ends_when_it_leaves(tmp_path: Path) -> None:
+    def answering() -> int:
+        return sum("run_asgi" in str(task.get_coro()) for task in asyncio.all_tasks())
+
+    async with site(tmp_path, admitting=guarded(tmp_path, visitors=RateLimit(burst=1, per_second=0.1))) as at:
+        assert (await at.ask("GET", "/")).status == 200
+        _, stranger = await connected(at)
+        stranger.write(head("GET", "/"))
+        await until(lambda: answering() == 1)
+        stranger.close()
+        await until(lambda: answering() == 0, seconds=REFUSAL_SECONDS / 2)
 
 
 async def test_every_answer_keeps_a_browser_from_running_what_is_not_the_consoles(guarded_site: Site) -> None:

@@ -8,10 +8,13 @@ import pytest
 from prometheus_client import REGISTRY
 
 from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.transports.kafka import KafkaUnavailable
+from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 from soliloquy.v1 import events_pb2
 from tests.integration.transport.contract import TransportContract
 from tests.integration.transport.kafka import PARTITIONS, fresh_address
 from tests.integration.transport.kafka import connect as open_kafka
+from tests.integration.transport.kafka import settings as settings_of
 from tests.integration.transport.recovery import RecoveryContract
 from tests.integration.transport.runs import RunsContract
 from tests.integration.transport.support import Connect, held, idle, reply, serving, started, student, until
@@ -70,6 +73,21 @@ async def test_nothing_is_published_beside_an_event_whose_time_no_header_can_say
         with pytest.raises((OverflowError, ValueError)):
             await transport.publish([started("c"), replace(started("d"), time=1e300)])
         assert not await held(transport, "conversation.started")
+
+
+async def test_a_missing_topic_ends_publishing_with_the_command_that_makes_it(address: str) -> None:
+    # Shortens the search for the topic to five seconds.
+    settings = replace(settings_of(address), rebalance_seconds=0.0)
+    event = replace(started("c"), topic="calculation.needed")
+    async with KafkaTransport(settings) as transport:
+        with pytest.raises(KafkaUnavailable) as caught:
+            async with asyncio.timeout(3 * settings.request_seconds):
+                await transport.publish([event, replace(event, key="d", id="d"), started("e")])
+        assert len(await held(transport, "conversation.started")) == 1
+    assert str(caught.value) == (
+        f"{settings.bootstrap} lacks the topic {settings.prefix}calculation.needed: "
+        f"run `soliloquy topics apply --kafka {settings.bootstrap} --kafka-prefix {settings.prefix}`"
+    )
 
 
 async def test_faststream_counts_what_is_published_and_received(connect: Connect, address: str) -> None:

@@ -47,6 +47,11 @@ class KafkaSettings:
         return self.rebalance_seconds + 5.0
 
     @property
+    def options(self) -> str:
+        """The options by which a command reaches these topics."""
+        return f"--kafka {self.bootstrap}" + (f" --kafka-prefix {self.prefix}" if self.prefix else "")
+
+    @property
     def tls(self) -> bool:
         return self.security in ("SSL", "SASL_SSL")
 

@@ -153,7 +153,8 @@ def _known(error: BaseException, settings: KafkaSettings, *, opening: bool) -> s
         ):
             return f"does not allow {who} to do this ({' '.join(map(str, error.args))}): grant it by an ACL"
         case errors.UnknownTopicOrPartitionError():
-            return f"lacks a topic: run `soliloquy topics apply --kafka {settings.bootstrap}`"
+            topic = f"the topic {error.args[0]}" if error.args else "a topic"
+            return f"lacks {topic}: run `soliloquy topics apply {settings.options}`"
         case socket.gaierror():
             return f"has a host name that is not known ({error.strerror}): check --kafka"
         case ConnectionRefusedError():

@@ -148,11 +148,10 @@ def _counts(desired: Shape, actual: ExistingTopic) -> str:
 
 def _fault(topics: Sequence[str], partitions: Mapping[str, int], settings: KafkaSettings) -> str:
     """Returns why a group cannot work with these topics; empty if it can."""
-    reach = f"--kafka {settings.bootstrap}" + (f" --kafka-prefix {settings.prefix}" if settings.prefix else "")
     if missing := [topic for topic in topics if topic not in partitions]:
         are = "is" if len(missing) == 1 else "are"
         hidden = f", or kept from the user {settings.username!r}" if settings.sasl else ""
-        return f"{_some(missing)} {are} missing{hidden}: run `soliloquy topics apply {reach}`"
+        return f"{_some(missing)} {are} missing{hidden}: run `soliloquy topics apply {settings.options}`"
     for topic in topics:
         count, first = partitions[topic], origin(topic)
         if is_retry(topic) and count != partitions.get(first):

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Self
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 
 from soliloquy.runtime.events import Event, checked
 from soliloquy.runtime.retry import replayed
@@ -157,13 +157,18 @@ class KafkaTransport:
         await self._send(tables)
 
     async def _send(self, events: Sequence[Event]) -> None:
-        """Retries until the brokers accept all events. A failed event takes along all events of its key."""
+        """Retries until the brokers accept all events. A failed event takes along all events of its key.
+
+        Raises KafkaUnavailable where retrying is no use.
+        """
         while events:
             # Concurrently, so that all events for one broker share a request.
             failures = await asyncio.gather(*[self._send_batch(*batch) for batch in _by_topic(events).items()])
             failed = {key: answer for failure in failures for key, answer in failure.items()}
             for answer in failed.values():
-                if not (isinstance(answer, KafkaError) and answer.retriable):
+                # Retriable to aiokafka, which has looked for the topic for as long as a request may take.
+                missing = isinstance(answer, UnknownTopicOrPartitionError)
+                if missing or not (isinstance(answer, KafkaError) and answer.retriable):
                     raise KafkaUnavailable(described(answer, self._settings)) from answer
             events = [event for event in events if event.key in failed]
             if events:
@@ -180,6 +185,13 @@ class KafkaTransport:
 
     async def _produce(self, topic: str, batch: Sequence[Event]) -> None:
         """Raises _Unpublished. aiokafka packs the events of a batch into as few requests as it takes."""
+        try:
+            # Once for all events: aiokafka would look for a missing topic again with each.
+            await self._producer.partitions_for(topic)
+        except UnknownTopicOrPartitionError as error:
+            raise _Unpublished({event.key: UnknownTopicOrPartitionError(topic) for event in batch}) from error
+        except KafkaError as error:
+            raise _Unpublished({event.key: error for event in batch}) from error
         sent: list[tuple[str, asyncio.Future[Any]]] = []
         faults: dict[str, BaseException] = {}
         for event in batch:
