@@ -157,12 +157,15 @@ def _fault(topics: Sequence[str], partitions: Mapping[str, int], settings: Kafka
         if is_retry(topic) and count != partitions.get(first):
             return (
                 f"{topic} has {count} partitions and {first} has {partitions.get(first, 0)}, "
-                f"so that events would overtake others of their key: run `soliloquy topics plan {reach}`"
+                f"so that events would overtake others of their key: run `soliloquy topics plan {settings.options}`"
             )
     of_runs = {topic: partitions[topic] for topic in topics if topic in TOPICS and TOPICS[topic].key == "run"}
     if len(set(of_runs.values())) > 1:
         counts = ", ".join(f"{topic} has {count}" for topic, count in of_runs.items())
-        return f"{counts} partitions, so that no member would have all of a run: run `soliloquy topics plan {reach}`"
+        return (
+            f"{counts} partitions, so that no member would have all of a run: "
+            f"run `soliloquy topics plan {settings.options}`"
+        )
     return ""
 
 
