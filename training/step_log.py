@@ -3,7 +3,7 @@
 import json
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -46,36 +46,32 @@ class StepLog:
 
     def __init__(self, metrics: Path, curves: Path) -> None:
         self._metrics = metrics
-        self._curves = curves
+        self._folder = curves
         self._opened = ExitStack()
 
     def begin(self, step: int) -> None:
         """Discards the records of later steps, since the training resumes after this one."""
-        # Imported here because it takes a second, which readers of steps need not wait for.
-        from torch.utils.tensorboard import SummaryWriter
+        # Imported here, because readers of steps need not wait for it.
+        from training.curves import Curves, WholeWrites
 
         lines = [line for line in _lines(self._metrics) if json.loads(line)["step"] <= step]
         with complete(self._metrics) as unfinished:
             unfinished.write_text("".join(lines), "utf-8")
         with writing(self._metrics):
-            # Without a buffer, so that closing it writes nothing that was refused before.
-            self._file = self._opened.enter_context(self._metrics.open("ab", buffering=0))
-        with writing(self._curves):
-            self._writer = self._opened.enter_context(SummaryWriter(str(self._curves), purge_step=step + 1))
+            self._file = self._opened.enter_context(closing(WholeWrites(self._metrics)))
+        with writing(self._folder):
+            self._curves = self._opened.enter_context(Curves(self._folder, after=step))
 
     def add(self, step: Step) -> None:
-        line = f"{json.dumps(asdict(step))}\n".encode()
         with writing(self._metrics):
-            while line:
-                line = line[self._file.write(line) :]
-        with writing(self._curves):
-            for name in ("loss", "learning_rate", "gradient", "validation"):
-                if (value := getattr(step, name)) is not None:
-                    self._writer.add_scalar(name, value, step.step)
-            self._writer.add_scalar("tokens_per_second", step.tokens / step.seconds, step.step)
+            self._file.write(f"{json.dumps(asdict(step))}\n".encode())
+        shown = ("loss", "learning_rate", "gradient", "validation")
+        values = {name: value for name in shown if (value := getattr(step, name)) is not None}
+        with writing(self._folder):
+            self._curves.add(step.step, values | {"tokens_per_second": step.tokens / step.seconds})
 
     def close(self) -> None:
-        with writing(self._curves):
+        with writing(self._folder):
             self._opened.close()
 
 

@@ -84,6 +84,7 @@ def test_a_training_whose_every_write_fails_once_comes_to_the_same_adapter(
         check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr
     missed = [str(strike.under.relative_to(struck.folder)) for strike in strikes if not strike.struck]
     failures = ended.stdout.splitlines()
     print(f"\n{name}: {len(strikes) - len(missed)} faults, ended {len(failures)} times")
