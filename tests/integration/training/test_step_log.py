@@ -2,7 +2,7 @@
 
 import resource
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,6 +38,11 @@ def largest_file(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+def add_many(add: Callable[[int], None]) -> None:
+    for number in range(1, 20):
+        add(number)
+
+
 @needs_torch
 def test_curves_show_each_step_once_also_where_a_training_resumes(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -67,11 +72,9 @@ def test_a_full_disk_ends_the_step_that_it_refuses_with_one_line(
     log.begin(0)
     # The lines are longer than the curves' records.
     with largest_file(1_000), pytest.raises(Failure, match=r"cannot write .*/metrics.jsonl \(File too large\): free"):
-        for number in range(1, 20):
-            log.add(step_of(number, 1.0))
+        add_many(lambda number: log.add(step_of(number, 1.0)))
     log.close()
     with Curves(tmp_path / "more", after=0) as curves, largest_file(300), pytest.raises(OSError, match="too large"):
-        for number in range(1, 20):
-            curves.add(number, {"loss": 1.0})
+        add_many(lambda number: curves.add(number, {"loss": 1.0}))
     assert threading.active_count() == threads
     assert capfd.readouterr().err == ""
