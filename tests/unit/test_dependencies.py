@@ -1,6 +1,9 @@
 """The locks name every dependency with its hashes and no host, and each dependency has a reason."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -8,6 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted([*ROOT.glob("requirements*.lock"), *ROOT.glob("deploy/images/*.lock")])
+UV = Path(sys.executable).with_name("uv")
+# A release that its authors withdrew, and nobody will bring back.
+WITHDRAWN = "attrs==21.1.0"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 NAME = re.compile(r"[\w.-]+")
 # A package, its version and perhaps a marker, then a hash on each of the following lines.
@@ -27,6 +33,33 @@ def locked(lock: Path) -> set[str]:
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_a_lock_holds_packages_and_hashes_and_nothing_else(lock: Path) -> None:
     assert ENTRY.sub("", lock.read_text("utf-8")) == ""
+
+
+def withdrawn(tmp_path: Path, *requirements: str) -> list[str]:
+    """Returns what the index says of releases among these that their authors withdrew."""
+    options = ("--dry-run", "--no-deps", "--target", str(tmp_path / "none"), "--color", "never")
+    target = ("--python-version", "3.11", "--python-platform", "x86_64-manylinux_2_28")
+    command = [UV, "pip", "install", "--python", sys.executable, *options, *target, *requirements]
+    asked = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert asked.returncode == 0, asked.stderr
+    return [line for line in asked.stderr.splitlines() if "is yanked" in line]
+
+
+@pytest.fixture(scope="module")
+def _index(tmp_path_factory: pytest.TempPathFactory) -> None:
+    try:
+        tells = bool(withdrawn(tmp_path_factory.mktemp("index"), WITHDRAWN))
+    except (OSError, AssertionError, subprocess.TimeoutExpired):
+        tells = False
+    if not tells and os.environ.get("CI") != "true":
+        pytest.skip("uv or its index does not tell which releases were withdrawn")
+    assert tells
+
+
+@pytest.mark.usefixtures("_index")
+@pytest.mark.parametrize("lock", [*LOCKS, *ROOT.glob("tests/servers/*.lock")], ids=lambda lock: lock.name)
+def test_no_locked_release_was_withdrawn_by_its_authors(tmp_path: Path, lock: Path) -> None:
+    assert withdrawn(tmp_path, "--require-hashes", "-r", str(lock)) == []
 
 
 def test_every_dependency_is_locked() -> None:
