@@ -17,6 +17,7 @@ from grpc_health.v1 import health
 
 from services.gateway.access.access import Access, Credentials, bearer, target_of
 from services.gateway.access.connections import peer_at
+from services.gateway.access.rate import REFUSAL_SECONDS
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from services.gateway.watching import Skipped
@@ -25,6 +26,12 @@ from soliloquy.v1 import gateway_pb2
 
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
 MOST_REQUEST_BYTES = 64 * 1024
+# Calls of one connection; its client keeps further ones until others end.
+MOST_STREAMS = 100
+# Calls that wait to be taken up. gRPC cancels everyone's while there are more, a thousand unless told otherwise.
+MOST_PENDING = 10_000
+# Calls of strangers that wait for their refusal, as over HTTP; more are refused at once.
+MOST_WAITING = 5_000
 # A client opens another connection for its next call.
 IDLE_MILLISECONDS = 300_000
 # How often a stream's caller is checked again.
@@ -49,6 +56,9 @@ def server(gateway: Gateway, access: Access, credentials: grpc.ServerCredentials
         options=(
             ("grpc.max_allowed_incoming_connections", access.connections.limits.grpc),
             ("grpc.max_connection_idle_ms", IDLE_MILLISECONDS),
+            ("grpc.max_concurrent_streams", MOST_STREAMS),
+            ("grpc.server.max_pending_requests", MOST_PENDING),
+            ("grpc.server.max_pending_requests_hard_limit", MOST_PENDING),
         ),
         interceptors=[_AccessInterceptor(access)],
         credentials=credentials,
@@ -73,6 +83,7 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
 
     def __init__(self, access: Access) -> None:
         self._access = access
+        self._waiting = 0
 
     async def intercept_service(
         self,
@@ -108,7 +119,7 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
                     call.target = target_of(request)
                     return await inner(request, context)
             except Exception as error:
-                return await context.abort(*_status(error))
+                return await self._abort(context, error)
 
         return admitted
 
@@ -128,9 +139,20 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
                                 return
                             yield message
             except Exception as error:
-                await context.abort(*_status(error))
+                await self._abort(context, error)
 
         return admitted
+
+    async def _abort(self, context: Context, error: Exception) -> None:
+        """Lets a stranger who calls too often wait: it would call again as soon as it has its answer."""
+        too_many = isinstance(error, Refusal) and error.code is Code.TOO_MANY
+        if too_many and self._waiting < MOST_WAITING and self._access.caller(_credentials(context)) is None:
+            self._waiting += 1
+            try:
+                await asyncio.sleep(REFUSAL_SECONDS)
+            finally:
+                self._waiting -= 1
+        await context.abort(*_status(error))
 
     async def _while_admitted(
         self, messages: AsyncGenerator[Any, None], credentials: Credentials, context: Context

@@ -11,6 +11,8 @@ from soliloquy.runtime.beside import table_beside
 
 # Beyond this number, the caller who has been silent longest is forgotten.
 MOST_CALLERS = 10_000
+# A refused stranger waits before its answer: it would come again as soon as it has one.
+REFUSAL_SECONDS = 5.0
 # One IPv6 caller owns all addresses with the same prefix of this length.
 _OWN_BITS = 64
 

@@ -20,6 +20,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.access.access import Access
+from services.gateway.access.rate import REFUSAL_SECONDS
 from services.gateway.http.choices import choices
 from services.gateway.http.connection import lost_within
 from services.gateway.http.dispatcher import RouteDispatcher, credentials_of
@@ -38,8 +39,6 @@ from soliloquy.web import FOLDER as SHARED
 
 CONSOLE = Path(__file__).parents[1] / "console"
 MOUNTED = {"/assets/services/gateway/console": CONSOLE, "/assets/soliloquy/web": SHARED}
-# A refused stranger waits before its answer: it would come again as soon as it has one.
-REFUSAL_SECONDS = 5.0
 _NAME = re.compile(r"[\w-]+\.(css|html|js|svg)", re.ASCII)
 # A page loads nothing from other hosts and runs no inline script.
 _SOURCES = {

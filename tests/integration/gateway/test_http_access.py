@@ -10,9 +10,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from services.gateway.access.rate import RateLimit
+from services.gateway.access.rate import REFUSAL_SECONDS, RateLimit
 from services.gateway.access.tokens import ROLE_OF
-from services.gateway.http.application import HEADERS, REFUSAL_SECONDS
+from services.gateway.http.application import HEADERS
 from tests.integration.gateway.site import OPERATOR, READER, START, Site, connected, guarded, head, site
 from tests.integration.transport.support import until
 from tests.unit.gateway.tokens import entry, written
