@@ -6,11 +6,11 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from pathlib import Path
 
 import grpc
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.tls import Tls
 
 _PAUSE_SECONDS = 0.05
 _PAUSE_CAP_SECONDS = 2.0
@@ -60,19 +60,6 @@ _EXCEPTIONS: Mapping[grpc.StatusCode, type[Exception]] = {
     grpc.StatusCode.ALREADY_EXISTS: InvalidRequest,
     grpc.StatusCode.FAILED_PRECONDITION: InvalidRequest,
 }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tls:
-    """PEM files: the gateway's certificate authority (None for the system's), and the client's certificate and key."""
-
-    ca: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
-
-    def credentials(self) -> grpc.ChannelCredentials:
-        files = (self.ca, self.key or self.certificate, self.certificate)
-        return grpc.ssl_channel_credentials(*(file.read_bytes() if file else None for file in files))
 
 
 class RetryBudget:

@@ -39,7 +39,7 @@ def withdrawn(tmp_path: Path, *requirements: str) -> list[str]:
     """Returns what the index says of releases among these that their authors withdrew."""
     options = ("--dry-run", "--no-deps", "--target", str(tmp_path / "none"), "--color", "never")
     target = ("--python-version", "3.11", "--python-platform", "x86_64-manylinux_2_28")
-    command = [UV, "pip", "install", "--python", sys.executable, *options, *target, *requirements]
+    command = [str(UV), "pip", "install", "--python", sys.executable, *options, *target, *requirements]
     asked = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert asked.returncode == 0, asked.stderr
     return [line for line in asked.stderr.splitlines() if "is yanked" in line]

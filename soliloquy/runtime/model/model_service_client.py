@@ -37,8 +37,16 @@ _HOPELESS = {
     grpc.StatusCode.FAILED_PRECONDITION,
 }
 _UNKNOWN_HOST = "Domain name not found"
+# What gRPC says of a server that is not trusted, and of one that does not take this client.
+_UNTRUSTED = ("CERTIFICATE_VERIFY_FAILED", "TSI_DATA_CORRUPTED")
 _PROXY_ERROR = "Received http2 header with status: 5"
 _REFUSED = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OUT_OF_RANGE}
+
+
+def _channel(endpoint: Endpoint) -> grpc.aio.Channel:
+    if endpoint.tls is None:
+        return grpc.aio.insecure_channel(endpoint.address, options=_OPTIONS)
+    return grpc.aio.secure_channel(endpoint.address, endpoint.tls.credentials(), options=_OPTIONS)
 
 
 class ModelServiceClient:
@@ -46,10 +54,7 @@ class ModelServiceClient:
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
         self._where = described(name, endpoint)
-        self._channels = [
-            grpc.aio.insecure_channel(endpoint.address, options=_OPTIONS)
-            for _ in range(math.ceil(endpoint.max_concurrency / STREAMS_A_CHANNEL))
-        ]
+        self._channels = [_channel(endpoint) for _ in range(math.ceil(endpoint.max_concurrency / STREAMS_A_CHANNEL))]
         self._stubs = itertools.cycle([ModelServiceStub(channel) for channel in self._channels])
 
     async def ask(
@@ -82,6 +87,8 @@ class ModelServiceClient:
             return ModelRefused(f"{self._where} refused ({description})")
         if _UNKNOWN_HOST in details:
             return EndpointRefuses(f"{self._where} cannot be found: check the host's name ({description})")
+        if any(words in details for words in _UNTRUSTED):
+            return EndpointRefuses(f"{self._where} and this client do not trust each other's certificates: check tls")
         if is_unreachable(error):
             return Unreachable(description)
         match code:

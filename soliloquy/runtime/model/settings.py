@@ -12,6 +12,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import known_dialect
 from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.runtime.seeds import draw
+from soliloquy.runtime.tls import Tls
 
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -27,6 +28,8 @@ class Endpoint:
     base_url: str = ""
     # HOST:PORT of a ModelService.
     address: str = ""
+    # The certificates of a ModelService behind a proxy that speaks TLS; None for a connection in the clear.
+    tls: Tls | None = None
     # The endpoint's name for the model.
     model: str = "default"
     # The environment variable or file with the key. Without either, we read the usual variable.

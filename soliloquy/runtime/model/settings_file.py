@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.model.settings import Endpoint, Models, PromptSettings, Role
 from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.runtime.tls import Tls
 
 SHIPPED = Path(__file__).with_name("models.toml")
 
@@ -21,7 +22,7 @@ _OF_ANY = {"engine", "timeout", "max_concurrency", "prompt_price", "completion_p
 _KEYS = {
     "scripted": {"engine"},
     "openai": {*_OF_ANY, "base_url", "model", "key_variable", "key_file", "schema", "dialect"},
-    "ray": {*_OF_ANY, "address", "model"},
+    "ray": {*_OF_ANY, "address", "model", "tls"},
 }
 _NEEDED = {"openai": "base_url", "ray": "address"}
 
@@ -49,6 +50,8 @@ def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
     _check_names(table, _KEYS[engine], f"{where} (engine {engine})")
     if (needed := _NEEDED.get(engine)) and not table.get(needed):
         raise Failure(f"{where}: engine {engine} requires {needed}")
+    if "tls" in table:
+        _check_names(_table(table["tls"], f"{where}.tls"), {each.name for each in fields(Tls)}, f"{where}.tls")
     endpoint = _validated(Endpoint, table, where)
     if endpoint.base_url:
         _check_url(endpoint.base_url, where)

@@ -15,8 +15,9 @@ from services.gateway.access import connections
 from services.gateway.access.certificates import ServerTls
 from services.gateway.access.connections import ConnectionLimits
 from soliloquy.client.async_runs import AsyncRuns
-from soliloquy.client.calls import ServiceUnavailable, Tls
+from soliloquy.client.calls import ServiceUnavailable
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.tls import Tls
 from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from tests.integration.gateway.site import OPERATOR, site
