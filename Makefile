@@ -61,7 +61,7 @@ observe: .venv/installed .venv/prometheus ## Run a Prometheus with our rules aga
 faults: .venv/dev .venv/runsc .venv/kafka .venv/prometheus ## Kill runs, collectors and workers, soak the sandbox, check thousands of conversations (an hour)
 	$(BIN)/python -m pytest -s tests/chaos
 
-faults-long: .venv/serve .venv/runsc ## Let FAULTS strike, 20 in each run of CONVERSATIONS, and every write of a training fail (1,000 and 100: an hour)
+faults-long: .venv/serve .venv/runsc ## Let FAULTS strike, 20 in each run of CONVERSATIONS, and every write of a training fail (1,000 and 100: an hour; 1,000 and 2,000: three)
 	FAULTS=$(or $(FAULTS),1000) CONVERSATIONS=$(or $(CONVERSATIONS),100) $(BIN)/python -m pytest -s tests/faults
 
 attack: .venv/dev .venv/runsc .venv/kafka ## Attack the gateway, the events, the model clients, the stores and the files on loopback (45 minutes)
