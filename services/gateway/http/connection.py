@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import h11
 from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -11,6 +12,10 @@ from services.gateway.access.certificates import common_name
 
 # For the head of a request to arrive, and between two requests.
 HEAD_SECONDS = 10.0
+HEAD_BYTES = 16 * 1024
+# Chunks of a body, and for each of these many bytes one more: each costs as much to parse as a head.
+MOST_CHUNKS = 256
+LEAST_CHUNK_BYTES = 64
 _TRANSPORT = "transport"
 _LOST = "lost"
 
@@ -32,9 +37,28 @@ async def lost_within(scope: Scope, seconds: float) -> bool:
     return bool(done)
 
 
+class _Connection(h11.Connection):
+    """Refuses a body of tiny chunks, which would keep this process from everything else while they are parsed."""
+
+    _chunks = 0
+    _bytes = 0
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks = self._bytes = 0
+        elif isinstance(event, h11.Data):
+            self._chunks += event.chunk_start
+            self._bytes += len(event.data)
+            if self._chunks > MOST_CHUNKS + self._bytes // LEAST_CHUNK_BYTES:
+                raise h11.RemoteProtocolError("the chunks of the body are too small")
+        return event
+
+
 class Protocol(H11Protocol):
     def __init__(self, *arguments: Any, accepted: Callable[[], None], **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.conn = _Connection(h11.SERVER, self.config.h11_max_incomplete_event_size or HEAD_BYTES)
         self._accepted = accepted
         self._timeout: asyncio.TimerHandle | None = None
         self._lost: asyncio.Future[None] = self.loop.create_future()
@@ -57,6 +81,13 @@ class Protocol(H11Protocol):
         self._cancel_timeout()
         self._lost.set_result(None)
         super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answers nonsense, unless it follows a request that was answered already."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.abort()
 
     def _start_timeout(self) -> None:
         self._timeout = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
