@@ -69,7 +69,7 @@ def usual_limits() -> ConnectionLimits:
         soft = min(hard, wanted)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     total = max(8, min(soft, wanted) - SPARE_DESCRIPTORS)
-    return ConnectionLimits(total=total, grpc=15 * total // 16, strangers=3 * total // 8)
+    return ConnectionLimits(total=total, grpc=15 * total // 16, strangers=total // 2)
 
 
 class Connections:
