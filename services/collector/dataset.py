@@ -1,6 +1,6 @@
 """Writes the dataset of a finished run: shards in the order of the run, then the manifest."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from soliloquy.dataset.shards import GROUP_ROWS, DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 
-Costs = Callable[[dict[str, Any]], dict[str, float]]
+Costs = Callable[[dict[str, Any]], dict[str, float | None]]
 
 
 def write_dataset(
@@ -25,12 +25,15 @@ def write_dataset(
     run: dict[str, Any],
     cost: Costs,
     topics: Mapping[str, Any],
+    prices: Mapping[str, Any] = {},
+    spent: Sequence[Mapping[str, Any]] = (),
     prompts: Mapping[str, str] = {},
 ) -> dict[str, Any]:
     """Writes the dataset from its journal and returns its counts.
 
     The manifest is written last, so a folder with a manifest is complete. The dataset never holds more accepted
-    conversations than the run asks for. `prompts` maps files to texts, for a run that changed those of its recipe.
+    conversations than the run asks for. `prompts` maps files to texts, for a run that changed those of its recipe;
+    `spent` is what all calls of the run were billed, as far as it knows.
     """
     # Without its manifest, no shard of a run that is extended counts: a kill repeats all that follows.
     if storage.read(MANIFEST) is not None:
@@ -45,13 +48,16 @@ def write_dataset(
     manifest = {
         "run": run | versions(run.get("recipe", "")),
         "counts": counts,
-        # The cost of these conversations; the metrics also count calls that failed or were repeated.
+        # The cost of these conversations; null where no price is known.
         "cost": cost(counts["tokens"]),
+        "prices": dict(prices),
         # Differs between executions of the same run.
         "arrival": {
             "duplicates": journal.duplicates,
             "discarded": journal.accepted + journal.rejected - tally.accepted - tally.rejected,
             "topics": dict(topics),
+            # Of all calls, also of those whose conversation was dropped or that were repeated.
+            **({"spent": list(spent)} if spent else {}),
         },
     }
     write_manifest(storage, manifest, shards)

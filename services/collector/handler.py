@@ -9,7 +9,7 @@ from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.failure import Refused
-from soliloquy.runtime.model.costs import account
+from soliloquy.runtime.model.costs import account, use_of
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.truth.report import CheckedConversation, located_faults
@@ -75,8 +75,8 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
     )
     for call in calls_of(conversation):
         used = summary.tokens[account(call.role, call.endpoint)]
-        used.prompt += call.prompt_tokens
-        used.completion += call.completion_tokens
+        for kind, tokens in use_of(call).items():
+            setattr(used, kind, getattr(used, kind) + tokens)
     for turn in conversation.turns:
         if turn.HasField("calculation"):
             summary.python_turns += 1

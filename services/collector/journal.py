@@ -10,7 +10,7 @@ from typing import Self
 
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.ids import IdSet
-from soliloquy.runtime.model.costs import account
+from soliloquy.runtime.model.costs import account, add_use, use_of
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 
@@ -30,7 +30,7 @@ class Journal:
         self.accepted = self.rejected = self.duplicates = 0
         # How often each reason rejected a conversation, and the tokens of each account.
         self.reasons: Counter[str] = Counter()
-        self.tokens: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.tokens: defaultdict[str, dict[str, float]] = defaultdict(dict)
         self._frames = Frames(path)
         for start, payload in self._frames.recover():
             collected = Collected.FromString(payload)
@@ -104,9 +104,7 @@ class Journal:
         self.rejected += not accepted
         self.reasons.update({reason.partition(":")[0] for reason in collected.reasons})
         for call in calls_of(conversation):
-            used = self.tokens[account(call.role, call.endpoint)]
-            used["prompt"] += call.prompt_tokens
-            used["completion"] += call.completion_tokens
+            add_use(self.tokens[account(call.role, call.endpoint)], use_of(call))
 
 
 def calls_of(conversation: Conversation) -> Iterator[ModelCall]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, is_read_at_once, tries
 from soliloquy.runtime.instruments import counter, gauge
+from soliloquy.runtime.model.costs import disjoint, use_of
 from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation, ParseOutcome, Turn
 
@@ -46,5 +47,5 @@ def _count_answers(turns: Iterable[Turn], recipe: str, outcome: str, fate: str) 
             if place in stood:
                 FIRST_TRIES.labels(recipe, call.role, call.model, "stood" if stood[place] else "mended").inc()
             came_to = SENT_BACK if place in back and fate == STANDS else fate
-            TOKENS.labels(recipe, outcome, "prompt", came_to).inc(call.prompt_tokens)
-            TOKENS.labels(recipe, outcome, "completion", came_to).inc(call.completion_tokens)
+            for kind, tokens in disjoint(use_of(call)).items():
+                TOKENS.labels(recipe, outcome, kind, came_to).inc(tokens)

@@ -9,7 +9,7 @@ from services.gateway.pace import Pace
 from services.gateway.paging import page
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
-from soliloquy.runtime.model.costs import account_cost
+from soliloquy.runtime.model.costs import COST, KINDS, account_cost, total_cost
 from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
@@ -139,8 +139,8 @@ class RunTable:
             progress.reasons[rule] += 1
         for role, used in summary.tokens.items():
             total = progress.tokens[role]
-            total.prompt += used.prompt
-            total.completion += used.completion
+            for kind in (*KINDS, COST):
+                setattr(total, kind, getattr(total, kind) + getattr(used, kind))
 
     def standing(self, standing: RunStanding) -> None:
         run_id = run_key(standing.run)
@@ -175,6 +175,7 @@ class RunTable:
         grows = changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_OPEN)
         rate = known.pace.rate(now, since=changed.requested_at) if grows else 0.0
         missing = max(0, changed.request.conversations - progress.accepted)
+        costs = self._costs(progress)
         status = RunStatus(
             id=run_id,
             request=changed.request,
@@ -186,7 +187,8 @@ class RunTable:
             progress=progress,
             rate=rate,
             eta_seconds=missing / rate if rate else 0.0,
-            cost=self._cost(progress),
+            cost=total_cost(costs.values()) or 0.0,
+            unpriced=[role for role, cost in costs.items() if cost is None],
             name=changed.name or (default_name(changed.request) if changed.request.problems else run_id),
             model=changed.model,
             dataset=self._dataset(known),
@@ -200,9 +202,11 @@ class RunTable:
             return DatasetState.DATASET_STATE_UNSPECIFIED
         return DatasetState.DATASET_STATE_WRITTEN if known.is_stored else DatasetState.DATASET_STATE_WRITING
 
-    def _cost(self, progress: RunProgress) -> float:
-        used = progress.tokens.items()
-        return sum(account_cost(self._models, account, tokens.prompt, tokens.completion) for account, tokens in used)
+    def _costs(self, progress: RunProgress) -> Mapping[str, float | None]:
+        return {
+            account: account_cost(self._models, account, {kind: getattr(tokens, kind) for kind in (*KINDS, COST)})
+            for account, tokens in sorted(progress.tokens.items())
+        }
 
 
 def state_name(state: RunState) -> str:

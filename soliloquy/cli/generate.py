@@ -28,7 +28,7 @@ from soliloquy.cli.options import (
     WORKERS,
     count_option,
 )
-from soliloquy.cli.parameters import PLACE, Choice, whole
+from soliloquy.cli.parameters import DOLLARS, PLACE, Choice, whole
 from soliloquy.cli.progress import display
 from soliloquy.cli.prompts_option import PROMPTS, chosen_prompts
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
@@ -41,6 +41,7 @@ from soliloquy.recipes.recipe import find
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runs.plan import Plan, problems_of
+from soliloquy.runtime.model.spending import Budget
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -83,6 +84,8 @@ INCOMPLETE = 1
 @CLASSIFIERS
 @model_options
 @WAIT
+@click.option("--budget", metavar="SUM", type=DOLLARS, help="Dollars that the run may spend, e.g. 50USD.")
+@click.option("--budget-tokens", type=COUNT, metavar="TOKENS", help="Tokens that it may read and write.")
 @AS_JSON
 @QUIET
 @kafka_options()
@@ -101,6 +104,8 @@ def generate(
     as_json: bool,
     quiet: bool,
     traces: TraceSettings,
+    budget: float | None,
+    budget_tokens: int | None,
     **settings: Any,
 ) -> None:
     """Generate a dataset of tutoring conversations.
@@ -110,6 +115,9 @@ def generate(
 
     The same command resumes an interrupted run. The same seed gives the same files, byte for byte, whatever the number
     of workers and of conversations in flight, and wherever they run.
+
+    A budget slows the run down towards its end and stops it there, with what is finished kept; the same command with
+    a higher budget goes on.
     """
     _refuse_with_kafka(context, kafka)
     if settings["classifiers"] and not find(recipe).topics:
@@ -118,7 +126,13 @@ def generate(
         _check_sandbox()
     changed = chosen_prompts(recipe, prompts, scripted=settings["models"].has_scripted)
     source = problems_of(problems, recipe, changed, lambda line: None if quiet else echo(line, err=True))
-    plan = Plan.of(recipe, source, prompts=changed, problems=problems, **settings)
+    limit = Budget(dollars=budget, tokens=budget_tokens)
+    plan = Plan.of(recipe, source, prompts=changed, problems=problems, budget=limit, **settings)
+    if budget is not None and (unpriced := [name for name, price in plan.prices().items() if price is None]):
+        raise click.UsageError(
+            f"--budget requires prices, and none is known of {', '.join(unpriced)}: set prompt_price and "
+            "completion_price in --model-settings, or use --budget-tokens"
+        )
     started = time.monotonic()
     show = display(plan.conversations, quiet=quiet or as_json)
     result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)

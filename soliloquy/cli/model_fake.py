@@ -9,7 +9,7 @@ import uvloop
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import EXISTING_FILE, SEED
-from soliloquy.cli.parameters import ADDRESS, DURATION, real
+from soliloquy.cli.parameters import ADDRESS, DURATION, real, whole
 from soliloquy.cli.service_options import LATENCY, NOISE, PROBLEMS, option
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import echo
@@ -69,6 +69,12 @@ def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dic
     "--dialect",
     type=click.Choice(sorted(dialects())),
     help="Refuse and answer what endpoints of this kind do; without one, everything is accepted.",
+)
+@click.option(
+    "--prefix-cache",
+    metavar="TOKENS",
+    type=whole(0, 1_000_000),
+    help="Cache the beginnings of prompts that have as many tokens, in steps of 128. PATH/invoice has what was billed.",
 )
 @click.option(
     "--replay",

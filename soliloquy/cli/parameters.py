@@ -110,6 +110,17 @@ def _size(value: str | int) -> int:
     return size
 
 
+def _dollars(value: str | float) -> float:
+    if isinstance(value, float):
+        return value
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?) ?(USD|)", value)
+    if match is None or not float(match[1]):
+        raise click.BadParameter(f"invalid sum {value!r}: use dollars, e.g. 50USD or 2.50USD")
+    if not match[2]:
+        raise click.BadParameter(f"{value!r} has no currency: use {value}USD")
+    return float(match[1])
+
+
 def duration_text(seconds: float) -> str:
     return f"{seconds * 1000:g}ms" if seconds < 1 else f"{seconds:g}s"
 
@@ -127,9 +138,9 @@ def _place(value: str) -> "Storage":
 
 
 ADDRESS, BROKERS, PLACE = FuncParamType(_address), FuncParamType(_brokers), FuncParamType(_place)
-DURATION, SIZE = FuncParamType(_duration), FuncParamType(_size)
+DURATION, SIZE, DOLLARS = FuncParamType(_duration), FuncParamType(_size), FuncParamType(_dollars)
 # The names that help shows.
-DURATION.name, SIZE.name = "duration", "size"
+DURATION.name, SIZE.name, DOLLARS.name = "duration", "size", "sum"
 
 
 def free_address() -> str:

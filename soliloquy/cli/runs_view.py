@@ -7,10 +7,12 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from rich.text import Text
 
+from soliloquy.cli.summary import cost_line, tokens_line
 from soliloquy.cli.tables import ending, facts, short
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.visible import json_line, visible
 from soliloquy.client import is_over, state_of
+from soliloquy.runtime.model.costs import KINDS
 from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, GetConversationResponse, RunStatus
 
 _DATASET = {
@@ -39,8 +41,8 @@ def print_status(status: RunStatus) -> None:
         "turns": f"{progress.turns}, {progress.python_turns} with Python",
         "unverified": f"{progress.unverified} of {progress.verdicts} verdicts",
         "false statements": progress.flags,
-        "tokens": f"{sum(used.prompt for used in tokens)} prompt, {sum(used.completion for used in tokens)} completion",
-        "cost": f"{status.cost:.6g}",
+        "tokens": tokens_line({kind: sum(getattr(used, kind) for used in tokens) for kind in KINDS}),
+        "cost": cost_line(status.cost, status.unpriced) or "0",
         "duration": _span((status.changed_at if is_over(status) else time.time()) - status.requested_at),
         "dataset": _dataset(status),
         "rate": f"{status.rate:.1f}/s" + (f", {_span(status.eta_seconds)} left" if status.eta_seconds else ""),

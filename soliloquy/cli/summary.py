@@ -1,7 +1,7 @@
 """Sums a run up in words, with the commands that read its dataset."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 # How many of a model's answers could be read, by the names of `answers.py`.
@@ -22,12 +22,39 @@ def summary(report: Mapping[str, Any], dataset: object) -> dict[str, str]:
         "verdicts": _listed({words: report["verification"].get(name, 0) for name, words in _SUPPORTS.items()}),
         "tutor and program": _listed(report["verdicts"]),
         "model's answers": ", ".join(_answers(report["parse"])),
-        "tokens": f"{report['tokens']['prompt']:,} read, {report['tokens']['completion']:,} written",
-        "cost": _number(report["cost"]),
+        "tokens": tokens_line(report["tokens"]),
+        "cost": cost_line(report["cost"], report["unpriced"]),
+        "billed": _billed(report["spent"]),
         "duration": f"{report['seconds']:g} s",
         "dataset": str(dataset),
     }
     return {name: value for name, value in rows.items() if value}
+
+
+def tokens_line(used: Mapping[str, float]) -> str:
+    cached, thoughts = used.get("cached", 0), used.get("reasoning", 0)
+    read = f"{used['prompt']:,} read" + (f" ({cached / used['prompt']:.0%} from a cache)" if cached else "")
+    return f"{read}, {used['completion']:,} written" + (f" ({thoughts:,} of them thoughts)" if thoughts else "")
+
+
+def cost_line(cost: float | None, unpriced: Sequence[str]) -> str:
+    """Returns what is known of a cost in dollars, and for which accounts nothing is; empty if it cost nothing."""
+    if not unpriced:
+        return f"{cost:,.4g} USD" if cost else ""
+    lacking = f"no price is known for {', '.join(unpriced)}: set prompt_price and completion_price in --model-settings"
+    return f"{cost:,.4g} USD and more, {lacking}" if cost else f"unknown, {lacking}"
+
+
+def _billed(spent: Mapping[str, Any]) -> str:
+    """Returns what all requests of a run were billed, those included whose conversation is in no dataset."""
+    if not spent["requests"] and not spent["lost"]["requests"]:
+        return ""
+    said = f"{spent['requests']:,} requests, {tokens_line(spent)}"
+    said += f", {spent['dollars']:,.4g} USD" if spent["dollars"] else ""
+    if (lost := spent["lost"])["requests"]:
+        most = f"{lost['dollars']:,.4g} USD" if lost["dollars"] else f"{lost['tokens']:,} tokens"
+        said += f"; {lost['requests']:,} more without an answer, {most} at most"
+    return said
 
 
 def next_commands(dataset: object, *, rejected: int) -> str:

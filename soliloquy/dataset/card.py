@@ -16,6 +16,7 @@ from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import counts, share, table
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT
+from soliloquy.runtime.model.costs import KINDS
 
 CARD = "README.md"
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
@@ -72,9 +73,9 @@ def card(summary: DatasetSummary) -> str:
         ),
         "parse": counts("read", kept.parse),
         "tokens": table(
-            ("role", "prompt tokens", "completion tokens"),
+            ("role", "prompt tokens", "from a cache", "written into it", "completion tokens", "thoughts"),
             [
-                (role, *(f"{kept.tokens[role, kind]:,}" for kind in ("prompt", "completion")))
+                (role, *(f"{kept.tokens[role, kind]:,}" for kind in KINDS))
                 for role in sorted({role for role, _ in kept.tokens})
             ],
         ),
@@ -164,7 +165,7 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
             if mended.sent_back
             else []
         ),
-        *([("tokens of answers sent or taken back", share(back, kept.tokens.total()))] if back else []),
+        *([("tokens of answers sent or taken back", share(back, kept.all_tokens))] if back else []),
         *([("verdicts that nothing verified", share(kept.verification["none"], supported))] if supported else []),
         *([("student's replies meant to be wrong", share(kept.intents["wrong"], kept.replies))] if kept.words else []),
     ]

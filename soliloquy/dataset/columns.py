@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow.compute as pc
 
 from soliloquy.runtime.arrow import pa
+from soliloquy.runtime.model.costs import COST, KINDS
 
 # The columns that identify who answered a model call.
 ANSWERED_BY = ("role", "engine", "model", "adapter_digest")
-_TOKENS = ("prompt_tokens", "completion_tokens")
+_COUNTS = {**{kind: f"{kind}_tokens" for kind in KINDS}, COST: COST}
 
 
 def below(array: pa.Array, *path: str) -> pa.Array:
@@ -38,10 +39,13 @@ def value_counts(*columns: pa.Array) -> Counter[Any]:
 def call_counts(calls: pa.Array) -> list[dict[str, Any]]:
     """Returns the number of `calls` and their tokens for each answerer, endpoint and outcome."""
     keys = [*ANSWERED_BY, "endpoint", "outcome"]
-    table = pa.table({name: below(calls, name) for name in (*keys, *_TOKENS)})
-    found = table.group_by(keys, use_threads=False).aggregate([([], "count_all"), *((name, "sum") for name in _TOKENS)])
-    rows: list[dict[str, Any]] = found.rename_columns([*keys, "calls", "prompt", "completion"]).to_pylist()
-    return rows
+    # Rows of an earlier version lack some counts.
+    counts = {kind: name for kind, name in _COUNTS.items() if calls.type.get_field_index(name) >= 0}
+    table = pa.table({name: below(calls, name) for name in (*keys, *counts.values())})
+    sums = [(name, "sum") for name in counts.values()]
+    found = table.group_by(keys, use_threads=False).aggregate([([], "count_all"), *sums])
+    rows: list[dict[str, Any]] = found.rename_columns([*keys, "calls", *counts]).to_pylist()
+    return [dict.fromkeys(_COUNTS, 0) | row for row in rows]
 
 
 def verdicts(calculations: pa.Array) -> pa.Array:

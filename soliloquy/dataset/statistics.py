@@ -19,13 +19,13 @@ from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.recipe import Recipe, find
+from soliloquy.runtime.model.costs import KINDS
 from soliloquy.truth.utterances import bigram_entropy, uptake, words
 from soliloquy.v1.conversation_pb2 import Evaluation
 
 # By the words that `named` returns.
 LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
 _EXCEPTION = re.compile(r"[A-Za-z_.]+(?=: |$)")
-_KINDS_OF_TOKENS = ("prompt", "completion")
 
 
 @dataclass(kw_only=True)
@@ -74,7 +74,7 @@ class Statistics:
     # The tutor's verdicts by what supports them: "program", "step" or "none".
     verification: Counter[str] = field(default_factory=Counter)
     parse: Counter[str] = field(default_factory=Counter)
-    # By role, and prompt or completion.
+    # By role and kind.
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
     # Calls by role, engine, model and adapter's digest.
     models: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -82,6 +82,10 @@ class Statistics:
     own: dict[str, Any] = field(default_factory=dict)
     # Reasons for rejection; a conversation may have several.
     reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def all_tokens(self) -> int:
+        return sum(count for (_, kind), count in self.tokens.items() if kind in ("prompt", "completion"))
 
     def add(self, batch: pa.RecordBatch) -> None:
         self.conversations += len(batch)
@@ -218,8 +222,9 @@ class Statistics:
         self.parse += value_counts(named(below(calls, "outcome"), "PARSE_OUTCOME_"))
         for row in call_counts(calls):
             self.models[tuple(row[name] for name in ANSWERED_BY)] += row["calls"]
-            for kind in _KINDS_OF_TOKENS:
-                self.tokens[row["role"], kind] += row[kind]
+            for kind in KINDS:
+                if row[kind]:
+                    self.tokens[row["role"], kind] += row[kind]
 
 
 def kinds_of_reasons(reasons: pa.Array) -> pa.Array:

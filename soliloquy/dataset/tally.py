@@ -1,6 +1,6 @@
 """Counts the rows of a dataset for its manifest."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -14,7 +14,7 @@ from soliloquy.dataset.mending_counts import MendingCounts
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.recipes.codes import EVALUATIONS
-from soliloquy.runtime.model.costs import account
+from soliloquy.runtime.model.costs import COST, KINDS, account, add_use, as_told
 from soliloquy.v1.conversation_pb2 import Evaluation
 
 _COUNTS = (
@@ -24,6 +24,9 @@ _COUNTS = (
 )
 # Counts that need the recipe's rules and labels.
 COUNTED_BY_RECIPES = ("discarded", "measures", "verdicts")
+# What tells one account of tokens from another: a role, where need be with its endpoint, the model and how answers were
+# read.
+_ACCOUNT = ("account", "model", "outcome")
 # By the names that the columns have.
 _LETTERS = {Evaluation.Name(code): letter for letter, code in EVALUATIONS.items()}
 
@@ -53,8 +56,9 @@ class Tally:
     mending: Counter[str] = field(default_factory=Counter)
     # The recipe's own measures.
     measures: Counter[str] = field(default_factory=Counter)
-    # Tokens by account and kind, and the number of calls by role, engine, model and adapter's digest.
-    tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # Tokens by account and kind, also by model and outcome; calls by role, engine, model and adapter's digest.
+    tokens: defaultdict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    accounts: defaultdict[tuple[str, ...], dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
     answered: Counter[tuple[str, ...]] = field(default_factory=Counter)
     # Problems whose enrichment was counted before: all conversations about a problem share it.
     known: Container[str] = ()
@@ -64,7 +68,10 @@ class Tally:
     def from_json(cls, counts: dict[str, Any], known: Container[str]) -> Self:
         """Restores a tally from `as_json`, to continue counting."""
         tally = cls(known=known)
-        tally.tokens.update({(role, kind): n for role, used in counts["tokens"].items() for kind, n in used.items()})
+        for name, used in counts["tokens"].items():
+            add_use(tally.tokens[name], used)
+        for row in counts.get("accounts", ()):
+            add_use(tally.accounts[tuple(row.pop(name) for name in _ACCOUNT)], row)
         tally.answered.update({tuple(row[name] for name in ANSWERED_BY): row["calls"] for row in counts["models"]})
         for name in _COUNTS:
             if isinstance(held := counts.get(name, 0), dict):
@@ -137,16 +144,19 @@ class Tally:
         for call in call_counts(calls):
             used_by = account(call["role"], call["endpoint"])
             self.parse[_plain(call["outcome"], "PARSE_OUTCOME_")] += call["calls"]
-            self.tokens[used_by, "prompt"] += call["prompt"]
-            self.tokens[used_by, "completion"] += call["completion"]
+            used = {kind: call[kind] for kind in (*KINDS, COST)}
+            add_use(self.tokens[used_by], used)
+            names = used_by, call["model"], _plain(call["outcome"], "PARSE_OUTCOME_")
+            add_use(self.accounts[names], used | {"calls": call["calls"]})
             self.answered[tuple(call[name] for name in ANSWERED_BY)] += call["calls"]
 
     def as_json(self) -> dict[str, Any]:
         counts = {name: getattr(self, name) for name in _COUNTS}
-        tokens = {
-            role: {kind: self.tokens[role, kind] for kind in ("prompt", "completion")}
-            for role in sorted({role for role, _ in self.tokens})
-        }
+        tokens = {name: as_told(used) for name, used in sorted(self.tokens.items())}
+        accounts: list[dict[str, Any]] = [
+            {**dict(zip(_ACCOUNT, names, strict=True)), "calls": used["calls"], **as_told(used)}
+            for names, used in sorted(self.accounts.items())
+        ]
         models = [
             dict(zip(ANSWERED_BY, names, strict=True)) | {"calls": number}
             for names, number in sorted(self.answered.items())
@@ -154,7 +164,7 @@ class Tally:
         plain = {
             name: dict(sorted(held.items())) if isinstance(held, Counter) else held for name, held in counts.items()
         }
-        return plain | {"tokens": tokens, "models": models}
+        return plain | {"tokens": tokens, "accounts": accounts, "models": models}
 
 
 def _discarded(enrichments: pa.Array) -> Iterator[dict[str, Any]]:

@@ -51,7 +51,14 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
     findings = log.with_name(FILE) if isinstance(log, Path) else None
     async with AsyncExitStack() as stack:
         models = await stack.enter_async_context(
-            open_models(model.models, lambda: scripted_model(model), model.cache, holds=True, findings=findings)
+            open_models(
+                model.models,
+                lambda: scripted_model(model),
+                model.cache,
+                holds=True,
+                findings=findings,
+                spending=model.spending,
+            )
         )
         sandbox = assignment.sandbox or SandboxSettings()
         live = assignment.datasets or LiveSettings()

@@ -69,9 +69,9 @@ class LocalBackend:
     # The offset of each partition up to which results were read; nobody can read these again.
     topics: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, plan: Plan, log: Path, traces: TraceSettings) -> None:
-        self._workers = Supervisor(_worker_specs(plan, log, traces))
-        self._log = log
+    def __init__(self, plan: Plan, folder: RunFolder, traces: TraceSettings) -> None:
+        self._workers = Supervisor(_worker_specs(plan, folder.log, folder.spending, traces))
+        self._log = folder.log
 
     @property
     def fault(self) -> str:
@@ -117,7 +117,7 @@ class LocalBackend:
         return None
 
 
-def _worker_specs(plan: Plan, log: Path, traces: TraceSettings) -> Sequence[ProcessSpec]:
+def _worker_specs(plan: Plan, log: Path, spending: Path, traces: TraceSettings) -> Sequence[ProcessSpec]:
     """Each worker serves the five services of the loop, and the planner if problems are prepared."""
     from services.executor.settings import SandboxSettings
 
@@ -132,6 +132,7 @@ def _worker_specs(plan: Plan, log: Path, traces: TraceSettings) -> Sequence[Proc
             noise=plan.noise,
             models=plan.models,
             cache=plan.model_cache,
+            spending=spending,
         ),
         sandbox=SandboxSettings(sandboxes=max(1, sandboxes // plan.workers)),
         classifiers=plan.classifiers,

@@ -11,6 +11,8 @@ from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import RunCounts, Show, WaitingCalls, hopeless
 from soliloquy.runtime import driver
 from soliloquy.runtime.driver import Quota
+from soliloquy.runtime.model.costs import total_cost
+from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.reading import open_ordinals
 
 if TYPE_CHECKING:
@@ -22,7 +24,15 @@ LOOK_SECONDS = 0.1
 
 
 class Driver:
-    def __init__(self, plan: Plan, source: ProblemSource, journal: "Journal", backend: RunBackend) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        source: ProblemSource,
+        journal: "Journal",
+        backend: RunBackend,
+        spending: Spending | None = None,
+    ) -> None:
+        """`spending` counts what the run is billed; without it, its finished conversations tell what they took."""
         self._plan = plan
         self._run = plan.run(backend.execution)
         self._source = source
@@ -34,6 +44,10 @@ class Driver:
         self.interrupted = asyncio.Event()
         # Why the run was stopped without a signal.
         self.fault = ""
+        self.is_out_of_budget = False
+        self._spending = spending
+        # Whether the budget has no room for another conversation, and none is under way.
+        self._is_closed = False
 
     @property
     def given_up(self) -> int:
@@ -54,11 +68,13 @@ class Driver:
             driving = group.create_task(driver.drive(self._run, draw, self._transport, self, source="soliloquy"))
             while not (driving.done() or self.is_stopped or self.settled):
                 show(self._counts(), self._backend.fault)
-                self.fault = hopeless(self._backend.endpoints, wait=self._plan.wait)
+                self.fault = self._spent_up() or hopeless(self._backend.endpoints, wait=self._plan.wait)
                 await asyncio.wait([driving], timeout=LOOK_SECONDS)
             show(self._counts(), "")
             # A transport that does not answer may hold it.
             driving.cancel()
+            if self.is_out_of_budget:
+                await self._answers()
             self.dead_letters = await self._backend.dead_letters(self._run)
             if self.is_stopped:
                 self.dropped = await self._backend.cancel(self._run)
@@ -85,7 +101,51 @@ class Driver:
         return await open_ordinals(self._transport, self._run)
 
     def admits(self, ordinal: int, submitted: int) -> bool:
-        return self.quota.admits(ordinal, submitted, self._plan.in_flight + SUBMITTED_AHEAD)
+        budget, in_flight = self._plan.budget, self._plan.in_flight
+        if not budget.is_set:
+            return self.quota.admits(ordinal, submitted, in_flight + SUBMITTED_AHEAD)
+        if not self.quota.admits(ordinal, submitted, in_flight):
+            return False
+        unsettled = submitted - self.quota.settled
+        has_room = self._has_room(unsettled + 1)
+        self._is_closed = not has_room and not unsettled
+        return has_room
+
+    def _has_room(self, under_way: int) -> bool:
+        """Whether so many conversations can be finished, if each takes what one took so far; half is still to come."""
+        done = self._journal.accepted + self._journal.rejected
+        dollars, tokens = self._spent()
+        share = 1 + (under_way + 1) / 2 / done if done else 1
+        return not self._plan.budget.is_used(dollars * share, tokens * share)
+
+    def _spent(self) -> tuple[float, float]:
+        """Returns dollars and tokens."""
+        if self._spending:
+            spent = self._spending.spent
+            return spent.dollars + spent.lost_dollars, spent.tokens + spent.lost_tokens
+        used = self._journal.tokens
+        tokens = sum(counts.get(kind, 0) for counts in used.values() for kind in ("prompt", "completion"))
+        return total_cost(self._plan.cost(used).values()) or 0.0, tokens
+
+    def _spent_up(self) -> str:
+        """Returns why the budget ends the run; empty while it does not."""
+        budget = self._plan.budget
+        if not budget.is_set:
+            return ""
+        dollars, tokens = self._spent()
+        is_used = budget.is_used(dollars, tokens)
+        self.is_out_of_budget = is_used or self._is_closed
+        spent = f"{dollars:.4g} USD" if budget.dollars is not None else f"{tokens:,.0f} tokens"
+        end = "is used up" if is_used else "has no room for another conversation"
+        return f"the budget of {budget} {end} ({spent} spent)" if self.is_out_of_budget else ""
+
+    async def _answers(self) -> None:
+        """Waits for the answers that are paid for anyway."""
+        seconds = max(endpoint.timeout for endpoint in self._plan.models.used.values())
+        for _ in range(round(seconds / LOOK_SECONDS)):
+            if not self._spending or not self._spending.spent.sent:
+                break
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def changes(self, seconds: float) -> bool:
         settled = self.quota.settled
@@ -105,6 +165,6 @@ class Driver:
             accepted=journal.accepted,
             rejected=journal.rejected,
             reason=reason,
-            cost=sum(self._plan.cost(journal.tokens).values()),
+            cost=total_cost(self._plan.cost(journal.tokens).values()),
             calls=WaitingCalls.at(self._backend.endpoints),
         )

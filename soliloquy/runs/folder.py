@@ -4,6 +4,7 @@ import contextlib
 import json
 import logging
 import shutil
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +19,7 @@ from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.foreign import refuse_foreign
 from soliloquy.runtime.model.agreements import FILE
+from soliloquy.runtime.model.spending import SPENDING_FILE
 from soliloquy.runtime.regular_file import read_json
 
 # A file of unfinished runs in the first format.
@@ -43,6 +45,8 @@ class RunFolder:
         self.manifest: dict[str, Any] | None = None
         # Whether it holds a finished run of fewer conversations.
         self.is_extended = False
+        # What the requests of that run were billed.
+        self.earlier_accounts: Sequence[Mapping[str, Any]] = ()
         # The folders that did not exist, the innermost first.
         self._made: list[Path] = []
 
@@ -58,6 +62,11 @@ class RunFolder:
     def findings(self) -> Path:
         """What the run has learned about its endpoints."""
         return self.working / FILE
+
+    @property
+    def spending(self) -> Path:
+        """What its requests are billed."""
+        return self.working / SPENDING_FILE
 
     def __enter__(self) -> Self:
         try:
@@ -90,6 +99,7 @@ class RunFolder:
                 self.manifest = manifest
                 return
             self.is_extended = True
+            self.earlier_accounts = manifest["arrival"].get("spent", ())
         elif not self.working.exists():
             self._refuse_others()
         if (self.working / _FIRST_FORMAT).exists():
@@ -117,7 +127,8 @@ class RunFolder:
         """Whether the run stopped before it did anything that it could resume."""
         if not self.working.exists() or self._has_conversations():
             return False
-        written = {"lock", "owner", self.journal.name, FILE, _IDENTITY, UNFINISHED_PROMPTS}
+        spending = {SPENDING_FILE, f"{SPENDING_FILE}-wal", f"{SPENDING_FILE}-shm"}
+        written = {"lock", "owner", self.journal.name, FILE, _IDENTITY, UNFINISHED_PROMPTS, *spending}
         return {path.name for path in self.working.iterdir()} <= written
 
     def _has_conversations(self) -> bool:

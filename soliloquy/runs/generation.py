@@ -1,8 +1,8 @@
 """Generates the dataset of a plan: resumes the run in its folder, and writes the dataset once the run is settled."""
 
 import shlex
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ from soliloquy.runs.progress import Show
 from soliloquy.runtime.driver import Quota, shortfall
 from soliloquy.runtime.failure import Failure, first_error
 from soliloquy.runtime.model.checking import require_endpoints
+from soliloquy.runtime.model.costs import KINDS, total_cost
+from soliloquy.runtime.model.spending import Spending, summed
 from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -38,17 +40,24 @@ class GenerationResult:
     # Why the run has fewer conversations than wanted; empty if it has all of them.
     shortfall: str = ""
     interrupted: bool = False
+    # What all requests of the run were billed, as the accounts of `Spending`.
+    spent: Sequence[Mapping[str, Any]] = ()
 
     def report(self, *, seconds: float) -> dict[str, Any]:
         tokens = self.counts["tokens"]
+        costs = self.plan.cost(tokens)
+        total = total_cost(costs.values())
         return {
             "requested": self.plan.conversations,
             "accepted": self.counts["accepted"],
             "rejected": self.counts["rejected"],
             "failed": self.failed,
             **{name: self.counts[name] for name in _REPORTED},
-            "tokens": {kind: sum(used[kind] for used in tokens.values()) for kind in ("prompt", "completion")},
-            "cost": round(sum(self.plan.cost(tokens).values()), 6),
+            "tokens": {kind: sum(used.get(kind, 0) for used in tokens.values()) for kind in KINDS},
+            # Null if no price is known; without the accounts that are unpriced.
+            "cost": None if total is None else round(total, 6),
+            "unpriced": [account for account, cost in costs.items() if cost is None],
+            "spent": summed(self.spent),
             "seconds": round(seconds, 2),
         }
 
@@ -61,81 +70,118 @@ def generate_dataset(
     traces: TraceSettings,
     display: Display,
 ) -> GenerationResult:
-    """Runs until the dataset is complete, only dead letters are left, an endpoint stops it, or SIGINT or SIGTERM does.
+    """Runs until the dataset is complete, only dead letters are left, an endpoint or the budget stops it, or SIGINT or
+    SIGTERM does.
 
     Raises Failure. The main thread has to call it.
     """
-    # These load what only a run needs.
-    from services.collector.journal import Journal
-
     # Opens the traces first: what they lack must not leave a folder claimed.
     with recorded_traces(traces), run_folder as folder:
         if folder.manifest is not None:
-            return _finished(plan, folder.place, folder.manifest["counts"])
-        if not kafka:
-            uvloop.run(require_endpoints(plan.models, plan.model_cache, folder.findings))
+            spent = folder.manifest["arrival"].get("spent", ())
+            return _finished(plan, folder.place, folder.manifest["counts"], spent)
         try:
-            if folder.is_extended and not folder.journal.exists():
-                # They load Arrow, which the run itself does without.
-                from services.collector.restoring import restore_journal
-                from soliloquy.dataset.reading import Dataset
-
-                restore_journal(Dataset(str(folder.place)), folder.journal)
-            with Journal(folder.journal) as journal:
-                backend = KafkaBackend(kafka, folder) if kafka else LocalBackend(plan, folder.log, traces)
-                driver = Driver(plan, source, journal, backend)
-                with display(journal.accepted) as show:
-                    uvloop.run(driver.run(show))
-                # It loads Arrow too.
-                from services.collector.dataset import counts_so_far, write_dataset
-
-                if driver.settled:
-                    counts = write_dataset(
-                        folder.place,
-                        folder.working,
-                        journal,
-                        run=plan.identity(),
-                        cost=plan.cost,
-                        topics=backend.topics,
-                        prompts=own_texts(plan.recipe) | dict(plan.prompts) if plan.prompts else {},
-                    )
-                else:
-                    counts = counts_so_far(journal, plan.conversations)
+            with ExitStack() as stack:
+                # The services of a Kafka ask models for many runs.
+                spending = None if kafka else stack.enter_context(_spending(plan, folder))
+                return _generated(plan, source, folder, spending, kafka, traces, display)
         except (ExceptionGroup, OSError) as error:
             raise _failure(error, folder.place) from error
+
+
+@contextmanager
+def _spending(plan: Plan, folder: RunFolder) -> Iterator[Spending]:
+    with closing(Spending(folder.spending)) as spending:
+        spending.restore(folder.earlier_accounts)
+        # Those of an earlier process of the run, which was killed.
+        spending.give_up()
+        spending.limit(plan.budget)
+        uvloop.run(require_endpoints(plan.models, plan.model_cache, folder.findings, spending))
+        yield spending
+
+
+def _generated(
+    plan: Plan,
+    source: ProblemSource,
+    folder: RunFolder,
+    spending: Spending | None,
+    kafka: KafkaSettings | None,
+    traces: TraceSettings,
+    display: Display,
+) -> GenerationResult:
+    # These load what only a run needs.
+    from services.collector.journal import Journal
+
+    if folder.is_extended and not folder.journal.exists():
+        # They load Arrow, which the run itself does without.
+        from services.collector.restoring import restore_journal
+        from soliloquy.dataset.reading import Dataset
+
+        restore_journal(Dataset(str(folder.place)), folder.journal)
+    spent: Sequence[Mapping[str, Any]] = ()
+    with Journal(folder.journal) as journal:
+        backend = KafkaBackend(kafka, folder) if kafka else LocalBackend(plan, folder, traces)
+        driver = Driver(plan, source, journal, backend, spending)
+        with display(journal.accepted) as show:
+            uvloop.run(driver.run(show))
+        # It loads Arrow too.
+        from services.collector.dataset import counts_so_far, write_dataset
+
+        if spending:
+            # The workers are gone.
+            spending.give_up()
+            spent = spending.accounts()
         if driver.settled:
-            if not driver.dead_letters:
-                folder.remove_working_files()
-            return _finished(plan, folder.place, counts)
+            counts = write_dataset(
+                folder.place,
+                folder.working,
+                journal,
+                run=plan.identity(),
+                cost=plan.cost,
+                topics=backend.topics,
+                prices=plan.prices(),
+                spent=spent,
+                prompts=own_texts(plan.recipe) | dict(plan.prompts) if plan.prompts else {},
+            )
+        else:
+            counts = counts_so_far(journal, plan.conversations)
+    if driver.settled:
+        if not driver.dead_letters:
+            folder.remove_working_files()
+        return _finished(plan, folder.place, counts, spent)
     missing = plan.conversations - counts["accepted"]
     if driver.is_stopped:
         dropped = f", {driver.dropped} under way were dropped" if driver.dropped is not None else ""
-        why = f"stopped at {counts['accepted']} of {plan.conversations}{dropped}; the same command goes on from here"
+        command = "the same command with a higher budget" if driver.is_out_of_budget else "the same command"
+        why = f"stopped at {counts['accepted']} of {plan.conversations}{dropped}; {command} goes on from here"
         return GenerationResult(
             plan=plan,
             counts=counts,
             failed=driver.given_up,
             shortfall=f"{driver.fault}; {why}" if driver.fault else why,
             interrupted=not driver.fault,
+            spent=spent,
         )
     letters = f"--kafka {kafka.bootstrap}" if kafka else str(folder.working.parent)
     why = (
         f"{missing} conversations ended among the dead letters; soliloquy dlq list {letters} says why, "
         f"soliloquy dlq replay {letters} puts them back, and the same command goes on from there"
     )
-    return GenerationResult(plan=plan, counts=counts, failed=missing, shortfall=why)
+    return GenerationResult(plan=plan, counts=counts, failed=missing, shortfall=why, spent=spent)
 
 
 def listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {key}" for key, count in counts.items())
 
 
-def _finished(plan: Plan, place: Storage, counts: dict[str, Any]) -> GenerationResult:
+def _finished(
+    plan: Plan, place: Storage, counts: dict[str, Any], spent: Sequence[Mapping[str, Any]]
+) -> GenerationResult:
     # The manifest of an earlier version has no count of unfit problems.
     counts = {"unfit": {}, **counts}
     missing = plan.conversations - counts["accepted"]
     if not missing:
-        return GenerationResult(plan=plan, counts=counts)
+        return GenerationResult(plan=plan, counts=counts, spent=spent)
     quota = Quota(
         conversations=plan.conversations,
         accepted=counts["accepted"],
@@ -145,7 +191,7 @@ def _finished(plan: Plan, place: Storage, counts: dict[str, Any]) -> GenerationR
     why = shortfall(quota, plan.recipe, plan.max_attempts, listed(counts["unfit"]))
     show = f"soliloquy show {shlex.quote(str(place))} --rejected"
     why += f"; {show} says why. A higher --max-attempts tries the others more often"
-    return GenerationResult(plan=plan, counts=counts, failed=missing, shortfall=why)
+    return GenerationResult(plan=plan, counts=counts, failed=missing, shortfall=why, spent=spent)
 
 
 def _failure(error: BaseException, out: Storage) -> BaseException:

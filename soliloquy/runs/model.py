@@ -31,6 +31,8 @@ class ModelSettings:
     models: Models = field(default_factory=shipped_models)
     # A folder of completions that need no second request.
     cache: Path | None = None
+    # A file for what the requests of a run are billed.
+    spending: Path | None = None
 
 
 def chosen_models(file: Path) -> Models:

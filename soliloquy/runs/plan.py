@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +16,9 @@ from soliloquy.recipes.checks import CHECKS
 from soliloquy.recipes.recipe import checked_prompts, find
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.costs import account_cost
+from soliloquy.runtime.model.prices import Price
 from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.spending import NO_BUDGET, Budget
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.weights import digest_of
 from soliloquy.v1.runs_pb2 import Run
@@ -62,6 +64,8 @@ class Plan:
     model_cache: Path | None = None
     # Whether to wait on for an endpoint that does not answer.
     wait: bool = False
+    # What the run may spend.
+    budget: Budget = NO_BUDGET
 
     @classmethod
     def of(
@@ -131,12 +135,23 @@ class Plan:
             prompts=self.prompts,
         )
 
-    def cost(self, tokens: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
-        """Returns what the tokens of each account cost at the prices of its endpoint."""
+    def cost(self, tokens: Mapping[str, Mapping[str, float]]) -> dict[str, float | None]:
+        """Returns what the tokens of each account cost at the prices of its endpoint; None where nobody knows."""
+        costs = {account: account_cost(self.models, account, used) for account, used in tokens.items()}
+        return {account: None if cost is None else round(cost, 6) for account, cost in costs.items()}
+
+    def prices(self) -> dict[str, Any]:
+        """Returns the price of each endpoint, with the day on which it held; None where nobody knows it."""
         return {
-            account: round(account_cost(self.models, account, used["prompt"], used["completion"]), 6)
-            for account, used in tokens.items()
+            name: None if endpoint.price is None else _price_json(endpoint.price)
+            for name, endpoint in self.models.used.items()
+            if endpoint.engine != "scripted"
         }
+
+
+def _price_json(price: Price) -> dict[str, Any]:
+    told = {name: value for name, value in asdict(price).items() if value is not None}
+    return told | ({"as_of": price.as_of.isoformat()} if price.as_of else {})
 
 
 def _can_solve(models: Models) -> bool:

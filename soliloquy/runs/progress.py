@@ -39,8 +39,8 @@ class RunCounts:
     rejected: int
     # The most frequent reason of the rejections.
     reason: str = ""
-    # At the prices of the endpoints, over all conversations so far.
-    cost: float = 0.0
+    # At the prices of the endpoints, over all conversations so far; None if no price is known.
+    cost: float | None = 0.0
     calls: WaitingCalls = field(default_factory=WaitingCalls)
 
 

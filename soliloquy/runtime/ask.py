@@ -135,6 +135,7 @@ class Ask:
             call.completion_tokens += completion.completion_tokens
             call.reasoning_tokens += completion.reasoning_tokens
             call.cached_tokens += completion.cached_tokens
+            call.cache_write_tokens += completion.cache_write_tokens
             call.cost += completion.cost
             try:
                 value, strict = read_words(completion, words, answer)

@@ -2,7 +2,7 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { call, poll, withQuery } from "./api.js";
-import { cost, duration, inWords, judged, moment, number, percent, rate, reasonsOf, seconds, short, stateInWords, tokensOf, whole } from "./format.js";
+import { cost, costOf, duration, inWords, judged, moment, number, percent, rate, reasonsOf, seconds, short, stateInWords, tokensOf, whole } from "./format.js";
 import { columns, heading, messageOf, nothing } from "./widgets.js";
 
 /** @import { Numeric, Run } from "./contract.d.ts" */
@@ -41,7 +41,9 @@ const FIGURES = {
     const { prompt, completion } = tokensOf(progress);
     return { text: ratio(prompt + completion, progress.accepted) };
   },
-  cost: (run) => ({ text: cost(run.cost) }),
+  "tokens from a cache": ({ progress = {} }) => shareOf(tokensOf(progress).cached, tokensOf(progress).prompt),
+  "tokens of thoughts": ({ progress = {} }) => ({ text: short(tokensOf(progress).reasoning) }),
+  cost: (run) => ({ text: costOf(run) }),
   "cost of one accepted": (run) => ({ text: number(run.progress?.accepted) ? cost(run.cost / number(run.progress?.accepted)) : "–" }),
 };
 

@@ -29,7 +29,7 @@ export interface Progress {
   reasons?: Record<string, Numeric>;
   verdicts?: Numeric;
   unverified?: Numeric;
-  tokens?: Record<string, { prompt: Numeric; completion: Numeric }>;
+  tokens?: Record<string, { prompt?: Numeric; completion?: Numeric; cached?: Numeric; reasoning?: Numeric }>;
 }
 
 export interface Run {
@@ -44,6 +44,8 @@ export interface Run {
   rate: number;
   eta_seconds: number;
   cost: number;
+  /** The roles whose tokens have no known price. */
+  unpriced?: string[];
   name: string;
   model: string;
   dataset: string;

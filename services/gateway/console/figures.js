@@ -1,7 +1,7 @@
 // The figures of a run: how far it is, how good, how long and how dear.
 
 import { element } from "../../../soliloquy/web/element.js";
-import { clock, cost, duration, isOver, judged, moment, number, percent, rate, seconds, short, stateOf, tokensOf, whole } from "./format.js";
+import { clock, costOf, duration, isOver, judged, moment, number, percent, rate, seconds, short, stateOf, tokensOf, whole } from "./format.js";
 import { say, svg, updatable } from "./widgets.js";
 
 /** @import { Run } from "./contract.d.ts" */
@@ -29,7 +29,9 @@ export function figures() {
     put("rate", ...pace(status));
     put("programs", percent(counts.python_turns, counts.turns), `of ${whole(counts.turns)} turns ran Python`);
     const tokens = tokensOf(counts);
-    put("cost", cost(status.cost), `${number(status.cost) ? "" : "no price set, "}${short(tokens.prompt + tokens.completion)} tokens`);
+    const unpriced = status.unpriced?.length ? `no price known for ${status.unpriced.join(", ")}; ` : "";
+    const cached = tokens.cached ? `, ${percent(tokens.cached, tokens.prompt)} of the read ones cached` : "";
+    put("cost", costOf(status), `${unpriced}${short(tokens.prompt + tokens.completion)} tokens${cached}`);
     for (const name of ["rejected", "unverified", "flags"]) {
       const count = number(counts[/** @type {"rejected" | "unverified" | "flags"} */ (name)]);
       strip.querySelector(`.${name}`)?.classList.toggle("fault", count > 0);

@@ -35,6 +35,12 @@ export function cost(value) {
   return (number(value) < 0.1 ? CENTS : COST).format(number(value));
 }
 
+/** The cost of a run; what has no known price is said to be unknown. @param {Run} run */
+export function costOf(run) {
+  if (!run.unpriced?.length) return cost(run.cost);
+  return number(run.cost) ? `${cost(run.cost)} +` : "unknown";
+}
+
 /** The two largest units: 2 min 41 s. @param {Numeric} seconds */
 export function duration(seconds) {
   const left = Math.round(number(seconds));
@@ -117,8 +123,8 @@ export function rejection(progress) {
 /** @param {Progress} progress */
 export function tokensOf({ tokens = {} }) {
   const used = Object.values(tokens);
-  const sum = (/** @type {"prompt" | "completion"} */ kind) => used.reduce((all, one) => all + number(one[kind]), 0);
-  return { prompt: sum("prompt"), completion: sum("completion") };
+  const sum = (/** @type {"prompt" | "cached" | "completion" | "reasoning"} */ kind) => used.reduce((all, one) => all + number(one[kind]), 0);
+  return { prompt: sum("prompt"), cached: sum("cached"), completion: sum("completion"), reasoning: sum("reasoning") };
 }
 
 /** @param {Bounds} bounds */

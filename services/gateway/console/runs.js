@@ -2,7 +2,7 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { watch, withQuery } from "./api.js";
-import { cost, duration, isOver, isWriting, number, outOf, percent, judged, rejection, seconds, whole } from "./format.js";
+import { costOf, duration, isOver, isWriting, number, outOf, percent, judged, rejection, seconds, whole } from "./format.js";
 import { maySteer } from "./session.js";
 import { startForm } from "./start-form.js";
 import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, state, time, updatable } from "./widgets.js";
@@ -95,7 +95,7 @@ function row(run) {
     say(why, rejection(counts));
     say(spent, duration(seconds(status)));
     say(left, !isOver(status) && number(status.eta_seconds) ? `${duration(status.eta_seconds)} left` : "");
-    say(price, cost(status.cost));
+    say(price, costOf(status));
     price.classList.toggle("blank", price.textContent === "–");
     say(because, status.because || (isWriting(status) ? "Its dataset is being written." : ""));
   });

@@ -107,7 +107,10 @@ class SpokenDialect:
         thought = sum(sample.reasoning_tokens for sample in samples)
         written = sum(sample.completion_tokens for sample in samples)
         told: dict[str, Any] = {
-            "prompt_tokens_details": {"cached_tokens": completion.cached_tokens},
+            "prompt_tokens_details": {
+                "cached_tokens": completion.cached_tokens,
+                "cache_write_tokens": completion.cache_write_tokens,
+            },
             "completion_tokens_details": {"reasoning_tokens": thought},
         }
         match self.dialect.error:

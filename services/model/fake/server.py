@@ -14,6 +14,7 @@ from aiohttp import web
 
 from services.model.engines.scripted import word_completion
 from services.model.fake.dialects import FILTERED, RefusedRequest, SpokenDialect, asked_schema, shaped
+from services.model.fake.invoice import Invoice, PrefixCache, text_of
 from services.model.fake.manners import Manners
 from services.model.fake.schema_values import sentence, value_of
 from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, model_entry, sse
@@ -63,6 +64,8 @@ class FakeSettings:
     retry_after: str = "1"
     # The required API key; empty for none.
     key: str = field(default="", repr=False)
+    # The fewest tokens of a prompt that a cache of prefixes holds; None for an endpoint without one.
+    prefix_cache: int | None = None
     # The dialect decides what the stand-in accepts and how it answers; without one it accepts everything.
     dialect: str = ""
 
@@ -87,6 +90,8 @@ class FakeServer:
         self._settings = settings
         self._dialect = SpokenDialect(settings.dialect or UNKNOWN)
         self.manners = Manners(self._dialect)
+        self._cache = None if settings.prefix_cache is None else PrefixCache(settings.prefix_cache)
+        self.invoice = Invoice()
         self._began = time.monotonic()
         # Counts the requests by fate, and those of a form that the dialect refuses.
         self.fates: Counter[Fate] = Counter()
@@ -99,6 +104,7 @@ class FakeServer:
         path, version = self._dialect.path, self._dialect.version
         app.router.add_post(f"{path}/chat/completions", self._complete)
         app.router.add_get(f"{path}/models", self._list)
+        app.router.add_get(f"{path}/invoice", self._bill)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=LAST_WORDS_SECONDS)
         await runner.setup()
         with listening(address) as listener:
@@ -113,6 +119,9 @@ class FakeServer:
     async def _list(self, _: web.Request) -> web.StreamResponse:
         owner = self._dialect.dialect.owner or "stand-in"
         return web.json_response({"object": "list", "data": [model_entry("large") | {"owned_by": owner}]})
+
+    async def _bill(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response(self.invoice.lines)
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         if self._dialect.version.partition("=")[0] not in ("", *request.query):
@@ -144,6 +153,12 @@ class FakeServer:
             return self._error(refused)
         except (ValueError, KeyError, TypeError, ModelRefused) as error:
             return self._error(RefusedRequest(400, f"{type(error).__name__}: {error}", code="invalid_request"))
+        if self._cache:
+            held, written = self._cache.use(params)
+            completion.cached_tokens = min(held, completion.prompt_tokens)
+            completion.cache_write_tokens = min(written, completion.prompt_tokens - completion.cached_tokens)
+        # What gets lost on its way was worked on, and costs the same.
+        self.invoice.add(params, request.headers, completion, arrives=fate is Fate.ANSWERED)
         answer = ChatResponse(params["model"])
         if params.get("stream"):
             usage = (params.get("stream_options") or {}).get("include_usage", False)
@@ -166,7 +181,7 @@ class FakeServer:
         return together([await self._sample(params, prompt, seed) for seed in seeds[:samples]])
 
     async def _sample(self, params: dict[str, Any], prompt: str | None, seed: int) -> Completion:
-        messages = [Message(role=message["role"], text=message["content"]) for message in params["messages"]]
+        messages = [Message(role=message["role"], text=text_of(message)) for message in params["messages"]]
         if prompt:
             request = GenerateRequest(prompt=prompt, messages=messages, seed=seed)
             schema = asked_schema(params) if self._settings.dialect and self._dialect.dialect.enforces else None

@@ -61,6 +61,8 @@ class RoleCalls:
     # Prompt and completion together.
     tokens_per_second: float | None
     cost: float
+    # Tokens whose price is unknown.
+    unpriced: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +75,9 @@ class EndpointCalls:
     # Endpoints whose circuit breaker is open.
     shut: Sequence[str]
     cost: float
+    unpriced: int
+    # The share of the prompt tokens that caches held; None if nothing was read.
+    cached: float | None
     # Includes the cost of rejected conversations.
     cost_each: float | None
     tokens_each: float | None
@@ -168,18 +173,23 @@ def _role(interval: Interval, role: str) -> RoleCalls:
         call_seconds=interval.mean("soliloquy_model_seconds", role=role),
         tokens_per_second=interval.rate("soliloquy_model_tokens_total", role=role),
         cost=interval.value("soliloquy_model_cost_total", role=role),
+        unpriced=int(interval.value("soliloquy_model_unpriced_tokens_total", role=role)),
     )
 
 
 def _calls(interval: Interval) -> EndpointCalls:
     accepted = interval.value("soliloquy_conversations_finished_total", outcome="accepted")
     cost = interval.value("soliloquy_model_cost_total")
+    kinds = interval.sums("soliloquy_model_tokens_total", "kind")
+    read = sum(kinds.get(kind, 0.0) for kind in ("prompt", "cached", "cache_write"))
     return EndpointCalls(
         in_flight=int(interval.value("soliloquy_model_in_flight")),
         width=int(interval.value("soliloquy_model_width")),
         faults=int(interval.value("soliloquy_model_faults_total")),
         shut=[endpoint for endpoint, shut in interval.sums("soliloquy_model_shut", "endpoint").items() if shut],
         cost=cost,
+        unpriced=int(interval.value("soliloquy_model_unpriced_tokens_total")),
+        cached=kinds.get("cached", 0.0) / read if read else None,
         cost_each=cost / accepted if accepted else None,
         tokens_each=interval.value("soliloquy_conversation_tokens_total") / accepted if accepted else None,
     )

@@ -36,7 +36,7 @@ _ROLES = (
     Column("asked/s", lambda role: Text(_rate(role.rate))),
     Column("a call", lambda role: Text(_duration(role.call_seconds)), 2),
     Column("tokens/s", lambda role: Text(_rate(role.tokens_per_second)), 3),
-    Column("cost", lambda role: Text(_money(role.cost)), 4),
+    Column("cost", lambda role: Text(_cost(role.cost, role.unpriced)), 4),
     Column("unreadable", lambda role: _unreadable(role), 1),
 )
 _GAP = 2
@@ -67,7 +67,9 @@ def _conversations(now: ConversationCounts) -> list[Text]:
 
 
 def _costs(calls: EndpointCalls) -> list[Text]:
-    words = [_words("cost", _money(calls.cost))]
+    words = [_words("cost", _cost(calls.cost, calls.unpriced))]
+    if calls.cached:
+        words.append(_words("read from caches", f"{calls.cached:.0%}"))
     if calls.cost_each:
         words.append(_words("an accepted one", _money(calls.cost_each)))
     if calls.tokens_each:
@@ -76,6 +78,13 @@ def _costs(calls: EndpointCalls) -> list[Text]:
         words.append(_words("calls at once", f"{calls.in_flight} of {calls.width:,}"))
         words.append(_words("faults", f"{calls.faults:,}"))
     return words
+
+
+def _cost(cost: float, unpriced: int) -> str:
+    """Returns the known cost, and how many tokens have no known price."""
+    if not unpriced:
+        return _money(cost)
+    return f"{_money(cost) + ' and ' if cost else ''}{unpriced:,} unpriced tokens"
 
 
 def _sandbox(now: SandboxLoad) -> list[Text]:

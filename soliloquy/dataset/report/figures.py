@@ -224,7 +224,7 @@ def _student(kept: Statistics) -> str:
 
 def _mending(kept: Statistics) -> str:
     """Shows what was mended: by which rule, at what cost, and how often each model is right at first."""
-    mending, total = kept.mending, kept.tokens.total()
+    mending, total = kept.mending, kept.all_tokens
     rules = {f"{role}: {rule}": count for (role, rule), count in mending.sent_back.most_common()}
     body = bars(shares(most(rules), mending.sent_back.total(), faults=True), title="Answers sent back, by rule")
     rights = [
@@ -244,12 +244,18 @@ def _labels(kept: Statistics) -> Iterator[str]:
 
 
 def _model(kept: Statistics, durations: Durations) -> str:
-    total, used = kept.tokens.total(), []
+    total, used = kept.all_tokens, []
     for role in sorted({role for role, _ in kept.tokens}, key=lambda role: -kept.tokens[role, "prompt"]):
         taken = durations.calls.get(role)
         within = f", half within {duration_text(quantile(taken, 0.5))}" if taken else ""
         used.append(Bar(f"{role}{within}", (kept.tokens[role, "prompt"], kept.tokens[role, "completion"]), total))
     gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} on average for each of the {thing(kept)}"
+    read, cached, thought = (
+        sum(count for (_, kind), count in kept.tokens.items() if kind == which)
+        for which in ("prompt", "cached", "reasoning")
+    )
+    gist += f", {share(cached, read)} of what is read from a cache" if cached else ""
+    gist += f", {short(thought)} of thoughts" if thought else ""
     legend = '<p class="legend light"><span>read</span><span>written</span></p>'
     answers = {f"answers {_ANSWERS.get(name, name)}": count for name, count in kept.parse.most_common()}
     lengths = bars(used) + legend if total else ""

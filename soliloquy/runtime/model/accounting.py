@@ -3,7 +3,7 @@
 import time
 
 from soliloquy.runtime.model import StreamingModel, StreamListener, metrics
-from soliloquy.runtime.model.costs import cost
+from soliloquy.runtime.model.costs import add_use, cost_of, disjoint, use_of
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.traces import spans
@@ -30,9 +30,12 @@ class CountedModel:
             metrics.CALL.labels(*labels).observe(time.perf_counter() - began, spans.exemplar())
             spans.note(endpoint=self._name, outcome=outcome)
         samples = (completion, *completion.more)
-        prompt, written = (sum(getattr(one, f"{kind}_tokens") for one in samples) for kind in ("prompt", "completion"))
-        metrics.TOKENS.labels(*labels, "prompt").inc(prompt)
-        metrics.TOKENS.labels(*labels, "completion").inc(written)
-        told = sum(one.cost for one in samples)
-        metrics.COST.labels(*labels).inc(told or cost(self._endpoint, prompt, written))
+        used: dict[str, float] = {}
+        for sample in samples:
+            add_use(used, use_of(sample))
+        for kind, tokens in disjoint(used).items():
+            metrics.TOKENS.labels(*labels, kind).inc(tokens)
+        cost = cost_of(self._endpoint, used)
+        metrics.COST.labels(*labels).inc(cost or 0.0)
+        metrics.UNPRICED.labels(*labels).inc(used.get("prompt", 0) + used.get("completion", 0) if cost is None else 0)
         return completion

@@ -8,6 +8,7 @@ from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import RetryableFault, TimedOut, UnknownModel
 from soliloquy.runtime.model.opening import client_for
 from soliloquy.runtime.model.settings import Endpoint, Models, described
+from soliloquy.runtime.model.spending import Spending, billed
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 CHECK_SECONDS = 10.0
@@ -26,31 +27,36 @@ async def check_endpoints(models: Models) -> list[str]:
     return [str(fault) for fault in faults.values()]
 
 
-async def require_endpoints(models: Models, cache: Path | None, findings: Path | None = None) -> None:
+async def require_endpoints(
+    models: Models, cache: Path | None, findings: Path | None = None, spending: Spending | None = None
+) -> None:
     """Raises Failure if an endpoint refuses every call until a person fixes something; other faults may pass.
 
     A fallback has to answer: nothing else tells that it is away before it is needed. With a cache nothing is asked: its
     answers may be all that is needed.
     """
-    for name, fault in ({} if cache else await _faults(models, findings)).items():
+    for name, fault in ({} if cache else await _faults(models, findings, spending)).items():
         if isinstance(fault, Failure):
             raise Failure(str(fault))
         if name in models.reserves:
             raise Failure(f"{fault}: start this fallback, or remove it from the settings of the roles")
 
 
-async def _faults(models: Models, findings: Path | None = None) -> dict[str, Exception]:
+async def _faults(
+    models: Models, findings: Path | None = None, spending: Spending | None = None
+) -> dict[str, Exception]:
     remote = {name: endpoint for name, endpoint in models.used.items() if endpoint.engine != "scripted"}
-    faults = await asyncio.gather(*(_fault(name, endpoint, findings) for name, endpoint in remote.items()))
+    faults = await asyncio.gather(*(_fault(name, endpoint, findings, spending) for name, endpoint in remote.items()))
     return {name: fault for name, fault in zip(remote, faults, strict=True) if fault}
 
 
-async def _fault(name: str, endpoint: Endpoint, findings: Path | None) -> Exception | None:
+async def _fault(name: str, endpoint: Endpoint, findings: Path | None, spending: Spending | None) -> Exception | None:
     client = client_for(name, endpoint, findings)
     question = GenerateRequest.FromString(_QUESTION.SerializeToString())
     try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            await client.ask(question, CHECK_SECONDS)
+        with billed(spending, name, endpoint, question) as bill:
+            async with asyncio.timeout(CHECK_SECONDS):
+                bill(await client.ask(question, CHECK_SECONDS))
     except TimeoutError:
         return TimedOut(f"{described(name, endpoint)} did not answer within {CHECK_SECONDS:g} s")
     except RetryableFault as fault:

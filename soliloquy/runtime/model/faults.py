@@ -17,6 +17,8 @@ class RetryableFault(Exception):
     against_call = False
     # Whether no call can succeed until a person fixes something.
     is_final = False
+    # Whether the endpoint may have worked on an answer, which it then counts.
+    may_be_billed = False
 
     def __init__(self, message: str, after: float = 0.0) -> None:
         super().__init__(message)
@@ -51,6 +53,7 @@ class TimedOut(RetryableFault):
     kind = "timed_out"
     throttles = True
     against_call = True
+    may_be_billed = True
 
 
 class InvalidAnswer(RetryableFault):
@@ -58,6 +61,13 @@ class InvalidAnswer(RetryableFault):
 
     kind = "broken"
     against_call = True
+    may_be_billed = True
+
+
+class Failing(InvalidAnswer):
+    """A 500: the endpoint says that it has no answer."""
+
+    may_be_billed = False
 
 
 class Held(RetryableFault):

@@ -19,6 +19,7 @@ from soliloquy.runtime.model.agreements import Agreement, agreement_with
 from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialect_of, dialect_of_owner
 from soliloquy.runtime.model.faults import (
     EndpointRefuses,
+    Failing,
     InvalidAnswer,
     Overloaded,
     Throttled,
@@ -262,7 +263,7 @@ class OpenAIClient:
             case _ if 400 <= status < 500 and status not in (409, 425):
                 return ModelRefused(f"{self.where} refused ({details})")
             case _:
-                return InvalidAnswer(details, after)
+                return Failing(details, after)
 
 
 def _require_plain(response: aiohttp.ClientResponse) -> None:

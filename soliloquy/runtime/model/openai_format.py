@@ -135,6 +135,7 @@ def completion_of(content: bytes, *, asked: str, samples: int = 1, form: SchemaF
             sample.cost = _counted(answer, "cost") / len(read)
         read[0].prompt_tokens = _tokens(answer.get("usage"), "prompt_tokens")
         read[0].cached_tokens = int(_counted(answer, "cached"))
+        read[0].cache_write_tokens = int(_counted(answer, "cache_write"))
         return together(read)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidAnswer(f"the answer is not a chat completion: {error_words(content)!r}") from error

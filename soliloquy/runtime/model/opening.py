@@ -11,6 +11,7 @@ from soliloquy.runtime.model.accounting import CountedModel
 from soliloquy.runtime.model.cache import AnswerCache, CachedModel
 from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Models, key_of
+from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
 
@@ -81,10 +82,11 @@ async def open_models(
     *,
     holds: bool = False,
     findings: Path | None = None,
+    spending: Path | None = None,
 ) -> AsyncIterator[ModelByRole]:
     """Raises Failure for a missing key. `holds` lets calls wait while an endpoint refuses them all.
 
-    `findings` is a file for what the processes of a run learn about endpoints.
+    `findings` is a file for what the processes of a run learn about endpoints, `spending` one for what they are billed.
     """
     answering: dict[str, StreamingModel] = {}
     remotes: list[RemoteModel] = []
@@ -92,11 +94,14 @@ async def open_models(
         cache = AnswerCache(cache_folder) if cache_folder else None
         if cache:
             at_hand.callback(cache.close)
+        account = Spending(spending) if spending else None
+        if account:
+            at_hand.callback(account.close)
         for name, endpoint in models.used.items():
             if endpoint.engine == "scripted":
                 answering[name] = CountedModel(scripted(), name, endpoint)
                 continue
-            remote = RemoteModel(name, endpoint, client_for(name, endpoint, findings), holds=holds)
+            remote = RemoteModel(name, endpoint, client_for(name, endpoint, findings), holds=holds, spending=account)
             at_hand.push_async_callback(remote.close)
             remotes.append(remote)
             counted = CountedModel(remote, name, endpoint)

@@ -9,6 +9,7 @@ from soliloquy.runtime.model import ModelRefused, StreamListener, metrics
 from soliloquy.runtime.model.faults import EndpointRefuses, Held, ModelFailed, RetryableFault, TimedOut
 from soliloquy.runtime.model.gate import Gate, Permit
 from soliloquy.runtime.model.settings import Endpoint, described
+from soliloquy.runtime.model.spending import Spending, billed
 from soliloquy.runtime.model.status import CallRecord, EndpointStatus
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -41,12 +42,25 @@ class EndpointClient(Protocol):
 
 
 class RemoteModel:
-    """`holds` lets calls wait while the endpoint refuses them all, as services do; otherwise they fail."""
+    """`holds` lets calls wait while the endpoint refuses them all, as services do; otherwise they fail.
 
-    def __init__(self, name: str, endpoint: Endpoint, client: EndpointClient, *, holds: bool = False) -> None:
+    `spending` counts what every request is billed, and refuses those that a budget has no room for.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        client: EndpointClient,
+        *,
+        holds: bool = False,
+        spending: Spending | None = None,
+    ) -> None:
         self.where = described(name, endpoint)
+        self._endpoint = endpoint
         self._client = client
         self._holds = holds
+        self._spending = spending
         self._record = CallRecord(self.where)
         self._seconds = endpoint.timeout
         self._gate = Gate(endpoint.max_concurrency)
@@ -100,9 +114,10 @@ class RemoteModel:
     ) -> Completion | RetryableFault:
         permit = await self._gate.enter()
         try:
-            with self._record.attempt():
+            with self._record.attempt(), billed(self._spending, self._name, self._endpoint, request) as bill:
                 async with asyncio.timeout(self._seconds):
                     completion = await self._client.ask(request, self._seconds, stream_listener)
+                bill(completion)
         except TimeoutError:
             waited = time.monotonic() - permit.began
             fault: RetryableFault = TimedOut(f"no answer within {waited:.3g} s")

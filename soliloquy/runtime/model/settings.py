@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ from pydantic import AfterValidator, Field
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import known_dialect
+from soliloquy.runtime.model.prices import NOTHING, Price, list_price
 from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.runtime.seeds import draw
 from soliloquy.runtime.tls import Tls
@@ -17,6 +19,7 @@ from soliloquy.runtime.tls import Tls
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 
 Engine = Literal["scripted", "openai", "ray"]
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,9 +46,26 @@ class Endpoint:
     timeout: Annotated[float, Field(gt=0)] = 120.0
     # Concurrent calls of each process; fewer while the endpoint throttles.
     max_concurrency: Annotated[int, Field(ge=1)] = 256
-    # Prices per million tokens.
-    prompt_price: Annotated[float, Field(ge=0)] = 0.0
-    completion_price: Annotated[float, Field(ge=0)] = 0.0
+    # Dollars per million tokens, in place of those in prices.toml. Cached tokens cost what the prompt does by default.
+    prompt_price: Dollars | None = None
+    completion_price: Dollars | None = None
+    cached_price: Dollars | None = None
+    cache_write_price: Dollars | None = None
+    # The day on which these prices held.
+    prices_as_of: date | None = None
+
+    @property
+    def price(self) -> Price | None:
+        """Returns None if nobody knows it."""
+        if self.prompt_price is None or self.completion_price is None:
+            return NOTHING if self.engine == "scripted" else list_price(self.base_url, self.model)
+        return Price(
+            prompt=self.prompt_price,
+            completion=self.completion_price,
+            cached=self.cached_price,
+            cache_write=self.cache_write_price,
+            as_of=self.prices_as_of,
+        )
 
 
 ReasoningEffort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]

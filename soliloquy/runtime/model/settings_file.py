@@ -18,7 +18,8 @@ from soliloquy.runtime.tls import Tls
 
 SHIPPED = Path(__file__).with_name("models.toml")
 
-_OF_ANY = {"engine", "timeout", "max_concurrency", "prompt_price", "completion_price"}
+_PRICES = {"prompt_price", "completion_price", "cached_price", "cache_write_price", "prices_as_of"}
+_OF_ANY = {"engine", "timeout", "max_concurrency", *_PRICES}
 _KEYS = {
     "scripted": {"engine"},
     "openai": {*_OF_ANY, "base_url", "model", "key_variable", "key_file", "schema", "dialect"},
@@ -59,6 +60,8 @@ def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
         raise Failure(f"{where}: invalid address {endpoint.address!r}: use HOST:PORT, e.g. 127.0.0.1:9000")
     if endpoint.key_variable and endpoint.key_file:
         raise Failure(f"{where}: use key_variable or key_file, not both")
+    if _PRICES & table.keys() and (lacking := {"prompt_price", "completion_price"} - table.keys()):
+        raise Failure(f"{where}: the prices lack {min(lacking)}: set prompt_price and completion_price, 0 for nothing")
     return endpoint
 
 

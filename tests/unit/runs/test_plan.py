@@ -11,7 +11,9 @@ from soliloquy.runs.plan import Plan, Unranked, difference
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import shipped_models
 
-HOSTED = Endpoint(engine="openai", base_url="https://api.example.com/v1", model="large", prompt_price=2.0)
+HOSTED = Endpoint(
+    engine="openai", base_url="https://api.example.com/v1", model="large", prompt_price=2.0, completion_price=0.0
+)
 ROLES = ", ".join(sorted(shipped_models().roles))
 
 
@@ -80,6 +82,9 @@ def test_each_role_costs_what_its_tokens_cost_where_it_is_answered() -> None:
     used: dict[str, Any] = {"tutor": {"prompt": 1_000_000, "completion": 5}, "student": {"prompt": 1, "completion": 0}}
     assert plan(at(HOSTED)).cost(used) == {"tutor": 2.0, "student": 0.000002}
     assert plan(shipped_models()).cost(used) == {"tutor": 0.0, "student": 0.0}
+    unpriced = plan(at(replace(HOSTED, prompt_price=None)))
+    assert unpriced.cost(used) == {"tutor": None, "student": None}
+    assert [*unpriced.prices().values()] == [None]
 
 
 def test_several_versions_are_refused_where_the_recipe_ranks_none() -> None:

@@ -48,7 +48,7 @@ def test_roles_may_be_answered_in_different_places(tmp_path: Path) -> None:
 
 def test_a_run_is_the_same_wherever_its_endpoint_is_and_whatever_it_costs(tmp_path: Path) -> None:
     here = read(tmp_path, HOSTED)
-    there = read(tmp_path, HOSTED.replace("api.", "eu.") + "prompt_price = 3.0\ntimeout = 5\n")
+    there = read(tmp_path, HOSTED.replace("api.", "eu.") + "prompt_price = 3.0\ncompletion_price = 9.0\ntimeout = 5\n")
     assert here.identity() == there.identity()
     assert here.identity() != read(tmp_path, HOSTED + 'model = "large"\n').identity()
     assert here.identity() != read(tmp_path, HOSTED + "[roles.tutor]\ntop_p = 0.5\n").identity()

@@ -1,0 +1,268 @@
+"""Counts what the requests of a run are billed, for all its processes; holds them back when a budget is used up.
+
+A request is on the disk before it is sent. Where its process was killed, or its answer got lost, nobody knows what the
+endpoint counted: it then stands among the lost ones, with what it may have cost at most.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from soliloquy.runtime.model.costs import COST, KINDS, add_use, cost_of, use_of
+from soliloquy.runtime.model.faults import EndpointRefuses, RetryableFault
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.retry import CannotServe
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
+
+# The file's name in the folder of a run.
+SPENDING_FILE = "spending.sqlite"
+LOST = "lost"
+# How long to wait for another process to finish writing.
+BUSY_SECONDS = 10.0
+# A token of English has four characters on average; hardly any text has fewer than two a token.
+_FEWEST_CHARACTERS_A_TOKEN = 2
+_NAMES = ("endpoint", "role", "model", "outcome")
+# Dollars, and tokens whose price is unknown; a lost request has the most that it may have taken.
+_SUMS = ("requests", *KINDS, "dollars", "unpriced")
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS billed ({", ".join(_NAMES)}, {", ".join(f"{name} NOT NULL DEFAULT 0" for name in _SUMS)},
+    PRIMARY KEY ({", ".join(_NAMES)}));
+CREATE TABLE IF NOT EXISTS sent (request INTEGER PRIMARY KEY, endpoint, role, model, tokens, dollars, unpriced);
+CREATE TABLE IF NOT EXISTS budget (one INTEGER PRIMARY KEY, dollars, tokens);
+"""
+_FINISHES = {
+    Finish.FINISH_LENGTH: "cut off",
+    Finish.FINISH_REFUSAL: "refused",
+    Finish.FINISH_FILTER: "filtered",
+}
+
+
+class BudgetUsed(EndpointRefuses):
+    """The run may spend no more."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """The most that a run may spend; None is no limit."""
+
+    dollars: float | None = None
+    tokens: int | None = None
+
+    @property
+    def is_set(self) -> bool:
+        return self.dollars is not None or self.tokens is not None
+
+    def __str__(self) -> str:
+        limits = [f"{self.dollars:g} USD"] if self.dollars is not None else []
+        limits += [f"{self.tokens:,} tokens"] if self.tokens is not None else []
+        return " or ".join(limits)
+
+    def is_used(self, dollars: float, tokens: float) -> bool:
+        return (self.dollars is not None and dollars >= self.dollars) or (
+            self.tokens is not None and tokens >= self.tokens
+        )
+
+
+NO_BUDGET = Budget()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """What a run was billed so far."""
+
+    dollars: float = 0.0
+    tokens: int = 0
+    # Tokens whose price is unknown.
+    unpriced: int = 0
+    requests: int = 0
+    # Requests whose answer got lost, and what these may have taken at most; neither is in the sums above.
+    lost: int = 0
+    lost_dollars: float = 0.0
+    lost_tokens: int = 0
+    # Requests that are under way, or were when their process ended.
+    sent: int = 0
+
+
+class Spending:
+    """One file, shared by the processes of a run. A request takes two writes of 0.1 ms in the event loop."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._reporting():
+            self._file = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            self._file.execute("PRAGMA journal_mode = WAL")
+            # A killed process loses nothing; a power cut may lose the last requests.
+            self._file.execute("PRAGMA synchronous = NORMAL")
+            self._file.executescript(_TABLES)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def limit(self, budget: Budget) -> None:
+        with self._reporting():
+            self._file.execute("INSERT OR REPLACE INTO budget VALUES (1, ?, ?)", (budget.dollars, budget.tokens))
+
+    def restore(self, accounts: Iterable[Mapping[str, Any]]) -> None:
+        """Continues the accounts of a finished run, unless this file has some."""
+        with self._reporting(), self._transaction():
+            if not self._file.execute("SELECT 1 FROM billed").fetchone():
+                for row in accounts:
+                    self._count(
+                        tuple(str(row[name]) for name in _NAMES), {name: row[name] for name in _SUMS if row.get(name)}
+                    )
+
+    def give_up(self) -> None:
+        """Counts the requests of earlier processes as lost. No other process may have any under way."""
+        with self._reporting(), self._transaction():
+            for request, *row in self._file.execute("SELECT * FROM sent").fetchall():
+                self._lose(request, row)
+
+    @property
+    def spent(self) -> Spent:
+        with self._reporting():
+            [totals] = self._file.execute(
+                "SELECT TOTAL(dollars * (outcome != ?1)), TOTAL((prompt + completion) * (outcome != ?1)), "
+                "TOTAL(unpriced * (outcome != ?1)), TOTAL(requests * (outcome != ?1)), "
+                "TOTAL(requests * (outcome = ?1)), TOTAL(dollars * (outcome = ?1)), "
+                "TOTAL((prompt + completion) * (outcome = ?1)), (SELECT COUNT(*) FROM sent) FROM billed",
+                (LOST,),
+            ).fetchall()
+        dollars, tokens, unpriced, requests, lost, lost_dollars, lost_tokens, sent = totals
+        return Spent(
+            dollars=dollars,
+            tokens=int(tokens),
+            unpriced=int(unpriced),
+            requests=int(requests),
+            lost=int(lost),
+            lost_dollars=lost_dollars,
+            lost_tokens=int(lost_tokens),
+            sent=sent,
+        )
+
+    def accounts(self) -> list[dict[str, Any]]:
+        """Returns what was billed by endpoint, role, model and outcome."""
+        with self._reporting():
+            rows = self._file.execute(f"SELECT * FROM billed ORDER BY {', '.join(_NAMES)}").fetchall()
+        return [dict(zip((*_NAMES, *_SUMS), row, strict=True)) for row in rows]
+
+    @contextmanager
+    def request(
+        self, name: str, endpoint: Endpoint, request: GenerateRequest
+    ) -> Iterator[Callable[[Completion], None]]:
+        """Counts a request; yields a function that takes its answer. Raises BudgetUsed."""
+        model, most = request.adapter or endpoint.model, _most(request)
+        cost = cost_of(endpoint, most)
+        tokens = sum(most.values())
+        row = (name, request.role, model, tokens, cost or 0.0, tokens if cost is None else 0)
+        with self._reporting(), self._transaction():
+            self._check()
+            sent = self._file.execute(
+                "INSERT INTO sent (endpoint, role, model, tokens, dollars, unpriced) VALUES (?, ?, ?, ?, ?, ?)", row
+            ).lastrowid
+
+        def answered(completion: Completion) -> None:
+            nonlocal sent
+            outcome = _FINISHES.get(completion.finish, "answered")
+            with self._reporting(), self._transaction():
+                self._add((name, request.role, model, outcome), endpoint, completion)
+                self._file.execute("DELETE FROM sent WHERE request = ?", (sent,))
+            sent = None
+
+        try:
+            yield answered
+        except BaseException as error:
+            if sent is not None:
+                with self._reporting(), self._transaction():
+                    if is_free(error):
+                        self._file.execute("DELETE FROM sent WHERE request = ?", (sent,))
+                    else:
+                        self._lose(sent, row)
+            raise
+
+    def _check(self) -> None:
+        for dollars, tokens in self._file.execute("SELECT dollars, tokens FROM budget").fetchall():
+            budget, spent = Budget(dollars=dollars, tokens=tokens), self.spent
+            if budget.is_used(spent.dollars + spent.lost_dollars, spent.tokens + spent.lost_tokens):
+                raise BudgetUsed(f"the budget of {budget} is used up")
+
+    def _add(self, names: tuple[str, ...], endpoint: Endpoint, completion: Completion) -> None:
+        used: dict[str, float] = {}
+        for sample in (completion, *completion.more):
+            add_use(used, use_of(sample))
+        cost = cost_of(endpoint, used)
+        used.pop(COST, None)
+        unpriced = used.get("prompt", 0) + used.get("completion", 0) if cost is None else 0
+        self._count(names, used | {"requests": 1, "dollars": cost or 0.0, "unpriced": unpriced})
+
+    def _lose(self, request: int, row: Any) -> None:
+        name, role, model, tokens, dollars, unpriced = row
+        most = {"prompt": tokens, "dollars": dollars, "unpriced": unpriced}
+        self._count((name, role, model, LOST), {"requests": 1, **most})
+        self._file.execute("DELETE FROM sent WHERE request = ?", (request,))
+
+    def _count(self, names: tuple[str, ...], counts: Mapping[str, float]) -> None:
+        columns = (*_NAMES, *counts)
+        sums = ", ".join(f"{one} = {one} + excluded.{one}" for one in counts)
+        self._file.execute(
+            f"INSERT INTO billed ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
+            f"ON CONFLICT DO UPDATE SET {sums}",
+            (*names, *counts.values()),
+        )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._file.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._file.execute("ROLLBACK")
+            raise
+        self._file.execute("COMMIT")
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            raise CannotServe(f"{self._path} cannot be written ({error}): make room, run it again") from error
+
+
+def summed(accounts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the sums of accounts, apart from what requests may have taken whose answers got lost."""
+    answered: dict[str, Any] = dict.fromkeys(_SUMS, 0)
+    lost = {"requests": 0, "tokens": 0, "dollars": 0.0}
+    for row in accounts:
+        if row["outcome"] == LOST:
+            add_use(lost, {"requests": row["requests"], "tokens": row["prompt"], "dollars": row["dollars"]})
+        else:
+            add_use(answered, {name: row[name] for name in _SUMS})
+    return answered | {"lost": lost}
+
+
+def billed(
+    spending: Spending | None, name: str, endpoint: Endpoint, request: GenerateRequest
+) -> AbstractContextManager[Callable[[Completion], None]]:
+    """Counts a request as `Spending.request` does; without an account nothing is counted."""
+    return spending.request(name, endpoint, request) if spending else nullcontext(lambda _: None)
+
+
+def is_free(error: BaseException) -> bool:
+    """Whether an endpoint that failed in this way bills nothing."""
+    return (
+        isinstance(error, Exception)
+        and not isinstance(error, TimeoutError)
+        and not (isinstance(error, RetryableFault) and error.may_be_billed)
+    )
+
+
+def _most(request: GenerateRequest) -> dict[str, float]:
+    """Returns the most tokens that a request takes."""
+    characters = sum(len(message.text) for message in request.messages) + len(request.schema)
+    samples = 1 + len(request.more_seeds)
+    return {
+        "prompt": characters // _FEWEST_CHARACTERS_A_TOKEN,
+        "completion": samples * request.sampling.max_tokens,
+    }

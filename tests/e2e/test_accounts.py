@@ -1,0 +1,125 @@
+"""What a run says that it was billed is what the endpoint billed, to the last token, whatever happens on the way."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from soliloquy.runtime.model.costs import KINDS
+from tests.e2e.hosted import fake
+from tests.e2e.runs import (
+    command,
+    dataset,
+    grown,
+    kill,
+    kill_run,
+    run,
+    start,
+    wait_for_end,
+    wait_for_frames,
+    worker_pids,
+)
+
+SETTINGS = """
+[endpoints.hosted]
+engine = "openai"
+base_url = "{url}"
+model = "large"
+prompt_price = 2.0
+completion_price = 8.0
+cached_price = 0.5
+"""
+FAULTS = [f"--fault={fault}" for fault in ("throttled=0.1", "failed=0.1", "truncated=0.05", "malformed=0.05")]
+
+
+def settings(folder: Path, url: str) -> str:
+    file = folder / "models.toml"
+    file.write_text(SETTINGS.format(url=url), "utf-8")
+    return str(file)
+
+
+def invoice(url: str) -> list[dict[str, Any]]:
+    """The lines of what the endpoint billed."""
+    with urlopen(f"{url}/invoice") as response:
+        return list(json.load(response))
+
+
+def spent(out: Path) -> list[dict[str, Any]]:
+    manifest = json.loads((out / "manifest.json").read_bytes())
+    return list(manifest["arrival"]["spent"])
+
+
+def tokens(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    total: Counter[str] = Counter(requests=0)
+    for row in rows:
+        total.update({kind: row.get(kind, 0) for kind in KINDS} | {"requests": row.get("requests", 1)})
+    return total
+
+
+def assert_equal_to_the_last_token(lines: list[dict[str, Any]], accounts: list[dict[str, Any]]) -> None:
+    """Of answers that got lost nobody knows the tokens; no more are missing than are said to be."""
+    known = [row for row in accounts if row["outcome"] != "lost"]
+    lost = sum(row["requests"] for row in accounts if row["outcome"] == "lost")
+    difference = tokens(lines)
+    difference.subtract(tokens(known))
+    assert min(difference.values()) >= 0, difference
+    assert 0 <= difference["requests"] <= lost
+    if not lost:
+        assert not any(difference.values()), difference
+
+
+@pytest.mark.parametrize("dialect", ["openai", "openai-reasoning", "anthropic", "vllm"])
+def test_the_invoice_is_the_account_to_the_last_token_in_each_dialect(tmp_path: Path, dialect: str) -> None:
+    with fake("--noise", "real", "--dialect", dialect, "--prefix-cache", "256") as url:
+        told = grown(tmp_path / "out", conversations=8, model_settings=settings(tmp_path, url))
+        lines = invoice(url)
+    accounts = spent(tmp_path / "out")
+    assert_equal_to_the_last_token(lines, accounts)
+    assert told["spent"]["lost"]["requests"] == 0
+    assert told["spent"]["cached"] == tokens(lines)["cached"] > 0
+    used = told["spent"]
+    dollars = 2 * (used["prompt"] - used["cached"]) + 0.5 * used["cached"] + 8 * used["completion"]
+    assert used["dollars"] == pytest.approx(dollars / 1e6)
+    # A conversation that was under way when the last one was accepted is in no dataset.
+    assert all(told["tokens"][kind] <= used[kind] for kind in KINDS)
+
+
+def test_answers_that_get_lost_on_their_way_are_said_to_be_lost(tmp_path: Path) -> None:
+    with fake(*FAULTS, "--retry-after", "0") as url:
+        grown(tmp_path / "out", conversations=8, model_settings=settings(tmp_path, url))
+        lines = invoice(url)
+    accounts = spent(tmp_path / "out")
+    arrived = [line for line in lines if line["arrives"]]
+    assert tokens(arrived) == tokens(row for row in accounts if row["outcome"] != "lost")
+    assert len(lines) - len(arrived) == sum(row["requests"] for row in accounts if row["outcome"] == "lost") > 0
+
+
+def test_a_run_that_is_killed_again_and_again_counts_nothing_twice(tmp_path: Path) -> None:
+    with fake("--latency", "60ms") as url:
+        chosen: dict[str, Any] = {"conversations": 6, "model_settings": settings(tmp_path, url)}
+        for frames in (1, 3):
+            process = start(command(tmp_path / "out", in_flight=4, **chosen))
+            wait_for_frames(tmp_path / "out", frames, process)
+            [worker] = worker_pids(process.pid)
+            kill(worker)
+            wait_for_end(kill_run(process))
+        grown(tmp_path / "out", **chosen)
+        lines = invoice(url)
+        grown(tmp_path / "whole", **chosen)
+    assert_equal_to_the_last_token(lines, spent(tmp_path / "out"))
+    assert sum(row["requests"] for row in spent(tmp_path / "out") if row["outcome"] == "lost") > 0
+    assert dataset(tmp_path / "out") == dataset(tmp_path / "whole")
+
+
+def test_without_a_price_the_cost_is_unknown_and_not_nothing(tmp_path: Path) -> None:
+    with fake() as url:
+        told = grown(tmp_path / "out", conversations=2, model="openai", base_url=url)
+        shown = run([one for one in command(tmp_path / "again", model="openai", base_url=url) if one != "--json"])
+    assert told["cost"] is None
+    assert told["unpriced"] == ["codegen", "composer", "student", "tutor"]
+    assert json.loads((tmp_path / "out" / "manifest.json").read_bytes())["prices"] == {"openai": None}
+    assert "unknown, no price is known for codegen, composer, student, tutor" in " ".join(shown.stdout.split())
