@@ -41,6 +41,7 @@ _MODULES = {
     "asyncapi": "soliloquy.cli.asyncapi",
     "sandbox": "soliloquy.cli.sandbox",
     "size": "soliloquy.cli.size",
+    "prompts": "soliloquy.cli.prompts",
     "model": "soliloquy.cli.model",
 }
 

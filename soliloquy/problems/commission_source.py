@@ -13,8 +13,9 @@ from soliloquy.recipes.programs import solution_program
 from soliloquy.runtime.seeds import digest, draw
 from soliloquy.v1.conversation_pb2 import Commission, Example, Problem
 
-# Examples in the prompt.
+# Examples in the prompt, and how many draws of them a run takes turns with: a cache of prefixes holds them all.
 EXAMPLES = 8
+_DRAWS = 16
 # Candidates drawn for them; a problem without a calculation is no example.
 _DRAWN = 5 * EXAMPLES
 # The number of a bank's problems that examples are drawn from.
@@ -47,11 +48,9 @@ class CommissionSource:
         return self.examples.book
 
     def problem(self, run_seed: int, ordinal: int) -> Problem:
-        choice = draw(run_seed, "commission", ordinal)
-        topic = choice.choice(self.topics)
-        commission = Commission(
-            topic=topic, grade=self.grade, operations=self.operations, examples=self._shown(run_seed, choice)
-        )
+        topic = draw(run_seed, "commission", ordinal).choice(self.topics)
+        examples = self._shown(run_seed, draw(run_seed, "examples", ordinal % _DRAWS))
+        commission = Commission(topic=topic, grade=self.grade, operations=self.operations, examples=examples)
         return Problem(
             id=digest("commission", self.digest, run_seed, ordinal),
             topic=topic,

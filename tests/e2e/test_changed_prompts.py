@@ -32,7 +32,7 @@ from tests.e2e.services import serving
 
 # The scripted student keeps to the words that its prompt allows.
 SHORTER = ("Keep each reply under 60 words.", "You are tired. Keep each reply under 12 words.")
-QUIETER = ("inner voice", "quiet conscience")
+QUIETER = ("calculation needed", "computation wanted")
 
 
 def written(folder: Path, recipe: str = "soliloquy") -> Path:

@@ -21,8 +21,7 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
-_TUTORING = {"question", "solution", "conversation"}
-_GROUNDED = _TUTORING | {"wrong", "confusion"}
+_TUTORING = {"tutor", "question", "solution", "name", "wrong", "confusion", "conversation"}
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     {
@@ -33,12 +32,13 @@ TEMPLATES = Templates(
             "instruction",
         },
         "deciding": _TUTORING,
-        "use_python": {"description", "failure"},
+        "use_python": {"tutor", "description", "failure"},
         "use_python_again": {"code", "error"},
-        "choosing": _GROUNDED | {"moves", "calculated"},
+        "tutor": {"moves"},
+        "choosing": _TUTORING | {"calculated"},
         "calculated": {"description", "output"},
         "uncalculated": set[str](),
-        "replying": _GROUNDED | {"name", "thoughts", "move", "intent", "meaning"},
+        "replying": _TUTORING | {"thoughts", "move", "intent", "meaning"},
     },
     {
         **TABLES,
@@ -48,6 +48,8 @@ TEMPLATES = Templates(
         "profiles": {ANY: {"manner": str}},
         "sampling": {"solving": float, "student": float},
     },
+    # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
+    shared={"tutor": lambda texts: texts.fill("tutor", moves=_moves(texts))},
 )
 
 
@@ -136,10 +138,7 @@ def profiles(changed: Mapping[str, str]) -> Mapping[str, str]:
 def outset(conversation: Conversation) -> str:
     """Returns the system message of a training chat; no run uses it as a prompt."""
     grounds = grounded(conversation, conversation.turns)
-    del grounds["conversation"]
-    return fill(
-        _DIALOGUE.read_text("utf-8").strip(), **grounds, name=_name(conversation), moves=_moves(_texts(conversation))
-    )
+    return fill(_DIALOGUE.read_text("utf-8").strip(), **grounds, moves=_moves(_texts(conversation)))
 
 
 def _texts(conversation: Conversation) -> Texts:
@@ -151,7 +150,7 @@ def _name(conversation: Conversation) -> str:
 
 
 def _choosing(texts: Texts, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
-    return texts.prompt("choosing", **grounds, moves=_moves(texts), calculated=_calculated(texts, turn))
+    return texts.prompt("choosing", **grounds, calculated=_calculated(texts, turn))
 
 
 def _moves(texts: Texts) -> str:
@@ -179,7 +178,6 @@ def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]
     return texts.prompt(
         "replying",
         **grounds,
-        name=_name(conversation),
         thoughts=reply.thoughts,
         move=move,
         intent=intent,
@@ -191,6 +189,7 @@ def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str
     """Returns the slots of a tutor's prompt that replies to the last of these turns."""
     problem = conversation.problem
     return {
+        "name": _name(conversation),
         "question": problem.question,
         "solution": problem.solution,
         "conversation": transcript(turns, for_reply=True),

@@ -3,7 +3,7 @@
 The scripted engine reads the tags (<question>, <sub_question>, ..); everything else in a template may be reworded.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
@@ -17,20 +17,23 @@ from soliloquy.v1.conversation_pb2 import Conversation, Judge, StudentReply, Tur
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _ASKED = {"question", "number", "steps", "sub_question"}
+_TUTORING = _ASKED | {"tutor", "plan", "count", "history", "round", "message"}
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     SLOTS
     | {
         "student": _ASKED | {"expected", "conversation", "shown", "instruction", "rejected"},
         "student_again": {"tries"},
-        "describing": _ASKED | {"solution", "message"},
-        "use_python": {"description", "failure"},
+        "describing": _TUTORING | {"solution"},
+        "use_python": {"tutor", "description", "failure"},
         "use_python_again": {"code", "error"},
         "calculated": {"output"},
-        "tutoring": _ASKED
-        | {"expected", "states", "plan", "solved", "count", "history", "round", "message", "calculated"},
+        "tutor": {"states"},
+        "tutoring": _TUTORING | {"expected", "solved", "calculated"},
     },
     TABLES,
+    # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
+    shared={"tutor": lambda texts: texts.fill("tutor", states=_states(texts.table("states")))},
 )
 
 
@@ -53,10 +56,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
 def describing(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks for the description of a calculation before the tutor answers."""
     return _texts(conversation).prompt(
-        "describing",
-        **_question_slots(conversation, turn),
-        solution=conversation.problem.solution,
-        message=turn.student.text,
+        "describing", **_tutoring_slots(conversation, turn), solution=conversation.problem.solution
     )
 
 
@@ -65,15 +65,9 @@ def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
     solved, texts = solved_before(conversation, turn), _texts(conversation)
     return texts.prompt(
         "tutoring",
-        **_question_slots(conversation, turn),
+        **_tutoring_slots(conversation, turn),
         expected=current_question(conversation, turn).answer,
-        states=_states(conversation),
-        plan=_plan(conversation),
         solved=", ".join(f"{number}: {done}" for number, done in enumerate(solved, start=1)),
-        count=str(len(solved)),
-        history="\n".join(map(_history, conversation.turns[: turn.number - 1])),
-        round=str(turn.number),
-        message=turn.student.text,
         calculated=texts.fill("calculated", output=output(turn.calculation)) if has_run(turn.calculation) else "",
     )
 
@@ -132,10 +126,20 @@ def _question_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     }
 
 
-def _states(conversation: Conversation) -> str:
-    return "\n".join(
-        f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in states(conversation).items()
-    )
+def _tutoring_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
+    """Returns the slots of the tutor's states, which begin alike up to the task of each."""
+    return {
+        **_question_slots(conversation, turn),
+        "plan": _plan(conversation),
+        "count": str(len(questions(conversation))),
+        "history": "\n".join(map(_history, conversation.turns[: turn.number - 1])),
+        "round": str(turn.number),
+        "message": turn.student.text,
+    }
+
+
+def _states(table: Mapping[str, Mapping[str, str]]) -> str:
+    return "\n".join(f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in table.items())
 
 
 def _plan(conversation: Conversation) -> str:

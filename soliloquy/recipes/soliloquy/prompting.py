@@ -3,7 +3,7 @@
 The scripted engine reads the tags (<question>, <conversation>, ..); everything else in a template may be reworded.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,23 +17,28 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, Problem, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
-_TUTORING = {"question", "solution", "conversation", "progress"}
+_TUTORING = {"tutor", "question", "solution", "conversation", "progress"}
 SLOTS = {
     "enriching": {"question", "solution", "steps", "count"},
     "student": {"question", "persona", "manner", "conversation", "kind", "strategy", "instruction"},
     "deciding": _TUTORING,
-    "use_python": {"description", "failure"},
+    "use_python": {"tutor", "description", "failure"},
     "use_python_again": {"code", "error"},
-    "received_python": _TUTORING | {"control", "description", "output"},
-    "no_python": _TUTORING | {"control", "failure"},
+    "received_python": _TUTORING | {"description", "output"},
+    "no_python": _TUTORING | {"failure"},
     "no_python_failed": set[str](),
+    "tutor": {"control"},
     "control": set[str](),
 }
 TABLES: Mapping[str, Kind] = {
     "intents": dict.fromkeys(("opening", "right", *STRATEGIES.values()), str),
     "personas": {ANY: {"share": float, "manner": str}},
 }
-TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS, TABLES)
+# All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
+SHARED: Mapping[str, Callable[[Texts], str]] = {
+    "tutor": lambda texts: texts.fill("tutor", control=texts.fill("control"))
+}
+TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS, TABLES, shared=SHARED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,13 +116,11 @@ def _texts(conversation: Conversation) -> Texts:
 
 def _composing(texts: Texts, told: Mapping[str, str], turn: Turn) -> Prompt:
     """Without an output the tutor is told that the program failed, so that it does not guess a verdict."""
-    calculation, control = turn.calculation, texts.fill("control")
+    calculation = turn.calculation
     if has_run(calculation):
-        return texts.prompt(
-            "received_python", **told, control=control, description=calculation.description, output=output(calculation)
-        )
+        return texts.prompt("received_python", **told, description=calculation.description, output=output(calculation))
     failure = texts.fill("no_python_failed") if turn.HasField("calculation") else ""
-    return texts.prompt("no_python", **told, control=control, failure=failure)
+    return texts.prompt("no_python", **told, failure=failure)
 
 
 def _tutoring(conversation: Conversation) -> dict[str, str]:

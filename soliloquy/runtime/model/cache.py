@@ -84,6 +84,8 @@ class CachedModel:
         keyed = GenerateRequest()
         keyed.CopyFrom(request)
         keyed.ClearField("id")
+        # It has chosen the endpoint and the sampling, which are in the key.
+        keyed.ClearField("draw_key")
         exact = self._digest(keyed)
         keyed.sampling.ClearField("max_tokens")
         keyed.ClearField("extra_room")

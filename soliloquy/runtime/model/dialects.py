@@ -35,6 +35,8 @@ class Dialect:
     max_enum_values: int
     max_characters: int
     reasoning: str
+    cache_key: bool
+    cache_marks: str
     enforces: bool
     error: str
     refuses_unknown: bool

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from soliloquy.runtime.model.agreements import Agreement
-from soliloquy.runtime.model.dialects import ERRORS
+from soliloquy.runtime.model.dialects import ERRORS, Dialect
 from soliloquy.runtime.model.schemas import forms_of
 from soliloquy.runtime.thoughts import begins_with_thoughts
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
@@ -85,6 +85,10 @@ class Attempt:
         """Between two requests alone: an error is about what was sent, whatever other calls have found out since."""
         self.without = self._agreement.without | self._without
         self.form = self._forms[max(self._form, self._agreed_form)]
+
+    @property
+    def dialect(self) -> Dialect:
+        return self._agreement.dialect
 
     @property
     def _agreed_form(self) -> int:

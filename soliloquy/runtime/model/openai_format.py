@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -27,6 +28,8 @@ _FINISHES = {
     **{"stop": Finish.FINISH_STOP, "length": Finish.FINISH_LENGTH},
     **{"content_filter": Finish.FINISH_FILTER, "refusal": Finish.FINISH_REFUSAL},
 }
+# The end of the conversation so far in a prompt; what follows is the prompt's own task.
+_HISTORY = re.compile(r"</(?:conversation|history)>\n?")
 # The fields in which endpoints return a model's thoughts.
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 
@@ -85,14 +88,19 @@ def _too_long(most: int) -> InvalidAnswer:
 def body_of(request: GenerateRequest, model: str, attempt: Attempt, *, stream: bool = False) -> dict[str, Any]:
     """Returns the request body. An adapter is addressed as a model of its own name."""
     sampling = request.sampling
+    messages: Sequence[Mapping[str, Any]] = _messages(request, system=SYSTEM not in attempt.without)
+    marks = attempt.dialect.cache_marks
     body: dict[str, Any] = {
         "model": request.adapter or model,
-        "messages": _messages(request, system=SYSTEM not in attempt.without),
+        "messages": _marked(messages) if marks and re.search(marks, model) else messages,
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         # Some servers limit seeds to 31 bits.
         "seed": request.seed % 2**31,
     }
+    if attempt.dialect.cache_key and request.draw_key:
+        # The calls of a conversation begin alike.
+        body["prompt_cache_key"] = request.draw_key
     if sampling.reasoning_effort:
         body["reasoning_effort"] = sampling.reasoning_effort
     if attempt.limit:
@@ -120,6 +128,32 @@ def _messages(request: GenerateRequest, *, system: bool) -> list[dict[str, str]]
             messages.append({"role": message.role, "content": instructions + message.text})
             instructions = ""
     return messages or [{"role": "user", "content": instructions}]
+
+
+def _marked(messages: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Marks the ends of what later prompts begin with: the instructions, and the conversation so far."""
+    return [
+        {
+            "role": message["role"],
+            "content": [
+                {"type": "text", "text": text, **({"cache_control": {"type": "ephemeral"}} if is_shared else {})}
+                for text, is_shared in _parts(message)
+            ],
+        }
+        for message in messages
+    ]
+
+
+def _parts(message: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
+    """Yields the parts of a message, and whether later prompts may begin with it."""
+    if message["role"] == "system":
+        yield message["content"], True
+        return
+    end = max((found.end() for found in _HISTORY.finditer(message["content"])), default=0)
+    if end:
+        yield message["content"][:end], True
+    if rest := message["content"][end:]:
+        yield rest, False
 
 
 def completion_of(content: bytes, *, asked: str, samples: int = 1, form: SchemaForm = AS_WRITTEN) -> Completion:

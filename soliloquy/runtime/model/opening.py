@@ -66,7 +66,6 @@ class ModelByRole:
                 reasoning_effort=settings.reasoning_effort,
             )
         )
-        request.ClearField("draw_key")
         completion = await self._answering[settings.endpoint].generate(request, stream_listener)
         if not self._models.is_usual(role, settings.endpoint):
             for sample in (completion, *completion.more):

@@ -24,11 +24,11 @@ def text_learned(data: Path, base: Path, folder: Path) -> str:
 
 def test_a_sample_has_the_run_s_prompts_and_not_the_installed_ones(base: Path, tmp_path: Path) -> None:
     data = dataset(tmp_path / "data", conversations(2))
-    assert "inner voice" in text_learned(data, base, tmp_path / "own")
+    assert "calculation needed" in text_learned(data, base, tmp_path / "own")
     manifest, place = Dataset(data).manifest, Storage(data)
     texts = {path.name: path.read_text("utf-8") for path in own_folder("soliloquy").iterdir()}
-    texts["deciding.txt"] = texts["deciding.txt"].replace("inner voice", "quiet conscience")
+    texts["deciding.txt"] = texts["deciding.txt"].replace("calculation needed", "computation wanted")
     write_manifest(place, manifest, [*shards_of(manifest, "accepted"), *write_prompts(place, texts)])
     learned = text_learned(data, base, tmp_path / "changed")
-    assert "quiet conscience" in learned
-    assert "inner voice" not in learned
+    assert "computation wanted" in learned
+    assert "calculation needed" not in learned

@@ -97,5 +97,6 @@ def test_every_command_is_on_the_list() -> None:
         "asyncapi",
         "sandbox",
         "size",
+        "prompts",
         "model",
     ]

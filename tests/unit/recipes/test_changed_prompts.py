@@ -42,10 +42,10 @@ def reworded(made: Conversation, file: str, words: str) -> Conversation:
 def test_a_text_is_the_runs_and_every_other_stays_the_recipes_own() -> None:
     made = sound_conversation()
     made.persona = "terse"
-    other = reworded(made, "deciding.txt", "inner voice")
-    assert "inner voice" in asked(made)
-    assert "inner voice" not in asked(other)
-    assert asked(other).replace(MARK, "inner voice") == asked(made)
+    other = reworded(made, "deciding.txt", "calculation needed")
+    assert "calculation needed" in asked(made)
+    assert "calculation needed" not in asked(other)
+    assert asked(other).replace(MARK, "calculation needed") == asked(made)
 
 
 def test_only_a_changed_file_has_another_fingerprint() -> None:
@@ -181,7 +181,7 @@ def test_a_persona_of_the_run_is_drawn() -> None:
 
 def test_runs_with_other_prompts_leave_each_other_alone() -> None:
     made = sound_conversation()
-    rewordings = [reworded(made, "deciding.txt", words) for words in ("inner voice", "student")]
+    rewordings = [reworded(made, "deciding.txt", words) for words in ("calculation needed", "student")]
     own, *others = map(asked, (made, *rewordings, made))
     assert len({own, *others}) == 3
     assert others[-1] == own

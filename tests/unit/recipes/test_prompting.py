@@ -134,17 +134,18 @@ def edited_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     for path in prompting.TEMPLATES.folder.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(prompting, "TEMPLATES", Templates(folder, prompting.SLOTS, prompting.TABLES))
+    templates = Templates(folder, prompting.SLOTS, prompting.TABLES, shared=prompting.SHARED)
+    monkeypatch.setattr(prompting, "TEMPLATES", templates)
     return folder
 
 
 def test_an_edited_prompt_changes_its_fingerprint_and_what_is_sent(edited_prompts: Path) -> None:
     before = Templates(edited_prompts, prompting.SLOTS).fingerprints({})
     path = edited_prompts / "deciding.txt"
-    path.write_text(path.read_text("utf-8").replace("inner voice", "quiet conscience"), "utf-8")
+    path.write_text(path.read_text("utf-8").replace("calculation needed", "computation wanted"), "utf-8")
     after = prompting.TEMPLATES.fingerprints({})
     assert {name for name, hash in after.items() if before[name] != hash} == {"deciding.txt"}
-    assert "quiet conscience" in text(prompting.deciding(sound_conversation()))
+    assert "computation wanted" in text(prompting.deciding(sound_conversation()))
 
 
 @pytest.mark.parametrize(

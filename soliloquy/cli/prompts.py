@@ -1,0 +1,85 @@
+"""`soliloquy prompts`."""
+
+import json
+from typing import Any
+
+import click
+
+from soliloquy.cli.command import Command
+from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.parameters import Choice
+from soliloquy.cli.terminal import echo, open_console
+from soliloquy.recipes.packages import known_recipes
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialects
+
+
+@click.command(cls=Command)
+@click.argument("recipe", type=Choice(list(known_recipes())))
+@click.option(
+    "--dataset", "folder", required=True, metavar="DIR|URL", help="A dataset of the recipe, whose prompts are replayed."
+)
+@click.option(
+    "--model-dialect",
+    "dialect",
+    type=Choice(sorted(dialects())),
+    default=UNKNOWN,
+    show_default=True,
+    help="How the endpoint differs from OpenAI's API.",
+)
+@AS_JSON
+def prompts(*, recipe: str, folder: str, dialect: str, as_json: bool) -> None:
+    """Show what the prompts of a recipe are made of, and how much of them a cache of prefixes holds.
+
+    Each prompt is divided where it ceases to begin like others: other states of its role, its own state, its problem's,
+    its conversation's; the rest is its own. Caches that hold prefixes of any length, from 128 tokens or from 1,024 on,
+    see the conversations one after the other. Prompts are rebuilt from the recipe's present texts, tokens are
+    estimated, and answers that were asked for again are left out.
+    """
+    # They load Arrow.
+    from soliloquy.dataset.prompt_reuse import replayed
+    from soliloquy.dataset.reading import Dataset
+
+    conversations = [one for one in Dataset(folder).conversations() if one.run.recipe == recipe]
+    if not conversations:
+        raise Failure(f"{folder} holds no conversation of the recipe {recipe}: choose another --dataset")
+    known = dialects()[dialect]
+    reuse = replayed(conversations, together="n" not in known.without)
+    rows = [_row(name, reuse.role_of(name), use) for name, use in sorted(reuse.states.items())]
+    told = {"states": rows, "total": _row("all", "", reuse.total), "cache": _marking(known)}
+    if as_json:
+        echo(json.dumps(told))
+        return
+    _print(told)
+
+
+def _row(state: str, role: str, use: Any) -> dict[str, Any]:
+    from soliloquy.dataset.prompt_reuse import PARTS, RULES, share
+
+    return {
+        "state": state,
+        "role": role,
+        "prompts": use.prompts,
+        "tokens": use.tokens,
+        "parts": {part: use.parts[part] for part in PARTS},
+        "held": {str(rule): round(share(use, rule), 4) for rule in RULES},
+    }
+
+
+def _marking(dialect: Dialect) -> str:
+    """Returns what requests of this dialect tell a cache."""
+    marks = f"cache_control for models {dialect.cache_marks}" if dialect.cache_marks else ""
+    return "prompt_cache_key" if dialect.cache_key else marks or "nothing: the endpoint finds what it has cached"
+
+
+def _print(told: dict[str, Any]) -> None:
+    # Rich takes a while to load.
+    from soliloquy.cli.tables import table
+
+    parts, rules = told["total"]["parts"], told["total"]["held"]
+    shown = table("prompt", "prompts", "tokens", *parts, *(f"held ≥{int(rule):,}" for rule in rules))
+    for row in (*told["states"], told["total"]):
+        each = [f"{tokens / row['prompts']:,.0f}" for tokens in (row["tokens"], *row["parts"].values())]
+        shown.add_row(row["state"], f"{row['prompts']:,}", *each, *(f"{share:.1%}" for share in row["held"].values()))
+    open_console().print(shown)
+    echo(f"Requests tell a cache: {told['cache']}")

@@ -1,0 +1,143 @@
+"""Replays the prompts of a dataset against a cache of prefixes: what they are made of, and how much it holds."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.ask import Prompt
+from soliloquy.v1.conversation_pb2 import Conversation
+
+# The fewest tokens that a cache holds of a prompt, and the steps beyond them. Hosted APIs have 1,024 and 128.
+STEP = 128
+RULES = (0, STEP, 1024)
+# Roughly what byte-pair encodings make of English: words with the blank before them, digits by three.
+_PIECE = re.compile(r" ?[^\W\d_]{1,8}|\d{1,3}| ?[^\w\s]{1,2}|\s+|_")
+# A prompt's text from its beginning: which others begin like that.
+PARTS = ("role", "state", "problem", "conversation", "own")
+
+
+def tokens_in(text: str) -> int:
+    """Estimates the tokens of a text; encodings of models differ by a tenth or so."""
+    return sum(1 for _ in _PIECE.finditer(text))
+
+
+def held(tokens: int, rule: int) -> int:
+    """Returns how many tokens of such a beginning a cache holds."""
+    if rule == 0:
+        return tokens
+    return 0 if tokens < rule else rule + (tokens - rule) // STEP * STEP
+
+
+@dataclass(kw_only=True)
+class StateUse:
+    """The prompts of one state."""
+
+    prompts: int = 0
+    tokens: int = 0
+    # Of each part, and what a cache of each rule held.
+    parts: Counter[str] = field(default_factory=Counter)
+    hits: Counter[int] = field(default_factory=Counter)
+
+
+class PromptReuse:
+    """Takes conversations one after the other, as one cache sees them."""
+
+    def __init__(self, *, together: bool = True) -> None:
+        """`together` reads the prompt of several samples once, as endpoints do that answer a request several times."""
+        self._together = together
+        self.states: defaultdict[str, StateUse] = defaultdict(StateUse)
+        # The latest prompt of each state, whatever its conversation.
+        self._latest: dict[str, str] = {}
+        self._role_of: dict[str, str] = {}
+
+    def add(self, conversation: Conversation) -> None:
+        """Rebuilds the prompts; answers that were asked for again are left out."""
+        self._learn_roles(conversation)
+        earlier: list[tuple[str, str]] = []
+        for prompt in self._asked(conversation):
+            self._add(prompt.name, _text(prompt), earlier, conversation.problem.question)
+
+    @property
+    def total(self) -> StateUse:
+        total = StateUse()
+        for use in self.states.values():
+            total.prompts += use.prompts
+            total.tokens += use.tokens
+            total.parts += use.parts
+            total.hits += use.hits
+        return total
+
+    def role_of(self, state: str) -> str:
+        return self._role_of.get(state, "")
+
+    def _add(self, name: str, text: str, earlier: list[tuple[str, str]], question: str) -> None:
+        use = self.states[name]
+        use.prompts += 1
+        size = tokens_in(text)
+        use.tokens += size
+        of_role = [said for state, said in self._latest.items() if self.role_of(state) == self.role_of(name)]
+        same_state = [self._latest[name]] if name in self._latest else []
+        in_conversation = [said for _, said in earlier]
+        shared = {
+            "role": _shared(text, [said for said in of_role if said not in same_state] or same_state),
+            "state": _shared(text, same_state),
+            "conversation": _shared(text, in_conversation),
+        }
+        longest = max(_shared(text, self._latest.values()), shared["conversation"])
+        for rule in RULES:
+            use.hits[rule] += held(tokens_in(text[:longest]), rule)
+        self._count_parts(use, text, shared, question)
+        self._latest[name] = text
+        earlier.append((name, text))
+
+    def _count_parts(self, use: StateUse, text: str, shared: dict[str, int], question: str) -> None:
+        of_problem = text.find(question) + len(question) if question and question in text else 0
+        ends = [shared["role"], shared["state"], of_problem, shared["conversation"], len(text)]
+        start = 0
+        for part, end in zip(PARTS, ends, strict=True):
+            if end > start:
+                use.parts[part] += tokens_in(text[start:end])
+                start = end
+
+    def _asked(self, conversation: Conversation) -> Iterator[Prompt]:
+        """Yields the prompts in order; attempts at a problem share those before their first turn."""
+        samples = Counter(call.prompt for call in conversation.problem.enrichment.calls)
+        for turn, prompt in find(conversation.run.recipe).prompts(conversation):
+            if turn:
+                yield prompt
+            elif conversation.attempt == 0:
+                yield from [prompt] * (1 if self._together else max(1, samples[prompt.name]))
+
+    def _learn_roles(self, conversation: Conversation) -> None:
+        calls = [*conversation.problem.enrichment.calls, *(call for turn in conversation.turns for call in turn.calls)]
+        self._role_of.update({call.prompt: call.role for call in calls})
+
+
+def _text(prompt: Prompt) -> str:
+    return "\n".join(f"[{role}]\n{text}" for role, text in prompt.said)
+
+
+def _shared(text: str, others: Iterable[str]) -> int:
+    return max((_common(text, other) for other in others), default=0)
+
+
+def _common(one: str, other: str) -> int:
+    """Returns the length of the beginning that two texts share."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
+def replayed(conversations: Iterable[Conversation], *, together: bool = True) -> PromptReuse:
+    reuse = PromptReuse(together=together)
+    for conversation in conversations:
+        reuse.add(conversation)
+    return reuse
+
+
+def share(use: StateUse, rule: int) -> float:
+    return use.hits[rule] / use.tokens if use.tokens else 0.0
