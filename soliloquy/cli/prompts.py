@@ -13,6 +13,9 @@ from soliloquy.recipes.packages import known_recipes
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialects
 
+# The fewest tokens of the caches that are shown.
+_RULES = (0, 128, 1024)
+
 
 @click.command(cls=Command)
 @click.argument("recipe", type=Choice(list(known_recipes())))
@@ -54,7 +57,7 @@ def prompts(*, recipe: str, folder: str, dialect: str, as_json: bool) -> None:
 
 
 def _row(state: str, role: str, use: Any) -> dict[str, Any]:
-    from soliloquy.dataset.prompt_reuse import PARTS, RULES, share
+    from soliloquy.dataset.prompt_reuse import PARTS, share
 
     return {
         "state": state,
@@ -62,7 +65,7 @@ def _row(state: str, role: str, use: Any) -> dict[str, Any]:
         "prompts": use.prompts,
         "tokens": use.tokens,
         "parts": {part: use.parts[part] for part in PARTS},
-        "held": {str(rule): round(share(use, rule), 4) for rule in RULES},
+        "held": {str(rule): round(share(use, rule), 4) for rule in _RULES},
     }
 
 
@@ -74,12 +77,20 @@ def _marking(dialect: Dialect) -> str:
 
 def _print(told: dict[str, Any]) -> None:
     # Rich takes a while to load.
-    from soliloquy.cli.tables import table
+    from rich.table import Table
 
-    parts, rules = told["total"]["parts"], told["total"]["held"]
-    shown = table("prompt", "prompts", "tokens", *parts, *(f"held ≥{int(rule):,}" for rule in rules))
+    heads = ("prompt", "prompts", "tokens", "rules", "problem", "talk", "own", *(f"≥{int(rule):,}" for rule in _RULES))
+    shown = Table(*heads, box=None, pad_edge=False, header_style="dim")
+    for column in shown.columns:
+        column.no_wrap = True
+    for column in shown.columns[1:]:
+        column.justify = "right"
     for row in (*told["states"], told["total"]):
-        each = [f"{tokens / row['prompts']:,.0f}" for tokens in (row["tokens"], *row["parts"].values())]
-        shown.add_row(row["state"], f"{row['prompts']:,}", *each, *(f"{share:.1%}" for share in row["held"].values()))
+        parts = row["parts"]
+        counts = (row["tokens"], parts["role"] + parts["state"], parts["problem"], parts["conversation"], parts["own"])
+        each = [f"{tokens / row['prompts']:,.0f}" for tokens in counts]
+        held = [f"{share:.1%}" for share in row["held"].values()]
+        shown.add_row(row["state"].partition("/")[2] or row["state"], f"{row['prompts']:,}", *each, *held)
     open_console().print(shown)
+    echo("Tokens of a prompt by what begins like it, and the share that a cache holds of those with so many tokens.")
     echo(f"Requests tell a cache: {told['cache']}")
