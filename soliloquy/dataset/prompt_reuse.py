@@ -1,9 +1,10 @@
 """Replays the prompts of a dataset against a cache of prefixes: what they are made of, and how much it holds."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import Prompt
@@ -12,6 +13,8 @@ from soliloquy.v1.conversation_pb2 import Conversation
 # The fewest tokens that a cache holds of a prompt, and the steps beyond them. Hosted APIs have 1,024 and 128.
 STEP = 128
 RULES = (0, STEP, 1024)
+# Prompts of a state that are compared; word problems take turns with 16 draws of examples.
+_RECENT = 32
 # Roughly what byte-pair encodings make of English: words with the blank before them, digits by three.
 _PIECE = re.compile(r" ?[^\W\d_]{1,8}|\d{1,3}| ?[^\w\s]{1,2}|\s+|_")
 # A prompt's text from its beginning: which others begin like that.
@@ -48,8 +51,9 @@ class PromptReuse:
         """`together` reads the prompt of several samples once, as endpoints do that answer a request several times."""
         self._together = together
         self.states: defaultdict[str, StateUse] = defaultdict(StateUse)
-        # The latest prompt of each state, whatever its conversation.
+        # The latest prompt of each state, whatever its conversation, and some before it.
         self._latest: dict[str, str] = {}
+        self._recent: defaultdict[str, deque[str]] = defaultdict(partial(deque[str], maxlen=_RECENT))
         self._role_of: dict[str, str] = {}
 
     def add(self, conversation: Conversation) -> None:
@@ -85,11 +89,12 @@ class PromptReuse:
             "state": _shared(text, same_state),
             "conversation": _shared(text, in_conversation),
         }
-        longest = max(_shared(text, self._latest.values()), shared["conversation"])
+        longest = max(_shared(text, [*self._latest.values(), *self._recent[name]]), shared["conversation"])
         for rule in RULES:
             use.hits[rule] += held(tokens_in(text[:longest]), rule)
         self._count_parts(use, text, shared, question)
         self._latest[name] = text
+        self._recent[name].append(text)
         earlier.append((name, text))
 
     def _count_parts(self, use: StateUse, text: str, shared: dict[str, int], question: str) -> None:
