@@ -123,3 +123,21 @@ def test_without_a_price_the_cost_is_unknown_and_not_nothing(tmp_path: Path) -> 
     assert told["unpriced"] == ["codegen", "composer", "student", "tutor"]
     assert json.loads((tmp_path / "out" / "manifest.json").read_bytes())["prices"] == {"openai": None}
     assert "unknown, no price is known for codegen, composer, student, tutor" in " ".join(shown.stdout.split())
+
+
+def test_a_budget_stops_a_run_within_the_requests_in_flight_and_a_higher_one_goes_on(tmp_path: Path) -> None:
+    budget, in_flight = 60_000, 2
+    with fake("--latency", "10ms") as url:
+        chosen: dict[str, Any] = {"conversations": 5, "in_flight": in_flight, "model_settings": settings(tmp_path, url)}
+        stopped = run(command(tmp_path / "out", budget_tokens=budget, **chosen))
+        billed = invoice(url)
+        grown(tmp_path / "out", budget="900USD", **chosen)
+        lines = invoice(url)
+        grown(tmp_path / "whole", **chosen)
+    assert stopped.returncode == 1, stopped.stderr
+    assert "the budget of 60,000 tokens" in stopped.stderr
+    assert "the same command with a higher budget goes on from here" in stopped.stderr
+    each = [line["prompt"] + line.get("completion", 0) for line in lines]
+    assert budget / 3 < sum(each[: len(billed)]) <= budget + in_flight * max(each)
+    assert_equal_to_the_last_token(lines, spent(tmp_path / "out"))
+    assert dataset(tmp_path / "out") == dataset(tmp_path / "whole")
