@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
+from soliloquy.problems.solving import rule_solver
 from soliloquy.recipes.answers import Program
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
 from soliloquy.recipes.templates import Templates
@@ -41,13 +42,18 @@ class Check:
 
 
 async def check_answer(problem: Problem, model: Model, run: Run) -> Check:
+    return weigh(problem, await run_programs(problem, model, run))
+
+
+async def run_programs(problem: Problem, model: Model, run: Run) -> list[CodeAttempt]:
+    """Has the programs written and returns them with what became of each."""
     programs, _ = await write_programs(problem, model)
 
     async def ran(number: int, program: CodeAttempt) -> None:
         program.execution.CopyFrom(outcome_of(await run(job_of(program, f"{problem.id}-{number}"))))
 
     await asyncio.gather(*(ran(number, program) for number, program in enumerate(programs)))
-    return weigh(problem, programs)
+    return programs
 
 
 async def write_programs(problem: Problem, model: Model) -> tuple[list[CodeAttempt], list[ModelCall]]:
@@ -72,7 +78,7 @@ def outcome_of(execution: Execution) -> Execution:
 
 def weigh(problem: Problem, programs: Sequence[CodeAttempt]) -> Check:
     """Weighs the answer of a problem against what its programs came to."""
-    values = [value for program in programs if (value := _value(program.execution)) is not None]
+    values = [value for program in programs if (value := value_of(program.execution)) is not None]
     return _compare(values, problem)
 
 
@@ -82,9 +88,9 @@ def program_prompt(problem: Problem) -> Prompt:
     return replace(prompt, temperature=_TEMPERATURE)
 
 
-def speak(_: ParsedPrompt, __: Random) -> str:
-    """Returns the scripted model's program, which comes to nothing and says why."""
-    code = 'raise NotImplementedError("the scripted model solves no problem")'
+def speak(reading: ParsedPrompt, _: Random) -> str:
+    """Returns the scripted model's program, which rests on the question alone and fails where no rule applies."""
+    code = rule_solver.program(reading.section("question"))
     return json.dumps({"Python": {"Python Code": f"```python\n{code}\n```", "Result Variable": "answer"}})
 
 
@@ -99,7 +105,7 @@ async def _program(problem: Problem, ask: Ask) -> CodeAttempt | None:
     return CodeAttempt(code=program.code, result_variables=program.result_variables)
 
 
-def _value(execution: Execution) -> float | None:
+def value_of(execution: Execution) -> float | None:
     """Returns what a program came to; None if it failed or yielded no number."""
     if not execution.values:
         return None

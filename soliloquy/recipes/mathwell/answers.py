@@ -1,5 +1,7 @@
-"""The answers to the prompts: a problem with the function that solves it, and a judgement of one."""
+"""The answers to the prompts: a problem with the function that solves it, a judgement of one, and a reading."""
 
+import math
+import re
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
@@ -7,8 +9,18 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from soliloquy.recipes.answers import Text, in_code_fence, yes_or_no
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.code import unfenced
+from soliloquy.truth.numbers import numbers_in
 
 _Letter = Annotated[Literal["y", "n"], BeforeValidator(yes_or_no)]
+# "Nothing is missing.", "None", and an empty field; not "No price is given".
+_NOTHING = re.compile(r"\W*(?:(?:nothing|none|no other)\b|(?:no|n/a|null)?\W*$)", re.IGNORECASE)
+
+
+def _in_words(value: object) -> str:
+    return "none" if value is None else "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+_Finding = Annotated[str, BeforeValidator(_in_words)]
 
 
 class WrittenProblem(Answer):
@@ -31,3 +43,21 @@ class Judgement(Answer):
     why_accurate: Text = Field(alias="Why Accurate")
     appropriate: _Letter = Field(alias="Appropriate")
     why_appropriate: Text = Field(alias="Why Appropriate")
+
+
+class Reading(Answer):
+    """What the text of a problem leaves open."""
+
+    missing: _Finding = Field(alias="Missing")
+    other_reading: _Finding = Field(alias="Other Reading")
+    other_answer: _Finding = Field(alias="Other Answer")
+
+    @property
+    def misses_something(self) -> bool:
+        return not _NOTHING.match(self.missing)
+
+    def has_another_answer(self, answer: float | None) -> bool:
+        """Whether there is a second reading, and it comes to another number than `answer`."""
+        found = numbers_in(self.other_answer)
+        is_same = answer is not None and any(math.isclose(one.value, answer, rel_tol=1e-3) for one in found)
+        return not _NOTHING.match(self.other_reading) and bool(found) and not is_same

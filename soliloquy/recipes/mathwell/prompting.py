@@ -18,7 +18,7 @@ from soliloquy.v1.conversation_pb2 import Commission, Conversation, Problem
 
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
-    {"writing": {"examples", "wishes"}, "judging": {"question", "code", "answer"}},
+    {"writing": {"examples", "wishes"}, "judging": {"question", "code", "answer"}, "reading": {"question"}},
     {
         "topics": {"topics": list},
         "settings": {"names": list, "places": list},
@@ -53,6 +53,11 @@ def judging(problem: WordProblem, changed: Mapping[str, str]) -> Prompt:
     """Returns the prompt that judges a written problem."""
     answer = "nothing" if problem.answer is None else format_exact(problem.answer)
     return TEMPLATES.of(changed).prompt("judging", question=problem.question, code=problem.code, answer=answer)
+
+
+def reading(problem: WordProblem) -> Prompt:
+    """Returns the prompt that asks what a problem leaves open."""
+    return TEMPLATES.own.prompt("reading", question=problem.question)
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:

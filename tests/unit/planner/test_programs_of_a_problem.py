@@ -129,9 +129,9 @@ async def test_conversations_about_one_problem_share_its_programs() -> None:
     assert len(model.requests) == 3
 
 
-async def test_the_scripted_models_program_says_that_it_solves_nothing() -> None:
+async def test_the_scripted_models_program_says_that_no_rule_solves_the_question() -> None:
     programs, calls = await independent_programs.write_programs(problem(), scripted_model(ModelSettings()))
     assert [program.code for program in programs] == [
-        'raise NotImplementedError("the scripted model solves no problem")'
+        'raise ValueError("no rule of the scripted model solves this question")'
     ] * 3
     assert {call.model for call in calls} == {"scripted"}

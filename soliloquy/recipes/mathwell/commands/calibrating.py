@@ -12,6 +12,7 @@ from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE, SEEDS
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
+from soliloquy.recipes.mathwell.commands.examining import Examination, examining_options
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.runtime.failure import Failure
 
@@ -38,18 +39,22 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", default=0, show_default=True, type=SEEDS, help="Seed of the split into fifths.")
 @AS_JSON
-def calibrate(*, source: Path, out: Path, keep: float, seed: int, as_json: bool) -> None:
+@examining_options
+def calibrate(*, source: Path, out: Path, keep: float, seed: int, as_json: bool, examination: Examination) -> None:
     """Calibrate the judges of word problems on what people say of them.
 
     Learns how much each rule and each word tells, and sets thresholds that keep the requested share of good problems.
     Each fifth of the rows is judged by what the other four teach; the table compares that with the rules alone, by
-    criterion and by the writer in the column `writer` or `model`. Use the file with --classifiers.
+    criterion and by the writer in the column `writer` or `model`. With --examine, programs, probes and opinions of a
+    model are sources too: `all` weighs them with what text and program show. Use the file with --classifiers.
     """
     from soliloquy.recipes.mathwell.criteria.classifiers import save
     from soliloquy.recipes.mathwell.criteria.learning import calibrate as calibrated
 
     try:
-        classifiers, measured = calibrated(list(word_problems(source)), keep, seed)
+        rows = list(word_problems(source))
+        evidence = examination.of([row.problem for row in rows], quiet=as_json)
+        classifiers, measured = calibrated(rows, keep, seed, evidence)
     except Failure as unusable:
         raise Failure(f"{source}: {unusable}; nothing was written") from unusable
     with writing_to(out):

@@ -2,8 +2,11 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from itertools import repeat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,13 +17,19 @@ from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.sifting.near_duplicates import repeats
+from soliloquy.recipes.mathwell.commands.examining import Examination, examining_options
 from soliloquy.recipes.mathwell.commands.labelled import tell, word_problems
 from soliloquy.recipes.mathwell.commands.measuring import MEASURES, MeasuringModels, beside_published, measuring_options
+from soliloquy.recipes.mathwell.criteria.evidence import Evidence, opinions_by
 from soliloquy.recipes.mathwell.criteria.operations import operations_by_people
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, Scores, WordProblem
 from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
+from soliloquy.v1.conversation_pb2 import Opinion
+
+if TYPE_CHECKING:
+    from soliloquy.recipes.mathwell.criteria.classifiers import Classifiers
 
 _TOLD = {True: "yes", False: "no", None: "undecided"}
 
@@ -37,6 +46,7 @@ _TOLD = {True: "yes", False: "no", None: "undecided"}
 @measuring_options
 @click.option("--out", type=NEW_FILE, help="Write verdicts, reasons and measures to this JSONL file.")
 @AS_JSON
+@examining_options
 def score(
     *,
     source: Path,
@@ -44,17 +54,19 @@ def score(
     measuring: MeasuringModels,
     out: Path | None,
     as_json: bool,
+    examination: Examination,
 ) -> None:
     """Judge whether word problems are solvable, accurate and appropriate.
 
     FILE is JSONL, CSV or Parquet with question, solution, answer and topic; rows without a question are reported and
-    left out. A criterion is met if at least one judge says yes and none says no. No code runs. Also measures the
-    problems in the terms of MATHWELL's tables.
+    left out. A criterion is met if at least one judge says yes and none says no. The code of a problem is followed step
+    by step and does not run. Also measures the problems in the terms of MATHWELL's tables.
     """
     from soliloquy.recipes.mathwell.criteria.classifiers import load
     from soliloquy.recipes.mathwell.criteria.scoring import score as scored
 
     counts: Counter[tuple[Criterion, bool | None]] = Counter()
+    found: Iterable[Evidence | None] = repeat(None)
     kept = refused = 0
     questions: list[str] = []
     measured = ProblemMeasures()
@@ -67,22 +79,26 @@ def score(
     with writing_to(out or "standard output"):
         classifiers = load(learned) if learned else None
         with atomic_file(out) if out else nullcontext() as file:
-            for problem, *_ in word_problems(source, refuse):
-                scores = scored(problem, list(classifiers.opinions(problem)) if classifiers else ())
+            rows: Iterable[Labelled] = word_problems(source, refuse)
+            if examination.wanted:
+                rows = list(rows)
+                found = examination.of([row.problem for row in rows], quiet=as_json)
+            for (problem, *_), evidence in zip(rows, found, strict=False):
+                scores = scored(problem, list(_others(problem, classifiers, evidence)))
                 kept += scores.meets_all
                 questions.append(problem.question)
                 measured.add(problem.question, problem.code)
                 counts.update((criterion, scores.meets(criterion)) for criterion in Criterion)
                 if file:
-                    file.write(_line(problem, scores))
+                    file.write(_line(problem, scores, evidence))
     measures = {
         **measured.as_json(),
         **measuring.measures(measured.sample),
         "near_duplicates": sum(repeats(questions)),
     }
     if as_json:
-        found = {one.value: {told: counts[one, meets] for meets, told in _TOLD.items()} for one in Criterion}
-        told = {"problems": len(questions), "refused": refused, "meet_all": kept, **found, "measures": measures}
+        by_criterion = {one.value: {told: counts[one, meets] for meets, told in _TOLD.items()} for one in Criterion}
+        told = {"problems": len(questions), "refused": refused, "meet_all": kept, **by_criterion, "measures": measures}
         echo(json.dumps(told))
         return
     console = open_console()
@@ -95,7 +111,15 @@ def score(
     console.print(beside_published({"here": measures}, MEASURES))
 
 
-def _line(problem: WordProblem, scores: Scores) -> bytes:
+def _others(problem: WordProblem, classifiers: "Classifiers | None", evidence: Evidence | None) -> Iterator[Opinion]:
+    """Yields the opinions of judges besides the rules; classifiers that learned from evidence weigh it."""
+    if classifiers:
+        yield from classifiers.opinions(problem, evidence)
+    if evidence and not (classifiers and classifiers.weighs_evidence):
+        yield from opinions_by(evidence, problem.answer)
+
+
+def _line(problem: WordProblem, scores: Scores, evidence: Evidence | None) -> bytes:
     row = {
         "question": problem.question,
         **{one.value: scores.meets(one) for one in Criterion},
@@ -105,5 +129,6 @@ def _line(problem: WordProblem, scores: Scores) -> bytes:
         "dale_chall": dale_chall(problem.question),
         "tokens": tokens(problem.question),
         "operations": operations_by_people(problem.code, problem.question),
+        **({"evidence": evidence.as_json()} if evidence else {}),
     }
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"

@@ -18,7 +18,6 @@ from soliloquy.truth.readability import flesch_kincaid
 # Places of hashed features, of the text and of how the program goes with it; each rule has a place of its own.
 _OF_TEXT, _OF_PROGRAM = 4096, 8192
 HASHED = _OF_TEXT + _OF_PROGRAM
-OF_PROGRAM = slice(_OF_TEXT, HASHED)
 SIZE = HASHED + len(JUDGES)
 Vector = npt.NDArray[np.float32]
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from soliloquy.recipes.mathwell.answers import Judgement
+from soliloquy.recipes.mathwell.answers import Judgement, Reading
 from soliloquy.recipes.mathwell.criteria.operations import OPERATIONS, operations_in
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
@@ -83,4 +83,16 @@ def judge(reading: ParsedPrompt, rng: Random) -> str:
     return Judgement.written(**said)
 
 
-SPEAKERS: Mapping[str, Speaker] = {"mathwell/writing": write, "mathwell/judging": judge}
+def read(reading: ParsedPrompt, rng: Random) -> str:
+    """Misses what a rule misses that needs no program; knows no second reading."""
+    problem = WordProblem(question=reading.section("question").strip(), code="", answer=None)
+    found = (one for one in score(problem).opinions if one.criterion == Criterion.SOLVABLE and one.judge != "rules")
+    missing = next((one.because for one in found), "nothing")
+    return Reading.written(missing=missing, other_reading="none", other_answer="none")
+
+
+SPEAKERS: Mapping[str, Speaker] = {
+    "mathwell/writing": write,
+    "mathwell/judging": judge,
+    "mathwell/reading": read,
+}

@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 
 from soliloquy.recipes.mathwell.criteria import classifiers
-from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers
+from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers, Scale
+from soliloquy.recipes.mathwell.criteria.evidence import NAMES, Evidence
 from soliloquy.recipes.mathwell.criteria.features import SIZE
 from soliloquy.recipes.mathwell.criteria.learning import calibrate
 from soliloquy.recipes.mathwell.criteria.measured import Measured
 from soliloquy.recipes.mathwell.criteria.scoring import JUDGES
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Ruling
 from tests.unit.recipes.mathwell.labelled import labelled
+
+# What else a file of classifiers holds.
+_REST: dict[str, Any] = {"evidence": NAMES, "solvable/examined": np.zeros(0)}
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +54,7 @@ def test_as_many_good_problems_are_kept_as_was_asked_for(keep: float) -> None:
     classifiers, measured = calibrate(labelled("made_with"), keep, 0)
     [both] = [one for one in measured if (one.subject, one.judge) == ("all", "both")]
     assert both.kept == pytest.approx(keep, abs=0.08)
-    assert all(0 < one.threshold < 1 for one in classifiers.by_criterion.values())
+    assert all(0 < one.read.threshold < 1 for one in classifiers.by_criterion.values())
 
 
 def test_writers_are_measured_each(trained: tuple[Classifiers, list[Measured]]) -> None:
@@ -69,7 +73,7 @@ def test_an_opinion_says_how_likely_it_is_and_how_much_is_wanted(
 
 
 def test_a_classifier_that_tells_nothing_apart_has_no_opinion() -> None:
-    flat = Classifier(weights=np.zeros(SIZE, dtype=np.float32), slope=0.0, offset=0.0, threshold=0.5)
+    flat = Classifier(weights=np.zeros(SIZE, dtype=np.float32), read=Scale(np.zeros(2), 0.5))
     [said] = Classifiers(by_criterion={Criterion.ACCURATE: flat}).opinions(labelled("held_out")[0].problem)
     assert said.ruling == Ruling.RULING_UNDECIDED
 
@@ -88,7 +92,7 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path) -> None:
     pickled, short = tmp_path / "pickled.npz", tmp_path / "short.npz"
     contents: dict[Path, dict[str, Any]] = {
         pickled: {"solvable/weights": np.array([object()], dtype=object)},
-        short: {"rules": JUDGES, "solvable/weights": np.zeros(SIZE // 2), "solvable/scale": np.zeros(3)},
+        short: {"rules": JUDGES, "solvable/weights": np.zeros(SIZE // 2), "solvable/scale": np.zeros(3), **_REST},
     }
     for path, arrays in contents.items():
         np.savez(path, **arrays)
@@ -99,7 +103,7 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_of_other_rules_is_refused_by_their_names(tmp_path: Path) -> None:
-    one: dict[str, Any] = {"solvable/weights": np.zeros(SIZE), "solvable/scale": np.ones(3)}
+    one: dict[str, Any] = {"solvable/weights": np.zeros(SIZE), "solvable/scale": np.ones(3), **_REST}
     np.savez(tmp_path / "other.npz", rules=["rule new", *JUDGES[1:]], **one)
     with pytest.raises(Failure, match=f"{JUDGES[0]}, rule new; calibrate again"):
         classifiers.load(tmp_path / "other.npz")
@@ -108,3 +112,34 @@ def test_a_file_of_other_rules_is_refused_by_their_names(tmp_path: Path) -> None
 def test_too_few_rows_of_one_label_are_refused() -> None:
     with pytest.raises(Failure, match="at least 10 rows of each label are required; there are 40 yes, 0 no"):
         calibrate([one for one in labelled("made_with") if one.labels[Criterion.SOLVABLE]][:40], 0.85, 0)
+
+
+def examined(rows: list[Labelled]) -> list[Evidence]:
+    """Returns evidence that tells accurate problems in nine of ten cases, and nothing of the other criteria."""
+    found = []
+    for number, (problem, labels, _) in enumerate(rows):
+        right = labels.get(Criterion.ACCURATE, False) is (number % 10 != 0)
+        value = problem.answer if right or problem.answer is None else problem.answer + 1
+        found.append(Evidence(values=[value] * 3))
+    return found
+
+
+def test_evidence_counts_for_as_much_as_it_tells(trained: tuple[Classifiers, list[Measured]], tmp_path: Path) -> None:
+    rows = labelled("made_with")
+    learned, measured = calibrate(rows, 0.85, 0, examined(rows))
+    found = {(one.subject, one.judge): one.balanced_accuracy for one in measured}
+    assert found["accurate", "programs"] > 0.85
+    assert found["accurate", "all"] > found["accurate", "both"]
+    assert abs(found["appropriate", "programs"] - 0.5) < 0.2
+    assert found["all", "all"] > found["all", "both"]
+    # A problem that nobody examined is judged as by classifiers that never saw evidence.
+    problem = labelled("held_out")[0].problem
+    assert list(learned.opinions(problem)) == list(trained[0].opinions(problem))
+    classifiers.save(learned, tmp_path / "criteria.npz")
+    back = classifiers.load(tmp_path / "criteria.npz")
+    assert back.weighs_evidence
+    assert not trained[0].weighs_evidence
+    agreeing, other = (
+        list(back.opinions(problem, Evidence(values=[problem.answer and problem.answer + more] * 3))) for more in (0, 1)
+    )
+    assert agreeing != other
