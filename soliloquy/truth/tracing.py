@@ -47,6 +47,19 @@ def trace_solution(code: str, variable: str = "") -> Term:
     return _decided(returned, known)
 
 
+@lru_cache(4096)
+def structure_of(code: str) -> str:
+    """Returns the operations of a solution without its numbers, "((# + #) / #)"; empty if it cannot be traced."""
+    try:
+        return _structure(trace_solution(code))
+    except CannotTrace:
+        return ""
+
+
+def _structure(term: Term) -> str:
+    return f"({f' {term.operation} '.join(map(_structure, term.parts))})" if term.operation else "#"
+
+
 def _body(tree: ast.Module, variable: str) -> Sequence[ast.stmt]:
     if variable:
         return tree.body

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from soliloquy.recipes.mathwell.commissions import POLICY, allowed_operations, authorship_of, join_names
 from soliloquy.recipes.mathwell.composer import number_of, returned_value
+from soliloquy.recipes.mathwell.criteria.topic import carries_topic
 from soliloquy.recipes.mathwell.judging import is_copy, recorded_scores
 from soliloquy.runtime.values import shown, status_name
 from soliloquy.truth.report import CheckedConversation
@@ -37,8 +38,9 @@ def _objections(problem: Problem) -> Iterator[str]:
     yield from scores.objections
     authorship = authorship_of(problem)
     commission, measures = authorship.commission, authorship.measures
-    if scores.topic_named is False:
-        yield f"off topic: the question does not name {commission.topic!r}"
+    if not carries_topic(problem.question, commission.topic):
+        found = "only mentions" if scores.topic_named else "does not name"
+        yield f"off topic: the question {found} {commission.topic!r}"
     allowed = allowed_operations(commission)
     if allowed and (others := [name for name in measures.operations if name not in allowed]):
         yield f"other operations: it takes {join_names(others)}; asked for: {join_names(allowed)}"

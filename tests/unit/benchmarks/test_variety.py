@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmarks.labelled import total
-from benchmarks.variety import is_about_topic, structure_of, write
+from benchmarks.labelled import as_counts, total
+from benchmarks.variety import is_about_topic, judge_topics, write
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
-from soliloquy.truth.tracing import trace_solution
+from soliloquy.truth.tracing import structure_of
 
 
 async def test_five_hundred_problems_of_25_topics_and_5_grades_have_450_programs() -> None:
@@ -32,10 +32,13 @@ def test_a_topic_that_only_stands_beside_the_numbers_is_not_what_a_problem_is_ab
     assert is_about_topic(problem) is is_about
 
 
+def test_the_rule_for_topics_rejects_what_only_mentions_its_topic() -> None:
+    kinds = as_counts(judge_topics())
+    assert kinds["about their topic"] == {"labelled": 35, "right": 34, "rejected": 1}
+    assert kinds["mention it"] == {"labelled": 25, "right": 22, "accepted": 3}
+
+
 @pytest.mark.parametrize(("one", "other", "alike"), [("a + b", "b + 7", True), ("a + b", "a - b", False)])
 def test_programs_are_alike_if_they_take_the_same_operations(one: str, other: str, *, alike: bool) -> None:
-    first, second = (
-        structure_of(trace_solution(f"def solution():\n    a = 3\n    b = 2\n    return {sum_}"))
-        for sum_ in (one, other)
-    )
+    first, second = (structure_of(f"def solution():\n    a = 3\n    b = 2\n    return {sum_}") for sum_ in (one, other))
     assert (first == second) is alike

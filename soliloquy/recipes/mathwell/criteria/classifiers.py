@@ -1,4 +1,4 @@
-"""Small classifiers, one per criterion: logistic regressions learned from labelled problems."""
+"""Small classifiers, one per criterion: a logistic regression and trees, learned from labelled problems."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import numpy as np
 
 from soliloquy.recipes.mathwell.criteria.evidence import NAMES, Evidence, evidence_vector
 from soliloquy.recipes.mathwell.criteria.features import SIZE, Vector, vector
+from soliloquy.recipes.mathwell.criteria.forest import Forest
 from soliloquy.recipes.mathwell.criteria.measured import Array
 from soliloquy.recipes.mathwell.criteria.regression import chances_on
 from soliloquy.recipes.mathwell.criteria.scoring import JUDGES, WEIGHING
@@ -18,7 +19,7 @@ from soliloquy.v1.conversation_pb2 import Opinion
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From the score, and the evidence if there is any, to a probability."""
+    """From the scores, and the evidence if there is any, to a probability."""
 
     # A weight of each, then the offset. If all weights are zero, nothing was learned.
     line: Array
@@ -29,9 +30,13 @@ class Scale:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classifier:
     weights: Vector
+    forest: Forest
     # For problems that were only read, and for those that were examined too, if it learned from such.
     read: Scale
     examined: Scale | None = None
+
+    def scores(self, features: Vector) -> list[float]:
+        return [float(self.weights @ features), float(self.forest.scores(features[None, :])[0])]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +50,7 @@ class Classifiers:
     def opinions(self, problem: WordProblem, evidence: Evidence | None = None) -> Iterator[Opinion]:
         features = vector(problem)
         for criterion, classifier in self.by_criterion.items():
-            found, scale = [float(classifier.weights @ features)], classifier.read
+            found, scale = classifier.scores(features), classifier.read
             if evidence and classifier.examined:
                 found, scale = [*found, *evidence_vector(evidence, problem.answer)], classifier.examined
             if not scale.line[:-1].any():
@@ -61,7 +66,10 @@ def save(classifiers: Classifiers, path: Path) -> None:
     arrays = {
         f"{criterion}/{name}": value
         for criterion, one in classifiers.by_criterion.items()
-        for name, value in (("weights", one.weights), ("scale", _joined(one.read)), ("examined", _joined(one.examined)))
+        for name, value in (
+            *(("weights", one.weights), ("scale", _joined(one.read)), ("examined", _joined(one.examined))),
+            *one.forest._asdict().items(),
+        )
     }
     with path.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, rules=np.array(JUDGES), evidence=np.array(NAMES), **arrays)
@@ -82,6 +90,7 @@ def load(path: Path) -> Classifiers:
             found = {
                 criterion: Classifier(
                     weights=arrays[f"{criterion}/weights"],
+                    forest=Forest(*(arrays[f"{criterion}/{name}"] for name in Forest._fields)),
                     read=_scale(arrays[f"{criterion}/scale"]),
                     examined=_scale(examined) if len(examined := arrays[f"{criterion}/examined"]) else None,
                 )

@@ -12,13 +12,16 @@ import numpy as np
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers, Scale
 from soliloquy.recipes.mathwell.criteria.evidence import NAMES, SOURCES, Evidence, evidence_vector
 from soliloquy.recipes.mathwell.criteria.features import HASHED, Vector, vector
+from soliloquy.recipes.mathwell.criteria.forest import Forest, fit_forest
 from soliloquy.recipes.mathwell.criteria.measured import Array, Flags, Measured
 from soliloquy.recipes.mathwell.criteria.regression import (
     FOLDS,
+    SCORES,
     Folds,
     chances_by_others,
     fit_line,
     fit_weights,
+    linear,
     scores_by_others,
 )
 from soliloquy.recipes.mathwell.criteria.scoring import score
@@ -89,7 +92,8 @@ class _Table:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Fit:
     weights: Vector
-    # From the score to a probability, and from the score and the evidence.
+    forest: Forest
+    # From the scores to a probability, and from the scores and the evidence.
     lines: Sequence[Array]
     # The probabilities of each row, by what the other folds teach.
     read: Array
@@ -102,11 +106,15 @@ class _Fit:
     def of(cls, table: _Table, criterion: Criterion) -> "_Fit":
         labelled = np.array([criterion in row.labels for row in table.rows])
         met = np.array([row.labels.get(criterion, False) for row in table.rows])
-        score_column = scores_by_others(table.features, met, labelled, table.folds)[:, None]
-        ways = [score_column, *([np.hstack([score_column, table.evidence])] if table.evidence.size else [])]
+        ways_to_learn = (linear, lambda features, labels: fit_forest(features, labels).scores)
+        scores = np.column_stack(
+            [scores_by_others(table.features, met, labelled, table.folds, learn) for learn in ways_to_learn]
+        )
+        ways = [scores, *([np.hstack([scores, table.evidence])] if table.evidence.size else [])]
         chances = [chances_by_others(columns, met, labelled, table.folds) for columns in ways]
         return cls(
             weights=fit_weights(table.features[labelled], met[labelled]),
+            forest=fit_forest(table.features[labelled], met[labelled]),
             lines=[fit_line(columns[labelled], met[labelled]) for columns in ways],
             read=chances[0],
             examined=chances[-1],
@@ -116,7 +124,8 @@ class _Fit:
 
     def classifier(self, thresholds: Sequence[float]) -> Classifier:
         scales = [Scale(line, threshold) for line, threshold in zip(self.lines, thresholds, strict=True)]
-        return Classifier(weights=self.weights, read=scales[0], examined=scales[1] if len(scales) > 1 else None)
+        examined = scales[1] if len(scales) > 1 else None
+        return Classifier(weights=self.weights, forest=self.forest, read=scales[0], examined=examined)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,8 +185,8 @@ def _of_sources(table: _Table, fit: _Fit) -> Mapping[str, Array]:
     found = {}
     for source, names in SOURCES.items():
         columns = [NAMES.index(f"{source}: {name}") for name in names]
-        # There is no score.
-        of_source = np.hstack([np.zeros((len(table.rows), 1)), table.evidence[:, columns]])
+        # There are no scores.
+        of_source = np.hstack([np.zeros((len(table.rows), SCORES)), table.evidence[:, columns]])
         found[source] = chances_by_others(of_source, fit.met, fit.labelled, table.folds)
     return found
 

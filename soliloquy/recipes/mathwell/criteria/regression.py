@@ -1,4 +1,6 @@
-"""Fits logistic regressions: of many features with weights, and of a few columns with a line."""
+"""Fits logistic regressions: of many features with weights, and of a few scores and pieces of evidence with a line."""
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -8,13 +10,16 @@ from soliloquy.recipes.mathwell.criteria.measured import Array, Flags
 
 FOLDS = 5
 Folds = npt.NDArray[np.int_]
-# Strong regularisation, as in the paper: few rows, many features. It is that of a prior, which counts for more the fewer
-# rows there are.
+# Returns the score of each row.
+Scoring = Callable[[Vector], Array]
+# Strong regularisation, as in the paper: few rows, many features. A prior counts for more the fewer rows there are.
 _PRIOR = 5.0
 _RATE = 8.0
 _ROUNDS = 120
-# A score is trusted as it is; evidence has to show in a number of rows.
-_PENALTY_OF_SCORE, _PENALTY_OF_EVIDENCE = 1e-3, 1.0
+# The first columns of a line: the score by weights, and that of the trees.
+SCORES = 2
+# The prior of a line: a score or a piece of evidence has to show in a number of rows.
+_PENALTY = 1.0
 
 
 def sigmoid(scores: Array) -> Array:
@@ -40,20 +45,27 @@ def fit_weights(features: Vector, labels: Flags) -> Vector:
     return found
 
 
-def scores_by_others(features: Vector, met: Flags, labelled: Flags, folds: Folds) -> Array:
+def linear(features: Vector, labels: Flags) -> Scoring:
+    weights = fit_weights(features, labels)
+    return lambda others: others @ weights
+
+
+def scores_by_others(
+    features: Vector, met: Flags, labelled: Flags, folds: Folds, learn: Callable[[Vector, Flags], Scoring] = linear
+) -> Array:
     """Returns the score of each row by what the other folds teach."""
     scores = np.zeros(len(met))
     for fold in range(FOLDS):
         inside, others = folds == fold, labelled & (folds != fold)
-        scores[inside] = features[inside] @ fit_weights(features[others], met[others])
+        scores[inside] = learn(features[others], met[others])(features[inside])
     return scores
 
 
 def fit_line(columns: Array, labels: Flags) -> Array:
-    """Returns a weight for each column, of which the first is a score, and the offset: log odds, by Newton's method."""
+    """Returns a weight for each column, of which SCORES are scores, and the offset: log odds, by Newton's method."""
     columns = np.column_stack([columns, np.ones(len(columns))])
-    penalty = np.full(columns.shape[1], _PENALTY_OF_EVIDENCE)
-    penalty[[0, -1]] = _PENALTY_OF_SCORE
+    penalty = np.full(columns.shape[1], _PENALTY)
+    penalty[-1] = 1e-3
     line = np.zeros(columns.shape[1])
     for _ in range(50):
         chance = sigmoid(columns @ line)
@@ -61,7 +73,7 @@ def fit_line(columns: Array, labels: Flags) -> Array:
         curve = (columns * (chance * (1 - chance))[:, None]).T @ columns + np.diag(penalty)
         line = line - np.linalg.solve(curve, slopes)
     # A negative slope contradicts the labels: treat the score as uninformative.
-    line[0] = max(line[0], 0.0)
+    line[:SCORES] = np.maximum(line[:SCORES], 0.0)
     return line
 
 

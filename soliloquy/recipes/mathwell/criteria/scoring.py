@@ -8,8 +8,8 @@ from functools import lru_cache
 from soliloquy.recipes.mathwell.criteria import appropriate, goal, numbers_used, solvable, steps
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, parse_problem
 from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS
+from soliloquy.recipes.mathwell.criteria.topic import names_topic
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem, opinion
-from soliloquy.recipes.mathwell.criteria.words import WORD, singular, stems
 from soliloquy.runtime.beside import table_beside
 from soliloquy.v1.conversation_pb2 import Opinion, Ruling
 
@@ -37,7 +37,6 @@ JUDGES = ("rule code", *sorted(_judge(name) for rules in _RULES.values() for nam
 WEIGHING = "classifier"
 # Rules about the answer, which do not apply where a rule objects to the code.
 _OF_ANSWER = frozenset({"below_zero", "part_of_one"})
-_SMALL = frozenset(["a", "an", "the", "of", "and", "in", "on", "for", "with", "about", "to", "at"])
 # Reasons that show that the code is no solution, rather than one that cannot be traced.
 _NO_SOLUTION = re.compile("no function|returns nothing|no Python|cannot be calculated|list where")
 
@@ -55,7 +54,7 @@ def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
         # No rule reads the topic, so the scripted judge, which lacks it, hits the same cache entry.
         judged = _judged(replace(problem, topic=""))
         own = [_doubt(one) if one.criterion in weighed and one.judge != "rule code" else one for one in judged]
-    return Scores(opinions=[*own, *others], topic_named=_topic_named(problem))
+    return Scores(opinions=[*own, *others], topic_named=names_topic(problem.question, problem.topic))
 
 
 @lru_cache(256)
@@ -92,9 +91,3 @@ def _by_rules(read: ParsedProblem, criterion: Criterion, *, left_out: frozenset[
 def _doubt(one: Opinion) -> Opinion:
     is_no = one.ruling == Ruling.RULING_NO
     return opinion(Criterion(one.criterion), meets=None, judge=one.judge, because=one.because) if is_no else one
-
-
-def _topic_named(problem: WordProblem) -> bool | None:
-    """Whether the question contains a word of the topic; None if there is no topic."""
-    wanted = {singular(word) for word in WORD.findall(problem.topic)} - _SMALL
-    return bool(wanted & stems(problem.question)) if wanted else None

@@ -17,10 +17,14 @@ from soliloquy.recipes.mathwell.criteria.scoring import JUDGES
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Ruling
-from tests.unit.recipes.mathwell.labelled import labelled
+from tests.unit.recipes.mathwell.labelled import NO_TREES, labelled
 
 # What else a file of classifiers holds.
-_REST: dict[str, Any] = {"evidence": NAMES, "solvable/examined": np.zeros(0)}
+_REST: dict[str, Any] = {
+    "evidence": NAMES,
+    "solvable/examined": np.zeros(0),
+    **{f"solvable/{name}": array for name, array in NO_TREES._asdict().items()},
+}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +77,7 @@ def test_an_opinion_says_how_likely_it_is_and_how_much_is_wanted(
 
 
 def test_a_classifier_that_tells_nothing_apart_has_no_opinion() -> None:
-    flat = Classifier(weights=np.zeros(SIZE, dtype=np.float32), read=Scale(np.zeros(2), 0.5))
+    flat = Classifier(weights=np.zeros(SIZE, dtype=np.float32), forest=NO_TREES, read=Scale(np.zeros(3), 0.5))
     [said] = Classifiers(by_criterion={Criterion.ACCURATE: flat}).opinions(labelled("held_out")[0].problem)
     assert said.ruling == Ruling.RULING_UNDECIDED
 

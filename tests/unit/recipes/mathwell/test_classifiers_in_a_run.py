@@ -8,19 +8,21 @@ import pytest
 
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathwell.commissions import authorship_of
-from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers, save
+from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers, Scale, save
 from soliloquy.recipes.mathwell.criteria.features import SIZE
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.recipes.recipe import load_judges
 from soliloquy.runtime.retry import Refused
+from tests.unit.recipes.mathwell.labelled import NO_TREES
 from tests.unit.recipes.mathwell.writing import Says, commissioned, made
 
 
 def loaded(folder: Path, *, likely: float) -> Judges:
     """Returns classifiers that find every problem equally likely to meet each criterion."""
     offset = float(np.log(likely / (1 - likely)))
-    one = Classifier(weights=np.zeros(SIZE, dtype=np.float32), slope=1.0, offset=offset, threshold=0.5)
+    line = np.array([1.0, 1.0, offset])
+    one = Classifier(weights=np.zeros(SIZE, dtype=np.float32), forest=NO_TREES, read=Scale(line, 0.5))
     path = folder / f"{likely}.npz"
     save(Classifiers(by_criterion=dict.fromkeys(Criterion, one)), path)
     return load_judges(path)
