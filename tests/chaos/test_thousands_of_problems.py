@@ -8,7 +8,7 @@ import pytest
 
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.sifting.near_duplicates import NearDuplicates
+from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Problem
@@ -43,7 +43,6 @@ def test_ten_thousand_problems_run_and_are_right() -> None:
     kept = [problem for problem, reasons in written if not reasons]
     reasons = Counter(reason.partition(":")[0] for _, reasons in written for reason in reasons)
     assert len(kept) >= 0.85 * COUNT, reasons
-    repeats = NearDuplicates().sift([problem.question for problem in kept])
-    alike = sum(repeats) / len(kept)
+    alike = sum(repeats(problem.question for problem in kept)) / len(kept)
     assert alike <= 0.01, alike
     print(f"{COUNT} written, {len(kept)} kept, {100 * alike:.2f} % near-duplicates, {dict(reasons)}")

@@ -4,7 +4,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, tee
+from itertools import islice, repeat, tee
 from pathlib import Path
 
 from rensa import RMinHash, RMinHashLSH
@@ -30,9 +30,12 @@ class NearDuplicates:
         # Hashes take a tenth of the memory of words.
         self._kept: list[array[int]] = []
 
-    def sift(self, questions: Sequence[str]) -> list[bool]:
-        """Returns whether each question repeats one that was kept; keeps those that repeat none."""
-        sets = [shingles(question) for question in questions]
+    def sift(self, questions: Sequence[tuple[str, str]]) -> list[bool]:
+        """Returns whether each question repeats one that was kept; keeps those that repeat none.
+
+        Each comes with the structure of its program. If that is empty, other numbers make another question.
+        """
+        sets = [shingles(question, structure) for question, structure in questions]
         sketches = RMinHash.from_token_sets([list(each) for each in sets], num_perm=self._sketch_size, seed=SEED)
         return [self._repeats(words, sketch) for words, sketch in zip(sets, sketches, strict=True)]
 
@@ -52,7 +55,12 @@ def _similarity(hashes: set[int], others: "array[int]") -> float:
 
 
 def repeats(questions: Iterable[str]) -> Iterator[bool]:
-    """Yields whether each question is nearly the same as an earlier one."""
+    """Yields whether each question is nearly the same as an earlier one, with the same numbers."""
+    return told_again((question, "") for question in questions)
+
+
+def told_again(questions: Iterable[tuple[str, str]]) -> Iterator[bool]:
+    """Yields whether each question is nearly the same as an earlier one whose program has the same structure."""
     index, left = NearDuplicates(), iter(questions)
     while batch := list(islice(left, _BATCH)):
         yield from index.sift(batch)
@@ -75,10 +83,11 @@ _TOKEN = re.compile(
 _NUMBER = "#"
 
 
-def shingles(question: str) -> set[str]:
+def shingles(question: str, structure: str = "") -> set[str]:
     """Returns the word triples of a question.
 
-    The numbers are part of each triple, so that questions with different numbers have none in common.
+    The structure of its program is part of each, or else the numbers, so that questions that differ in it have none in
+    common.
     """
     words: list[str] = []
     numbers: list[str] = []
@@ -90,7 +99,7 @@ def shingles(question: str) -> set[str]:
             numbers.append(f"{float(match['number'].replace(',', '')):.10g}")
     if not words:
         return {question.strip()}
-    salt = digest("numbers", *numbers)[:8]
+    salt = (digest("structure", structure) if structure else digest("numbers", *numbers))[:8]
     size = min(DUPLICATES.shingle, len(words))
     return {" ".join((salt, *words[start : start + size])) for start in range(len(words) - size + 1)}
 
@@ -102,12 +111,14 @@ class DedupeCounts:
     dropped: int = 0
 
 
-def dedupe(source: Path, target: Path) -> DedupeCounts:
-    """Keeps the first of similar problems."""
+def dedupe(source: Path, target: Path, *, other_numbers: bool = False) -> DedupeCounts:
+    """Keeps the first of similar problems; `other_numbers` takes one story with other numbers for similar."""
     counts = DedupeCounts()
-    lines, others = tee(problem_lines(source))
+    lines, others, programs = tee(problem_lines(source), 3)
+    again = told_again((one.question, one.structure) for one in programs) if other_numbers else repeat(False)
     with atomic_file(target) as file:
-        for line, repeated in zip(lines, repeats(other.question for other in others), strict=False):
+        for line, *found in zip(lines, repeats(other.question for other in others), again, strict=False):
+            repeated = any(found)
             counts.read += 1
             counts.dropped += repeated
             if not repeated:

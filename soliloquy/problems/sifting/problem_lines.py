@@ -1,5 +1,6 @@
 """The unchanged lines of a problem file, with the fields that sifting needs."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ from soliloquy.problems.files.problem_file import text_lines
 from soliloquy.problems.files.reading.json_text import NotJson, parse_json
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.runtime.seeds import digest
+from soliloquy.truth.tracing import structure_of
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +31,13 @@ class ProblemLine:
     def problem(self) -> str:
         """Returns the id, or a hash of the question, which all dialogues about a problem share."""
         return str(self.row.get("id") or digest("question", as_one_line(self.question)))
+
+    @property
+    def structure(self) -> str:
+        """Returns the calculation without its numbers: that of the program, or of the steps; empty if there is none."""
+        steps = self.row.get("steps")
+        written = [str(step.get("expression") or "") for step in steps] if isinstance(steps, list) else []
+        return structure_of(str(self.row.get("solution"))) or _NUMBER.sub("#", "; ".join(filter(None, written)))
 
     @property
     def solve_rate(self) -> float | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.problems.files.reading.rows import UnreadableSource
-from soliloquy.problems.sifting.near_duplicates import DedupeCounts, NearDuplicates, banding, dedupe, shingles
+from soliloquy.problems.sifting.near_duplicates import DedupeCounts, banding, dedupe, repeats, shingles
 from soliloquy.problems.sifting.policy import DUPLICATES
 
 TROLLEY = (
@@ -44,6 +44,24 @@ def jaccard(first: str, second: str) -> float:
 
 def test_the_first_of_those_alike_is_kept(tmp_path: Path) -> None:
     assert sifted(tmp_path, OTHER, TROLLEY, REWORDED) == ["p0", "p1"]
+
+
+@pytest.mark.parametrize(("sign", "kept"), [("+", ["first", "other words"]), ("-", ["first", "again", "other words"])])
+def test_one_story_with_other_numbers_is_one_problem_if_its_program_calculates_in_the_same_way(
+    tmp_path: Path, sign: str, kept: list[str]
+) -> None:
+    story = "Uma has {} red shells in a box, and {} white shells on her desk. How many shells are that in all?"
+    words = "On Monday {} children come to the club, and {} come on Tuesday. How often does a child come?"
+    rows = [
+        {"id": "first", "question": story.format(14, 8), "solution": "def solution():\n    return 14 + 8"},
+        {"id": "again", "question": story.format(31, 5), "solution": f"def solution():\n    return 31 {sign} 5"},
+        {"id": "other words", "question": words.format(14, 8), "solution": "def solution():\n    return 14 + 8"},
+    ]
+    source, out = tmp_path / "all.jsonl", tmp_path / "kept.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert dedupe(source, out).dropped == 0
+    dedupe(source, out, other_numbers=True)
+    assert [json.loads(line)["id"] for line in out.read_text("utf-8").splitlines()] == kept
 
 
 def test_numbers_make_a_problem_another_one(tmp_path: Path) -> None:
@@ -88,9 +106,9 @@ def test_nearly_all_pairs_at_the_threshold_are_found_and_none_below_it() -> None
             changed[at] = "other"
         first, second = " ".join(text), " ".join(changed)
         alike = jaccard(first, second) >= 0.8
-        _, repeats = NearDuplicates().sift([first, second])
+        _, repeated = repeats([first, second])
         wanted[alike] += 1
-        found[alike] += repeats
+        found[alike] += repeated
     assert min(wanted.values()) > 50
     assert found[False] == 0
     assert found[True] >= 0.98 * wanted[True]

@@ -10,13 +10,14 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.reading import Dataset
-from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.measuring import (
     MEASURES,
     VERDICTS,
     MeasuringModels,
     beside_published,
     measuring_options,
+    repetition,
+    told_repetition,
 )
 from soliloquy.recipes.mathwell.figures.authored import count_authored
 from soliloquy.runtime.failure import Failure
@@ -31,8 +32,9 @@ def compare(*, folders: tuple[str, ...], measuring: MeasuringModels, as_json: bo
 
     The first table shows, in per cent, how many programs return a number; how many of those problems are solvable; how
     many of these are accurate and appropriate; and how many are all of it and name their topic. Rules judge our
-    problems, teachers judged the published ones. The second table measures all problems whose program returns a number,
-    and counts near-duplicates among the accepted ones.
+    problems, teachers judged the published ones. The second table measures all problems whose program returns a number.
+    Of the accepted ones it counts near-duplicates, those that tell another one again with other numbers, and the
+    different programs.
     """
     found = {}
     for folder in folders:
@@ -46,6 +48,8 @@ def compare(*, folders: tuple[str, ...], measuring: MeasuringModels, as_json: bo
     console = open_console()
     for heads in (VERDICTS, MEASURES):
         console.print(beside_published(found, heads))
+    for folder, told in found.items():
+        echo(told_repetition(folder, told))
 
 
 def _measures_of(dataset: Dataset, measuring: MeasuringModels) -> dict[str, Any]:
@@ -53,10 +57,10 @@ def _measures_of(dataset: Dataset, measuring: MeasuringModels) -> dict[str, Any]
     return {
         **counted.as_json(),
         **measuring.measures(counted.measured.sample),
-        "near_duplicates": sum(repeats(_questions(dataset))),
+        **repetition(_written(dataset)),
     }
 
 
-def _questions(dataset: Dataset) -> Iterator[str]:
-    for batch in dataset.batches(["problem.question"]):
-        yield from (row["problem"]["question"] for row in batch.to_pylist())
+def _written(dataset: Dataset) -> Iterator[tuple[str, str]]:
+    for batch in dataset.batches(["problem.question", "problem.solution"]):
+        yield from ((row["problem"]["question"], row["problem"]["solution"]) for row in batch.to_pylist())

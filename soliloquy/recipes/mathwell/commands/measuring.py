@@ -1,6 +1,6 @@
 """Measures word problems, some with language models, and prints the figures beside those of the MATHWELL paper."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,9 +12,11 @@ from rich.table import Column, Table
 
 from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.service_options import gathered
+from soliloquy.problems.sifting.near_duplicates import repeats, told_again
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.recipes.mathwell.figures import PUBLISHED
 from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures, SampledProblem, cells
+from soliloquy.truth.tracing import structure_of
 
 if TYPE_CHECKING:
     from training.evaluation.text_models import BertScore, Perplexity
@@ -97,6 +99,24 @@ def _models(perplexity: Path | None, bertscore: Path | None, references: Path | 
 
 # Hands a command the models of these options as `measuring`.
 measuring_options = gathered("measuring", _models, _OPTIONS)
+
+
+def repetition(problems: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Counts questions that repeat an earlier one, those that tell one with other numbers, and different programs."""
+    told = [(question, structure_of(code)) for question, code in problems]
+    same = list(repeats(question for question, _ in told))
+    return {
+        "near_duplicates": sum(same),
+        "told_again": sum(again and not one for again, one in zip(told_again(told), same, strict=True)),
+        "programs": len({structure for _, structure in told if structure}),
+    }
+
+
+def told_repetition(name: str, counts: Mapping[str, Any]) -> str:
+    return (
+        f"{name}: {counts['near_duplicates']} near-duplicates, {counts['told_again']} more with other numbers, "
+        f"{counts['programs']} different programs"
+    )
 
 
 def figures_table(first: Column, *heads: str) -> Table:

@@ -16,10 +16,16 @@ from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.files.reading.rows import RefusedRow
-from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.examining import Examination, examining_options
 from soliloquy.recipes.mathwell.commands.labelled import tell, word_problems
-from soliloquy.recipes.mathwell.commands.measuring import MEASURES, MeasuringModels, beside_published, measuring_options
+from soliloquy.recipes.mathwell.commands.measuring import (
+    MEASURES,
+    MeasuringModels,
+    beside_published,
+    measuring_options,
+    repetition,
+    told_repetition,
+)
 from soliloquy.recipes.mathwell.criteria.evidence import Evidence, opinions_by
 from soliloquy.recipes.mathwell.criteria.operations import operations_by_people
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, Scores, WordProblem
@@ -68,7 +74,7 @@ def score(
     counts: Counter[tuple[Criterion, bool | None]] = Counter()
     found: Iterable[Evidence | None] = repeat(None)
     kept = refused = 0
-    questions: list[str] = []
+    written: list[tuple[str, str]] = []
     measured = ProblemMeasures()
 
     def refuse(row: RefusedRow) -> None:
@@ -86,7 +92,7 @@ def score(
             for (problem, *_), evidence in zip(rows, found, strict=False):
                 scores = scored(problem, list(_others(problem, classifiers, evidence)))
                 kept += scores.meets_all
-                questions.append(problem.question)
+                written.append((problem.question, problem.code))
                 measured.add(problem.question, problem.code)
                 counts.update((criterion, scores.meets(criterion)) for criterion in Criterion)
                 if file:
@@ -94,11 +100,11 @@ def score(
     measures = {
         **measured.as_json(),
         **measuring.measures(measured.sample),
-        "near_duplicates": sum(repeats(questions)),
+        **repetition(written),
     }
     if as_json:
         by_criterion = {one.value: {told: counts[one, meets] for meets, told in _TOLD.items()} for one in Criterion}
-        told = {"problems": len(questions), "refused": refused, "meet_all": kept, **by_criterion, "measures": measures}
+        told = {"problems": len(written), "refused": refused, "meet_all": kept, **by_criterion, "measures": measures}
         echo(json.dumps(told))
         return
     console = open_console()
@@ -107,7 +113,8 @@ def score(
         made.add_row(one.value, *(str(counts[one, meets]) for meets in _TOLD))
     console.print(made)
     left_out = f"; rows refused: {refused}" if refused else ""
-    echo(f"{kept} of {len(questions)} problems meet all criteria{left_out}")
+    echo(f"{kept} of {len(written)} problems meet all criteria{left_out}")
+    echo(told_repetition(source.name, measures))
     console.print(beside_published({"here": measures}, MEASURES))
 
 

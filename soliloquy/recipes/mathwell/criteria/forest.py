@@ -9,10 +9,12 @@ from soliloquy.recipes.mathwell.criteria.measured import Array, Flags
 
 Nodes = npt.NDArray[np.int32]
 
-_TREES = 150
+_TREES = 100
 # The share of the features that a node chooses from, and the fewest rows below it.
 _CHOICE = 0.05
 _LEAF = 5
+# All labels of a node are the same but for errors of rounding.
+_PURE = 1e-4
 # A feature of fewer rows, and of fewer than this share of them, tells a tree nothing.
 _FEWEST, _RAREST = 8, 0.01
 # Keeps the log odds of a pure leaf finite.
@@ -61,8 +63,8 @@ class _Growing:
 
     def __init__(self, there: Flags, columns: Nodes, weights: npt.NDArray[np.float32], labels: Flags) -> None:
         self._there, self._columns = there, columns
-        # The weight of each row, and that of the rows with a yes.
-        self._weights = np.stack([weights, weights * labels], axis=1)
+        # The weight of each row, that of the rows with a yes, and their count.
+        self._weights = np.stack([weights, weights * labels, np.ones_like(weights)], axis=1)
         self._choice = max(1, round(_CHOICE * len(columns)))
         # The same rows always teach the same.
         self._random = np.random.default_rng(0)
@@ -71,46 +73,44 @@ class _Growing:
         self.share: list[float] = []
 
     def grow(self) -> int:
-        root = self._leaf(np.arange(len(self._weights)))
-        open_nodes = [(root, np.arange(len(self._weights)))]
+        rows = np.arange(len(self._weights))
+        whole = self._weights.sum(axis=0)
+        root = self._leaf(whole)
+        open_nodes = [(root, rows, whole)]
         while open_nodes:
-            node, rows = open_nodes.pop()
-            if (found := self._split(rows)) is None:
+            node, rows, whole = open_nodes.pop()
+            if (found := self._split(rows, whole)) is None:
                 continue
-            self.asked[node], with_it = int(self._columns[found]), self._there[found, rows]
-            parts = [rows[~with_it], rows[with_it]]
-            left, right = (self._leaf(part) for part in parts)
-            self.below[node] = (left, right)
-            open_nodes += zip((left, right), parts, strict=True)
+            column, inside = found
+            with_it, outside = self._there[column, rows], whole - inside
+            left, right = self._leaf(outside), self._leaf(inside)
+            self.asked[node], self.below[node] = int(self._columns[column]), (left, right)
+            open_nodes += ((left, rows[~with_it], outside), (right, rows[with_it], inside))
         return root
 
-    def _leaf(self, rows: npt.NDArray[np.int_]) -> int:
-        whole, yes = self._weights[rows].sum(axis=0)
+    def _leaf(self, whole: npt.NDArray[np.float32]) -> int:
         number = len(self.share)
         self.asked.append(0)
         self.below.append((number, number))
-        self.share.append(float(yes / whole))
+        self.share.append(float(whole[1] / whole[0]))
         return number
 
-    def _split(self, rows: npt.NDArray[np.int_]) -> int | None:
-        """Returns the feature of a random choice that parts the labels best; None for a leaf."""
-        if len(rows) < 2 * _LEAF or not len(self._columns):
+    def _split(
+        self, rows: npt.NDArray[np.int_], whole: npt.NDArray[np.float32]
+    ) -> tuple[int, npt.NDArray[np.float32]] | None:
+        """Returns the one of some random features that parts the labels best, and the sums with it; None for a leaf."""
+        weight, yes, count = whole.tolist()
+        # Sums of weights are not exact.
+        if count < 2 * _LEAF or not _PURE < yes / weight < 1 - _PURE or not len(self._columns):
             return None
-        weights = self._weights[rows]
-        whole, yes = weights.sum(axis=0)
-        if yes in (0, whole):
+        chosen = self._random.integers(len(self._columns), size=self._choice)
+        inside = self._there[chosen[:, None], rows].astype(np.float32) @ self._weights[rows]
+        outside = whole - inside
+        # The less Gini's impurity, the more the squares come to.
+        fits = (inside[:, 2] >= _LEAF) & (outside[:, 2] >= _LEAF)
+        if not fits.any():
             return None
-        chosen = self._random.choice(len(self._columns), self._choice, replace=False)
-        with_it = self._there[chosen[:, None], rows]
-        counts = with_it.sum(axis=1)
-        inside = with_it.astype(np.float32) @ weights
-        outside = (whole, yes) - inside
-        impure = _impurity(inside) + _impurity(outside)
-        impure[(counts < _LEAF) | (len(rows) - counts < _LEAF)] = np.inf
-        best = int(impure.argmin())
-        return int(chosen[best]) if np.isfinite(impure[best]) else None
-
-
-def _impurity(part: Array) -> Array:
-    """Returns Gini's impurity times the weight, from the weight of the rows and that of the rows with a yes."""
-    return np.asarray(part[:, 1] * (1 - part[:, 1] / np.maximum(part[:, 0], 1e-9)))
+        places = np.flatnonzero(fits)
+        parted = sum(part[places, 1] * (part[places, 1] / part[places, 0] - 1) for part in (inside, outside))
+        best = places[np.asarray(parted).argmax()]
+        return int(chosen[best]), inside[best]

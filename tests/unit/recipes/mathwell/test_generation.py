@@ -9,7 +9,7 @@ import pytest
 
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.sifting.near_duplicates import NearDuplicates
+from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.recipes.mathwell.commissions import authorship_of
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in
@@ -47,8 +47,7 @@ def test_every_scripted_problem_names_its_topic_and_repeats_no_example() -> None
 
 
 def test_hardly_any_two_scripted_problems_say_the_same() -> None:
-    repeats = NearDuplicates().sift([one.problem.question for one in written()])
-    assert sum(repeats) <= 0.01 * COUNT
+    assert sum(repeats(one.problem.question for one in written())) <= 0.01 * COUNT
 
 
 def test_a_conversation_is_one_turn_in_which_nobody_speaks() -> None:

@@ -67,6 +67,8 @@ def test_what_can_be_measured_comes_beside_the_verdicts(tmp_path: Path) -> None:
         assert measures[name] == pytest.approx(fmean(row[name] for row in found), abs=0.01)
     assert measures["distinct_operations"] == pytest.approx(fmean(len(row["operations"]) for row in found), abs=0.01)
     assert measures["near_duplicates"] == 1
+    assert measures["told_again"] == 0
+    assert 5 < measures["programs"] <= 20
     assert 0 < measures["self_similarity"] < 50
     assert 0 < measures["reading_grade"] < 8 < measures["tokens"]
     assert 5 < measures["dale_chall"] < 11
