@@ -84,7 +84,7 @@ def test_the_scripted_model_is_refused_in_one_line(source: Path, tmp_path: Path)
     done = verified(source, tmp_path / "verified.jsonl")
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
-    assert line == "soliloquy: problems verify requires --model openai or ray: the rules of the scripted model solve few"
+    assert line == "soliloquy: problems verify requires --model openai or ray: the scripted model solves few"
     assert not (tmp_path / "verified.jsonl").exists()
 
 

@@ -45,7 +45,7 @@ def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cach
     supports is reported with the part of its solution that cannot be read.
     """
     if any(endpoint.engine == "scripted" for endpoint in models.asked("codegen", PROGRAM)):
-        raise Failure("problems verify requires --model openai or ray: the rules of the scripted model solve few")
+        raise Failure("problems verify requires --model openai or ray: the scripted model solves few")
     with writing_to(out):
         problems = {one.question: one for one in read_problems(source) if one.HasField("answer")}
         checks = asyncio.run(_checks([*problems.values()], models, model_cache, source, wait=wait, quiet=as_json))
