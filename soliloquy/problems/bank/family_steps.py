@@ -5,7 +5,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from soliloquy.problems.bank.family_file import ConceptTable, FamilyFile, StepTable
-from soliloquy.problems.mistakes.wrong_ways import Mistake, StatedWay, WrongWays, mistakes, strategy_of, wrong_ways
+from soliloquy.problems.mistakes.causes import Names
+from soliloquy.problems.mistakes.wrong_ways import (
+    Mistake,
+    RightWay,
+    StatedWay,
+    WrongWays,
+    mistakes,
+    strategy_of,
+    wrong_ways,
+)
 from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
 from soliloquy.truth.number_format import format_number, tidy, with_unit
 from soliloquy.v1 import conversation_pb2 as pb
@@ -77,13 +86,20 @@ class WorkedStep:
     symbol: str
     unit: str
     wrong_ways: WrongWays
+    names: Names
 
     def work(self, board: Worksheet, *, pick: int) -> None:
         """Writes the result and the mistakes to the worksheet; `pick` chooses among the slips of the pen."""
         value = tidy(self.expression.value(board.values))
         working = self.expression.working.format_map(board.working)
         board.slips[self.outline.number] = mistakes(
-            self.wrong_ways, board.values, board.working, value=value, working=working, pick=pick + self.outline.number
+            self.wrong_ways,
+            board.values,
+            board.working,
+            right=RightWay(self.expression, self.names, self.outline.kind == pb.STEP_KIND_CONVERT),
+            value=value,
+            working=working,
+            pick=pick + self.outline.number,
         )
         board.write(self.symbol, value, self.unit)
 
@@ -141,11 +157,13 @@ def _step(
             result=pb.Quantity(symbol=table.result.symbol, name=table.result.name, unit=table.result.unit),
         )
     )
+    units = {known[symbol].unit for symbol in expression.symbols if symbol in known}
     ways = wrong_ways(
         expression,
         unit=table.result.unit,
         converts=table.kind == "convert",
         converted={symbol: converted[symbol] for symbol in expression.symbols if symbol in converted},
+        others=[symbol for symbol, one in known.items() if one.unit in units and symbol not in expression.symbols],
         stated=[StatedWay(wrong.strategy, wrong.gives, wrong.because) for wrong in table.wrong],
     )
     return WorkedStep(
@@ -154,5 +172,6 @@ def _step(
         expression=expression,
         symbol=table.result.symbol,
         unit=table.result.unit,
-        wrong_ways=[way._replace(candidates=tuple(way.candidates)) for way in ways],
+        names=Names({symbol: one.name for symbol, one in known.items()}, table.result.name, table.result.unit),
+        wrong_ways=[one for way in ways if (one := way._replace(candidates=tuple(way.candidates))).candidates],
     )

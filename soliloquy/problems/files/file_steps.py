@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from soliloquy.problems.files.step_questions import question_for
-from soliloquy.problems.mistakes.wrong_ways import mistakes, wrong_ways
+from soliloquy.problems.mistakes.causes import Names
+from soliloquy.problems.mistakes.wrong_ways import RightWay, mistakes, wrong_ways
 from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
 from soliloquy.truth.number_format import format_number
 from soliloquy.v1 import conversation_pb2 as pb
@@ -53,9 +54,17 @@ def _mistakes(
     texts = {symbol: in_brackets(format_number(value)) for symbol, value in values.items()}
     working = basis.working.format_map(texts)
     ways = wrong_ways(basis, unit=result.unit)
-    found = mistakes(ways, values, texts, value=result.value, working=working, pick=number)
+    names = Names({quantity.symbol: quantity.name for quantity in inputs}, result.name, result.unit)
+    right = RightWay(basis, names)
+    found = mistakes(ways, values, texts, right=right, value=result.value, working=working, pick=number)
     return [
-        pb.Slip(strategy=slip.strategy, working=f"{result.symbol} = {slip.working}", value=slip.value, unit=result.unit)
+        pb.Slip(
+            strategy=slip.strategy,
+            working=f"{result.symbol} = {slip.working}",
+            value=slip.value,
+            unit=result.unit,
+            because=slip.because,
+        )
         for slip in found
     ]
 

@@ -7,7 +7,7 @@ from keyword import iskeyword
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.stated_results import Stated, lists_values, stated_result
 from soliloquy.problems.files.step_questions import ask_differently
-from soliloquy.problems.mistakes.wrong_ways import FACTORS
+from soliloquy.problems.mistakes.rewrites import FACTORS
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.number_format import is_workable

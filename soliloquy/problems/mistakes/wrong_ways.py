@@ -2,28 +2,25 @@
 
 import ast
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import chain, islice
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Literal, NamedTuple, get_args
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.problems.mistakes.causes import Names, cause, wording
+from soliloquy.problems.mistakes.plausibility import is_plausible
+from soliloquy.problems.mistakes.rewrites import (
+    other_conversions,
+    other_evaluations,
+    other_formulas,
+    other_quantities,
+    other_rearrangements,
+)
 from soliloquy.truth.expressions import UNWORKABLE, Expression, Values, parse_expression
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_number, tidy
 from soliloquy.v1 import conversation_pb2 as pb
 
-UNKNOWN_UNIT = 10.0
-FACTORS: dict[str, float] = table_beside(__file__, "factors.toml")
-
 Strategy = Literal["formula", "rearrangement", "conversion"]
-
-COFUNCTION = {"sin": "cos", "cos": "sin", "tan": "sin", "asin": "acos", "acos": "asin", "atan": "asin"}
-SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-}
 
 # Three strategies lead to a wrong expression; the last one miscalculates the right one.
 STRATEGIES = (
@@ -34,8 +31,10 @@ STRATEGIES = (
 )
 # Slips differ from the right value by more than this share, far beyond the tolerance of an answer.
 MARGIN = 0.04
-# Kinds of miscalculation; any other number means a lost carry.
-TRANSPOSED, POINT_RIGHT, POINT_LEFT = 0, 2, 3
+# Two digits that are misread for each other.
+_DIGITS = re.compile(r"[1-9]\.?[1-9]")
+# The wrong ways of a step that are looked at: the first that a person could hand in is taken.
+_LOOKED_AT = 8
 
 
 class StatedWay(NamedTuple):
@@ -64,28 +63,37 @@ class Mistake(NamedTuple):
 WrongWays = Sequence[WrongWay]
 
 
+class RightWay(NamedTuple):
+    """The right way to take a step, and what its quantities are called."""
+
+    expression: Expression
+    names: Names
+    converts: bool = False
+
+
 def wrong_ways(
     right: Expression,
     *,
     unit: str,
     converts: bool = False,
     converted: Mapping[str, str] = {},
+    others: Sequence[str] = (),
     stated: Sequence[StatedWay] = (),
 ) -> WrongWays:
     """Returns the wrong ways for an expression: those that its file states, then those of the rules.
 
     A step whose file names misconceptions has no others: rules know nothing of what a student thinks there.
     `converts` marks a step that converts units; `converted` maps a symbol that an earlier step converted to the
-    symbol that it was converted from.
+    symbol that it was converted from; `others` are quantities of the problem that are measured as one of its parts is.
     """
     if any(way.because for way in stated):
         return [WrongWay(strategy_of(way.strategy), (parse_expression(way.expression),), way.because) for way in stated]
-    rules: Mapping[Strategy, Iterator[ast.expr]] = {
-        "formula": _other_formulas(right.tree, converts=converts),
-        "rearrangement": _other_rearrangements(right.tree),
-        "conversion": _other_conversions(right.tree, unit, converts=converts, converted=converted),
-    }
-    return [
+    rules: Sequence[tuple[Strategy, Iterator[ast.expr]]] = [
+        ("formula", other_formulas(right.tree, converts=converts)),
+        ("rearrangement", other_rearrangements(right.tree)),
+        ("conversion", other_conversions(right.tree, unit, converts=converts, converted=converted)),
+    ]
+    own = [
         WrongWay(
             strategy_of(name),
             chain(
@@ -93,8 +101,13 @@ def wrong_ways(
                 (Expression(tree=tree) for tree in trees),
             ),
         )
-        for name, trees in rules.items()
+        for name, trees in rules
     ]
+    further = {
+        pb.ERROR_STRATEGY_FORMULA: other_quantities(right.tree, others),
+        pb.ERROR_STRATEGY_ARITHMETIC: other_evaluations(right.tree),
+    }
+    return [*own, *(WrongWay(name, (Expression(tree=tree) for tree in trees)) for name, trees in further.items())]
 
 
 def strategy_of(name: Strategy) -> pb.ErrorStrategy:
@@ -102,28 +115,39 @@ def strategy_of(name: Strategy) -> pb.ErrorStrategy:
 
 
 def mistakes(
-    ways: WrongWays, values: Values, texts: Mapping[str, str], *, value: float, working: str, pick: int
+    ways: WrongWays,
+    values: Values,
+    texts: Mapping[str, str],
+    *,
+    right: RightWay,
+    value: float,
+    working: str,
+    pick: int,
 ) -> list[Mistake]:
-    """Returns the mistake of each way that is clearly wrong here, and a miscalculation at the end.
+    """Returns the mistake of each way that is clearly wrong here, and one that is misread or miscalculated.
 
-    `value` and `working` are the right ones; `pick` chooses among the slips of the pen.
+    `value` and `working` are the right ones; `pick` chooses among wordings and digits. Of two mistakes that come to
+    the same, only the first explains the value.
     """
-    named = any(way.because for way in ways)
-    found = []
+    found: dict[float, Mistake] = {}
+    startling: dict[float, Mistake] = {}
     for way in ways:
-        first = _first_apart(way.candidates, values, texts, value)
-        if first is None and not named:
-            slip = miscalculated(value, pick=way.strategy)
-            first = format_number(slip), slip
-        if first is not None:
-            found.append(Mistake(way.strategy, *first, way.because))
-    if named:
-        # Of two misconceptions that come to the same, only the first explains the value.
-        found = list({mistake.value: mistake for mistake in reversed(found)}.values())[::-1]
-        # A slip of the pen leaves the decimal point in its place: whole numbers stay whole.
-        pick %= POINT_RIGHT
-    mistaken = miscalculated(value, pick=pick)
-    return [*found, Mistake(pb.ERROR_STRATEGY_ARITHMETIC, working or format_number(mistaken), mistaken)]
+        chosen = _likeliest(way.candidates, values, value, right)
+        if chosen is None:
+            continue
+        expression, wrong = chosen
+        because = way.because or cause(
+            right.expression, expression, right.names, pick=pick + len(found), converts=right.converts
+        )
+        written = expression.working.format_map(texts) or format_number(wrong)
+        stays = way.because or is_plausible(wrong, value, right.names.unit, converts=right.converts)
+        (found if stays else startling).setdefault(wrong, Mistake(way.strategy, written, wrong, because))
+    if not found:
+        found = startling
+    if not any(mistake.strategy == pb.ERROR_STRATEGY_ARITHMETIC for mistake in found.values()):
+        last = _misread(values, texts, right, value, pick) or _miscalculated(value, working, right, pick)
+        found.setdefault(last.value, last)
+    return list(found.values())
 
 
 def clearly_wrong(wrong: float, right: float) -> bool:
@@ -132,128 +156,62 @@ def clearly_wrong(wrong: float, right: float) -> bool:
     return wrong != 0 and off > MARGIN * abs(wrong) and off > MARGIN * abs(right)
 
 
-def _first_apart(
-    candidates: Iterable[Expression], values: Values, texts: Mapping[str, str], right: float
-) -> tuple[str, float] | None:
-    """Returns the working and the value of the likeliest expression that is clearly wrong, if any is."""
-    for candidate in candidates:
+def _likeliest(
+    candidates: Iterable[Expression], values: Values, right: float, way: RightWay
+) -> tuple[Expression, float] | None:
+    """Returns the first expression that is clearly wrong and plausible, else the first that is clearly wrong."""
+    first = None
+    for candidate, _ in zip(candidates, range(_LOOKED_AT), strict=False):
         try:
             value = tidy(candidate.calculation(values))
+        except (*UNWORKABLE, KeyError):
+            continue
+        if not clearly_wrong(value, right):
+            continue
+        if is_plausible(value, right, way.names.unit, converts=way.converts):
+            return candidate, value
+        first = first or (candidate, value)
+    return first
+
+
+def _misread(values: Values, texts: Mapping[str, str], right: RightWay, value: float, pick: int) -> Mistake | None:
+    """Takes two digits of a given number for each other; None if none has two that differ."""
+    symbols = right.expression.symbols
+    for place in range(len(symbols)):
+        symbol = symbols[(place + pick) % len(symbols)]
+        if symbol not in texts or not (found := _DIGITS.search(texts[symbol])) or found[0] == found[0][::-1]:
+            continue
+        read = texts[symbol][: found.start()] + _turned(found[0]) + texts[symbol][found.end() :]
+        try:
+            wrong = tidy(right.expression.calculation({**values, symbol: float(read.strip("()"))}))
         except UNWORKABLE:
             continue
-        if clearly_wrong(value, right):
-            return candidate.working.format_map(texts) or format_number(value), value
+        if clearly_wrong(wrong, value) and is_plausible(wrong, value, right.names.unit, converts=True):
+            slots = {"part": f"the {name}" if (name := right.names.quantities.get(symbol)) else symbol}
+            because = wording("misread", right.names, slots | {"factor": read.strip("()")}, pick)
+            working = right.expression.working.format_map({**texts, symbol: read})
+            return Mistake(pb.ERROR_STRATEGY_ARITHMETIC, working, wrong, because)
     return None
 
 
+def _turned(digits: str) -> str:
+    return digits[-1] + digits[1:-1] + digits[0]
+
+
+def _miscalculated(value: float, working: str, right: RightWay, pick: int) -> Mistake:
+    mistaken = miscalculated(value, pick=pick)
+    because = wording("miscalculated", right.names, {}, pick)
+    return Mistake(pb.ERROR_STRATEGY_ARITHMETIC, working or format_number(mistaken), mistaken, because)
+
+
 def miscalculated(right: float, *, pick: int) -> float:
-    """Miscalculates: transposes digits, loses a carry or misplaces the decimal point."""
+    """Miscalculates: transposes digits or loses a carry; the decimal point stays, so that counts stay whole."""
     if right == 0:
         return 1.0
-    way = pick % 4
-    if way == POINT_RIGHT:
-        return tidy(right * 10)
-    if way == POINT_LEFT:
-        return tidy(right / 10)
     mantissa, exponent = f"{abs(right):.{SIGNIFICANT_DIGITS - 1}e}".split("e")
     first, second = mantissa[0], mantissa[2]
-    if way == TRANSPOSED and second not in ("0", first):
+    if pick % 2 == 0 and second not in ("0", first):
         mistaken = float(f"{second}.{first}{mantissa[3:]}")
     else:
         mistaken = float(mantissa) + (-1 if float(mantissa) >= 2 else 1)
     return math.copysign(tidy(mistaken * 10.0 ** int(exponent)), right)
-
-
-def _other_formulas(tree: ast.expr, *, converts: bool) -> Iterator[ast.expr]:
-    """Forgets a factor or an exponent, takes another function, or swaps × with ÷ and + with −."""
-    if not converts:
-        yield from islice(_each(tree, _without_constant), 1)
-        yield from islice(_each(tree, _without_exponent), 1)
-        yield from islice(_each(tree, _other_function), 1)
-    yield from islice(_each(tree, _swapped), 2)
-    yield ast.BinOp(ast.Constant(2), ast.Mult(), tree)
-
-
-def _other_rearrangements(tree: ast.expr) -> Iterator[ast.expr]:
-    """Inverts the whole relation or a part of it."""
-    yield from islice(_each(tree, _inverse), 2)
-    yield ast.BinOp(ast.Constant(1), ast.Div(), tree)
-    yield ast.BinOp(tree, ast.Mult(), ast.Constant(4))
-
-
-def _other_conversions(
-    tree: ast.expr, unit: str, *, converts: bool, converted: Mapping[str, str]
-) -> Iterator[ast.expr]:
-    """Leaves an input unconverted, then applies a factor that depends on the unit."""
-    if converts:
-        yield from islice(_each(tree, _without_constant), 1)
-    for symbol, original in converted.items():
-        yield from islice(_each(tree, partial(_renamed, symbol=symbol, original=original)), 1)
-    factor = ast.Constant(FACTORS.get(unit, UNKNOWN_UNIT))
-    yield ast.BinOp(tree, ast.Mult(), factor)
-    yield ast.BinOp(tree, ast.Div(), factor)
-
-
-Rewrite = Callable[[ast.expr], ast.expr | None]
-
-
-def _each(tree: ast.expr, rewrite: Rewrite) -> Iterator[ast.expr]:
-    """Yields the trees with one rewritten node, from the root down; they share all other nodes."""
-    changed = rewrite(tree)
-    if changed is not None:
-        yield changed
-    match tree:
-        case ast.BinOp(left=left, op=op, right=right):
-            yield from (ast.BinOp(other, op, right) for other in _each(left, rewrite))
-            yield from (ast.BinOp(left, op, other) for other in _each(right, rewrite))
-        case ast.UnaryOp(op=sign, operand=operand):
-            yield from (ast.UnaryOp(sign, other) for other in _each(operand, rewrite))
-        case ast.Call(func=function, args=[argument]):
-            yield from (ast.Call(function, [other], []) for other in _each(argument, rewrite))
-
-
-def _without_constant(node: ast.expr) -> ast.expr | None:
-    match node:
-        case ast.BinOp(left=ast.Constant(), right=ast.Constant()):
-            return None
-        case ast.BinOp(left=ast.Constant(), op=ast.Mult() | ast.Add(), right=rest):
-            return rest
-        case ast.BinOp(left=rest, op=ast.Mult() | ast.Div() | ast.Add() | ast.Sub(), right=ast.Constant()):
-            return rest
-    return None
-
-
-def _without_exponent(node: ast.expr) -> ast.expr | None:
-    match node:
-        case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant()) if not isinstance(base, ast.Constant):
-            return base
-    return None
-
-
-def _other_function(node: ast.expr) -> ast.expr | None:
-    match node:
-        case ast.Call(func=ast.Attribute(value=math_module, attr=name), args=[argument]) if name in COFUNCTION:
-            return ast.Call(ast.Attribute(math_module, COFUNCTION[name]), [argument], [])
-    return None
-
-
-def _swapped(node: ast.expr) -> ast.expr | None:
-    match node:
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in SWAPPED:
-            return ast.BinOp(left, SWAPPED[type(op)](), right)
-    return None
-
-
-def _inverse(node: ast.expr) -> ast.expr | None:
-    match node:
-        case ast.BinOp(left=left, op=ast.Div() | ast.Mult(), right=right):
-            return ast.BinOp(right, ast.Div(), left)
-        case ast.BinOp(left=left, op=ast.Sub() | ast.Add(), right=right):
-            return ast.BinOp(right, ast.Sub(), left)
-        case ast.Call(func=ast.Attribute(attr="sqrt"), args=[argument]):
-            return argument
-    return None
-
-
-def _renamed(node: ast.expr, *, symbol: str, original: str) -> ast.expr | None:
-    return ast.Name(original) if isinstance(node, ast.Name) and node.id == symbol else None

@@ -5,22 +5,42 @@ The scripted engine reads the tags (<question>, <conversation>, ..); everything 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
+from soliloquy.recipes.learner.knowledge import Shares
 from soliloquy.recipes.prompt_checks import ANY, Kind
-from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
+from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
 from soliloquy.runtime.ask import Prompt
-from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, Problem, Turn
+from soliloquy.truth.number_format import format_rounded, with_unit
+from soliloquy.v1.conversation_pb2 import (
+    EVALUATION_CORRECT,
+    Conversation,
+    Intent,
+    Knowledge,
+    Problem,
+    StudentReply,
+    Turn,
+)
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _TUTORING = {"tutor", "question", "solution", "conversation", "progress"}
+_STANCES = {
+    Knowledge.KNOWLEDGE_KNOWN: "known",
+    Knowledge.KNOWLEDGE_SHAKY: "shaky",
+    Knowledge.KNOWLEDGE_MISTAKEN: "mistaken",
+    Knowledge.KNOWLEDGE_CORRECTED: "corrected",
+}
+# The weights of one, two and three points of evidence.
+_EVIDENCE = ("one", "two", "three")
 SLOTS = {
     "enriching": {"question", "solution", "steps", "count"},
-    "student": {"question", "persona", "manner", "conversation", "kind", "strategy", "instruction"},
+    "student": {"question", "persona", "manner", "conversation", "kind", "knowledge", "step", "tries", "instruction"},
+    "believing": {"because", "working", "value"},
     "deciding": _TUTORING,
     "use_python": {"tutor", "description", "failure"},
     "use_python_again": {"code", "error"},
@@ -31,7 +51,10 @@ SLOTS = {
     "control": set[str](),
 }
 TABLES: Mapping[str, Kind] = {
-    "intents": dict.fromkeys(("opening", "right", *STRATEGIES.values()), str),
+    "intents": dict.fromkeys(("opening", *_STANCES.values(), "reason", "still", *STRATEGIES.values()), str),
+    "learners": {
+        ANY: {"share": float, "mistaken": float, "shaky": float, "evidence": dict.fromkeys(_EVIDENCE, float)},
+    },
     "personas": {ANY: {"share": float, "manner": str}},
 }
 # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
@@ -49,6 +72,14 @@ class Persona:
     manner: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Learner:
+    """A kind of learner: how common it is, and what it knows."""
+
+    share: float
+    shares: Shares
+
+
 def enriching(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     return TEMPLATES.of(changed).prompt(
         "enriching",
@@ -59,9 +90,12 @@ def enriching(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     )
 
 
-def student(conversation: Conversation, before: Sequence[Turn], intent: Intent, strategy: ErrorStrategy) -> Prompt:
-    """Asks for the student's message that follows these turns."""
-    kind, texts = INTENTS[intent], _texts(conversation)
+def student(conversation: Conversation, before: Sequence[Turn], said: StudentReply) -> Prompt:
+    """Asks for the student's message that follows these turns; `said` has its intent and its labels."""
+    texts, labels = _texts(conversation), StudentLabels.FromString(said.labels)
+    step, tries = _place(conversation, before)
+    is_asked_why = bool(before) and is_asked_for_reason(before[-1])
+    kind = "reason" if is_asked_why and said.intent == Intent.INTENT_RIGHT else INTENTS[said.intent]
     return texts.prompt(
         "student",
         question=conversation.problem.question,
@@ -69,9 +103,38 @@ def student(conversation: Conversation, before: Sequence[Turn], intent: Intent, 
         manner=persona_in(personas(conversation.run.prompts), conversation).manner,
         conversation=transcript(before),
         kind=kind,
-        strategy=STRATEGIES.get(strategy, ""),
-        instruction=texts.table("intents")[STRATEGIES.get(strategy, kind)],
+        knowledge=_STANCES.get(labels.knowledge, ""),
+        step=str(step),
+        tries=str(tries),
+        instruction=_instruction(texts, kind, labels, before),
     )
+
+
+def _instruction(texts: Texts, kind: str, labels: StudentLabels, before: Sequence[Turn]) -> str:
+    told = texts.table("intents")
+    if kind in ("opening", "reason"):
+        return str(told[kind])
+    if kind == "right" or not labels.HasField("misconception"):
+        return str(told[STRATEGIES.get(labels.strategy) or _STANCES.get(labels.knowledge, "known")])
+    held = labels.misconception
+    is_told_before = StudentLabels.FromString(before[-1].student.labels).misconception.working == held.working
+    value = with_unit(format_rounded(held.value, 4), held.unit) if held.value else "this"
+    because = held.because or held.working
+    belief = texts.fill("believing", because=because, working=held.working, value=value)
+    return f"{told['still' if is_told_before else 'mistaken']}\n{belief}"
+
+
+def is_asked_for_reason(turn: Turn) -> bool:
+    """Whether the tutor stays at a step that it has just called right: it asks why."""
+    in_progress = TutorLabels.FromString(turn.tutor.labels).state == StepState.STEP_STATE_IN_PROGRESS
+    return turn.tutor.evaluation == EVALUATION_CORRECT and in_progress
+
+
+def _place(conversation: Conversation, before: Sequence[Turn]) -> tuple[int, int]:
+    """Returns the step that the next message works on, and how many messages have been about it."""
+    steps = [progress.step for progress in progress_by_turn(conversation)[: len(before) + 1]]
+    # The opening is no answer.
+    return steps[-1], sum(1 for _ in takewhile(steps[-1].__eq__, reversed(steps[1:-1])))
 
 
 def deciding(conversation: Conversation) -> Prompt:
@@ -103,9 +166,8 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
     given = [(0, enriching(problem, conversation.run.prompts))] if problem.enrichment.calls else []
     for turn, prompts in tutor_prompts(conversation):
         if not conversation.person:
-            strategy = StudentLabels.FromString(turn.student.labels).strategy
             before = conversation.turns[: turn.number - 1]
-            given.append((turn.number, student(conversation, before, turn.student.intent, strategy)))
+            given.append((turn.number, student(conversation, before, turn.student)))
         given += [(turn.number, prompt) for prompt in prompts]
     return given
 
@@ -151,6 +213,18 @@ def _steps(problem: Problem) -> str:
         f"Step {step.number}) {step.explanation}" + (f" {step.formula}" if step.formula else "")
         for step in problem.steps
     )
+
+
+def learners(changed: Mapping[str, str]) -> Mapping[str, Learner]:
+    return {
+        name: Learner(
+            share=row["share"],
+            shares=Shares(
+                mistaken=row["mistaken"], shaky=row["shaky"], evidence=[row["evidence"][one] for one in _EVIDENCE]
+            ),
+        )
+        for name, row in TEMPLATES.of(changed).table("learners").items()
+    }
 
 
 def personas(changed: Mapping[str, str]) -> Mapping[str, Persona]:

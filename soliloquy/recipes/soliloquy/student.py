@@ -1,46 +1,76 @@
-"""Plays one student message per turn, right or wrong as drawn."""
+"""Plays one student message per turn, by what the student knows of the step at hand."""
+
+from collections.abc import Mapping
 
 from soliloquy.recipes.answers import StudentMessage
-from soliloquy.recipes.codes import STRATEGIES
+from soliloquy.recipes.learner.knowledge import Shares, Stance, after, drawn
 from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
+from soliloquy.recipes.soliloquy.progress import progress_by_turn
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, StudentReply
+from soliloquy.v1.conversation_pb2 import Conversation, Intent, Knowledge, StudentReply
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
 
-# The share of wrong replies. Each reply is drawn independently, so the share holds for conversations of any length.
-WRONG_SHARE = 0.10
+_UNDRAWN = Stance(knowledge=Knowledge.KNOWLEDGE_UNSPECIFIED)
+_KNOWN = Stance(knowledge=Knowledge.KNOWLEDGE_KNOWN)
 
 
 async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
-    """Writes the student's next message. We draw whether it is wrong; the model does not decide."""
+    """Writes the student's next message. We draw what the student knows; the model does not decide."""
     conversation = event.conversation
     conversation.persona = conversation.persona or drawn_persona(conversation)
-    intent, strategy = drawn_intent(conversation)
-    spoken = await ask(prompting.student(conversation, conversation.turns, intent, strategy), StudentMessage)
-    conversation.turns.add(
-        number=len(conversation.turns) + 1,
-        student=StudentReply(
-            text=spoken.text, intent=intent, labels=StudentLabels(strategy=strategy).SerializeToString()
-        ),
-    )
+    stance = stance_in(conversation)
+    labels = StudentLabels(
+        strategy=stance.strategy, knowledge=stance.knowledge, misconception=stance.misconception
+    ).SerializeToString()
+    student = StudentReply(intent=_intent(conversation, stance), labels=labels)
+    spoken = await ask(prompting.student(conversation, conversation.turns, student), StudentMessage)
+    student.text = spoken.text
+    conversation.turns.add(number=len(conversation.turns) + 1, student=student)
     return emit(StudentReplied(conversation=conversation))
 
 
 def drawn_persona(conversation: Conversation) -> str:
     personas = prompting.personas(conversation.run.prompts)
-    shares = [persona.share for persona in personas.values()]
-    return draw(conversation.run.seed, conversation.id, "persona").choices(list(personas), shares)[0]
+    return _drawn_name(conversation, "persona", {name: persona.share for name, persona in personas.items()})
 
 
-def drawn_intent(conversation: Conversation) -> tuple[Intent, ErrorStrategy]:
+def stance_in(conversation: Conversation) -> Stance:
+    """Returns where the student stands at the step at hand: as it was drawn, or as the tutor's words have left it."""
     if not conversation.turns:
-        return Intent.INTENT_OPENING, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED
+        return _UNDRAWN
+    steps = [progress.step for progress in progress_by_turn(conversation)]
+    number = steps[-1]
+    step = conversation.problem.steps[number - 1]
+    if len(conversation.turns) > 1 and steps[-2] == number:
+        # The opening is a message at the first step without a stance of its own.
+        return after(_stance_of(conversation.turns[-1].student), conversation.turns[-1].tutor.text, step)
+    if number in steps[1:-1]:
+        return _KNOWN
     rewound = rewinding_parts(conversation)
-    choice = draw(conversation.run.seed, conversation.id, len(conversation.turns), "intent", *rewound)
-    if choice.random() < WRONG_SHARE:
-        return Intent.INTENT_WRONG, choice.choice(list(STRATEGIES))
-    return Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED
+    choice = draw(conversation.run.seed, conversation.id, number, "knowledge", *rewound)
+    return drawn(conversation.problem, step, _shares(conversation), choice)
+
+
+def _stance_of(student: StudentReply) -> Stance:
+    labels = StudentLabels.FromString(student.labels)
+    held = labels.misconception if labels.HasField("misconception") else None
+    return Stance(knowledge=labels.knowledge, misconception=held, strategy=labels.strategy)
+
+
+def _intent(conversation: Conversation, stance: Stance) -> Intent:
+    if not conversation.turns:
+        return Intent.INTENT_OPENING
+    return Intent.INTENT_WRONG if stance.mistaken else Intent.INTENT_RIGHT
+
+
+def _shares(conversation: Conversation) -> Shares:
+    learners = prompting.learners(conversation.run.prompts)
+    return learners[_drawn_name(conversation, "learner", {name: one.share for name, one in learners.items()})].shares
+
+
+def _drawn_name(conversation: Conversation, purpose: str, shares: Mapping[str, float]) -> str:
+    return draw(conversation.run.seed, conversation.id, purpose).choices(list(shares), list(shares.values()))[0]

@@ -11,7 +11,7 @@ from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
-from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ErrorStrategy, Intent
+from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Intent, StudentReply
 from soliloquy.v1.sandbox_pb2 import Status
 from tests.unit.recipes.conversations import (
     calculated,
@@ -28,7 +28,7 @@ def text(prompt: Prompt) -> str:
 
 def test_the_student_never_sees_the_solution() -> None:
     made = sound_conversation()
-    given = text(prompting.student(made, made.turns, Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED))
+    given = text(prompting.student(made, made.turns, StudentReply(intent=Intent.INTENT_RIGHT)))
     assert "W = F s" not in given
     assert "solution" not in given
 
@@ -90,7 +90,7 @@ def test_the_tutor_is_led_by_the_detailed_solution_where_there_is_one() -> None:
         assert "Step 1)  F = m a" not in text(prompt)
     for prompt in (prompting.deciding(plain), prompting.composing(plain)):
         assert "Step 1)  F = m a" in text(prompt)
-    asked = text(prompting.student(made, made.turns, Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED))
+    asked = text(prompting.student(made, made.turns, StudentReply(intent=Intent.INTENT_RIGHT)))
     assert "Newton" not in asked
 
 
@@ -169,7 +169,7 @@ def test_a_prompt_that_cannot_be_filled_in_is_refused_by_name(edited_prompts: Pa
 @pytest.mark.parametrize(
     ("file", "content", "reason"),
     [
-        ("intents.toml", b'opening = "Hello"', "right is missing"),
+        ("intents.toml", b'opening = "Hello"', "known is missing"),
         ("intents.toml", b"opening = = 2", r"is not TOML \(.*line 1"),
         ("personas.toml", b"[terse]\nshare = 1", r"terse.manner is missing"),
         ("personas.toml", b"[terse]\nshare = 'all'\nmanner = 'short'", "terse.share: 'all' is not a number"),

@@ -12,7 +12,6 @@ from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message
 
 _STUDENT = re.compile(r"^student_\w+ = (\S+)$", re.MULTILINE)
-STRATEGIES = ("formula", "rearrangement", "conversion", "arithmetic")
 
 
 @dataclass(kw_only=True)
@@ -37,6 +36,10 @@ class Turn:
     @property
     def state(self) -> str:
         return self.reply["Step State"]
+
+    @property
+    def asks_why(self) -> bool:
+        return (self.evaluation, self.state) == ("b", "q")
 
     @property
     def text(self) -> str:
@@ -78,8 +81,17 @@ class Dialogue:
     async def _turn(self, number: int, step: int, wrong: int) -> Turn:
         rng = draw(self._seed, number, "intent")
         kind = "opening" if number == 0 else "wrong" if rng.random() < self._wrong else "right"
-        strategy = rng.choice(STRATEGIES) if kind == "wrong" else ""
-        intent = f'<intent kind="{kind}" strategy="{strategy}">Say something.</intent>'
+        before = self.turns[-1] if self.turns else None
+        if before and before.asks_why:
+            kind = "reason"
+        slips = self.problem.steps[step - 1].slips
+        held = f'<misconception working="{rng.choice(slips).working}"></misconception>' if slips else ""
+        tries = sum(turn.step == step for turn in self.turns[1:])
+        knowledge = rng.choice(("known", "shaky"))
+        intent = (
+            f'<intent kind="{kind}" knowledge="{knowledge}" step="{step}" tries="{tries}">Say something.'
+            f"{held if kind == 'wrong' else ''}</intent>"
+        )
         said = await self._ask("student", number, f"{conversation(self._lines)}\n{intent}")
         self._lines.append(f"Student: {said}")
         turn = Turn(student=said, intent=kind, step=step, wrong_before=wrong)

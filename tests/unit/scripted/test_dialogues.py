@@ -89,14 +89,9 @@ def test_the_first_reply_welcomes_and_asks_for_the_first_step() -> None:
         assert first.decision == {"Use Python": "n"}
 
 
-def test_a_reply_ends_on_the_question_of_the_step_it_leads_to() -> None:
-    for problem, turn in everything():
-        if turn.state == "t":
-            assert turn.step == len(problem.steps)
-            assert not any(step.ask in turn.text for step in problem.steps)
-        else:
-            step = int(turn.reply["Step Number"]) + (turn.state == "r")
-            assert turn.text.endswith(problem.steps[step - 1].ask)
+def test_a_planned_question_is_seldom_put_word_for_word() -> None:
+    held = [any(step.ask in turn.text for step in problem.steps) for problem, turn in everything()]
+    assert sum(held) <= 0.25 * len(held)
 
 
 def test_the_farewell_asks_nothing() -> None:
@@ -111,19 +106,22 @@ def test_the_step_number_is_the_one_worked_on_except_when_going_back() -> None:
 
 def test_no_value_is_told_before_it_is_asked_for() -> None:
     for problem, turn in everything():
-        done = turn.action in SOLVING or turn.state in "rt"
+        done = turn.action in SOLVING or turn.evaluation == "b"
         hidden = [step.result.value for step in problem.steps[turn.step - 1 + done :] if step.HasField("result")]
         assert not any(holds(turn.text, value) for value in hidden), turn.text
 
 
-def test_a_right_answer_is_confirmed_without_repeating_its_value() -> None:
-    for problem, turn in everything():
-        if turn.action == "3" and is_numeric(problem, turn):
-            assert not holds(turn.text, problem.steps[turn.step - 1].result.value)
+def test_right_answers_are_taken_up_and_some_are_asked_for_their_reason() -> None:
+    right = [(problem, turn) for problem, turn in everything() if turn.action == "3" and is_numeric(problem, turn)]
+    taken_up = [holds(turn.text, problem.steps[turn.step - 1].result.value) for problem, turn in right]
+    assert 0.2 < sum(taken_up) / len(taken_up) < 0.8
+    asked = [turn.asks_why for _, turn in right]
+    assert 0.05 < sum(asked) / len(asked) < 0.25
 
 
 def test_the_solution_of_a_step_is_told_when_it_is_asked_for_or_missed_three_times() -> None:
-    solved = [(problem, turn) for problem, turn in everything() if turn.action in SOLVING]
+    answered = [(problem, turn) for problem, turn in everything() if turn.intent != "reason"]
+    solved = [(problem, turn) for problem, turn in answered if turn.action in SOLVING]
     for problem, turn in solved:
         assert turn.action == "9" or turn.wrong_before >= 2
         if is_numeric(problem, turn):
@@ -168,6 +166,9 @@ def test_plain_answers_are_the_rule_and_other_behaviour_occurs() -> None:
 
 def test_python_is_used_for_numbers_to_verify_or_to_tell_and_for_nothing_else() -> None:
     for problem, turn in everything():
+        if turn.intent == "reason":
+            assert turn.decision["Use Python"] == "n"
+            continue
         tells = turn.action in SOLVING
         needed = is_numeric(problem, turn) and (turn.evaluation in "ab" or tells)
         assert (turn.decision["Use Python"] == "y") == needed, turn

@@ -156,11 +156,20 @@ async def test_half_an_answer_after_two_wrong_ones_is_completed(step: int) -> No
     assert len(replies) >= 5
 
 
-async def test_feedback_names_the_kind_of_mistake() -> None:
+async def test_feedback_takes_up_the_working_that_was_shown() -> None:
     output = "<output>\na = 3.6\nis_correct = False\n</output>"
     prompt = tutor_prompt("1.62 / 450, so I got 0.0036 m/s^2.", step=5, more=output)
     for seed in SEEDS:
-        assert "unit" in json.loads(await ask("received_python", prompt, seed))["Tutorbot Response"].casefold()
+        assert "1.62 / 450" in json.loads(await ask("received_python", prompt, seed))["Tutorbot Response"]
+
+
+async def test_feedback_asks_for_a_working_that_was_not_shown_and_names_no_cause() -> None:
+    output = "<output>\na = 3.6\nis_correct = False\n</output>"
+    prompt = tutor_prompt("I got 0.0036 m/s^2.", step=5, more=output)
+    for seed in SEEDS:
+        said = json.loads(await ask("received_python", prompt, seed))["Tutorbot Response"]
+        assert "0.0036 m/s^2" in said
+        assert "unit" not in said.casefold()
 
 
 def sea_water() -> Problem:

@@ -35,7 +35,11 @@ JUDGING = (
     + "<progress>Step being worked on: 5 of 5\nWrong answers at this step: 0</progress>"
     + "<output>\na = 3.6\nis_correct = False\n</output>"
 )
-SAYING = QUESTION + conversation([f"Tutor: {CART.steps[4].ask}"]) + '<intent kind="right" strategy="">Answer.</intent>'
+SAYING = (
+    QUESTION
+    + conversation([f"Tutor: {CART.steps[4].ask}"])
+    + '<intent kind="right" knowledge="known" step="5" tries="0">Answer.</intent>'
+)
 
 
 @cache

@@ -4,22 +4,22 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 
+from soliloquy.recipes.learner.evidence import strength
 from soliloquy.recipes.soliloquy.codes import ACTIONS
+from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.prompting import personas
 from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.recipes.soliloquy.rules import check
-from soliloquy.recipes.soliloquy.student import drawn_intent
 from soliloquy.truth.report import TruthReport
-from soliloquy.v1.conversation_pb2 import INTENT_RIGHT, INTENT_WRONG, Conversation, Intent
-from tests.unit.scripted.growing import begun, grown
+from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation, Intent
+from tests.unit.scripted.growing import grown
 
 SEED = 3
 COUNT = 200
-# So many of each sequence of rare draws: a student who errs three times at a step, or twice before half an answer.
-RARE = {(INTENT_WRONG,) * 3: 2, (INTENT_WRONG, INTENT_WRONG, INTENT_RIGHT): 24}
 
 
 @cache
@@ -38,19 +38,6 @@ def report() -> TruthReport:
     return found
 
 
-def drawn(*intents: Intent) -> Iterator[int]:
-    """The places of a run at which a conversation's first draws are these."""
-    for ordinal in range(COUNT, 100 * COUNT):
-        conversation = begun(ordinal, seed=SEED)
-        conversation.turns.add()
-        for intent in intents:
-            if drawn_intent(conversation)[0] != intent:
-                break
-            conversation.turns.add()
-        else:
-            yield ordinal
-
-
 def test_every_conversation_passes_the_recipes_filters() -> None:
     assert {
         conversation.id: RECIPE.faults(conversation) for conversation in conversations() if RECIPE.faults(conversation)
@@ -59,12 +46,6 @@ def test_every_conversation_passes_the_recipes_filters() -> None:
 
 def test_every_evaluation_state_and_action_occurs() -> None:
     seen = {label: set(report().occurring(label)) for label in report().labels}
-    for intents, count in RARE.items():
-        for _, ordinal in zip(range(count), drawn(*intents), strict=False):
-            conversation = asyncio.run(grown(ordinal, seed=SEED))
-            assert RECIPE.faults(conversation) == []
-            for turn in check(conversation).turns:
-                seen["action"].add(turn.codes["action"])
     assert seen["evaluation"] == set(ACTIONS)
     assert seen["action"] == {str(number) for number in range(1, 13)}
     assert seen["state"] == {"q", "r", "t"}
@@ -73,6 +54,30 @@ def test_every_evaluation_state_and_action_occurs() -> None:
 def test_a_student_errs_when_it_is_meant_to_and_only_then() -> None:
     assert report().meant_wrong == report().found_wrong > 50
     assert report().unlike_meant == 0
+
+
+def test_a_misconception_stays_until_the_tutors_words_speak_against_it() -> None:
+    held = corrected = 0
+    for conversation in conversations():
+        for before, turn in pairwise(conversation.turns):
+            was, now = (StudentLabels.FromString(one.student.labels) for one in (before, turn))
+            if was.HasField("misconception") and before.tutor.evaluation == EVALUATION_INCORRECT:
+                if TutorLabels.FromString(before.tutor.labels).state != StepState.STEP_STATE_IN_PROGRESS:
+                    continue
+                step = conversation.problem.steps[TutorLabels.FromString(before.tutor.labels).step - 1]
+                given = was.misconception.evidence + strength(before.tutor.text, was.misconception, step)
+                convinced = given >= was.misconception.evidence_wanted
+                assert now.HasField("misconception") != convinced
+                held, corrected = held + (not convinced), corrected + convinced
+    assert held > 10
+    assert corrected > 20
+
+
+def test_a_wrong_answer_is_the_value_of_the_working_that_the_student_believes_in() -> None:
+    for conversation in conversations():
+        for turn in conversation.turns:
+            labels = StudentLabels.FromString(turn.student.labels)
+            assert (turn.student.intent == Intent.INTENT_WRONG) == labels.HasField("misconception")
 
 
 def test_no_two_conversations_are_alike_in_wording() -> None:

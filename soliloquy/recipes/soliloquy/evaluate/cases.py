@@ -11,14 +11,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from soliloquy.recipes.answers import StudentMessage
-from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
 from soliloquy.runtime.seeds import digest, draw, seed
 from soliloquy.truth.quantities import quantities_in
-from soliloquy.v1.conversation_pb2 import STEP_KIND_REARRANGE, Conversation, Intent, Problem, Step
+from soliloquy.v1.conversation_pb2 import (
+    STEP_KIND_REARRANGE,
+    Conversation,
+    Intent,
+    Knowledge,
+    Misconception,
+    Problem,
+    Slip,
+    Step,
+    StudentReply,
+)
 from soliloquy.v1.model_pb2 import GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
 from training.evaluation.recipe_loop import RecipeLoop
@@ -113,18 +122,17 @@ class Rehearsal:
         """Returns the same conversation with a wrong answer in place of the right one."""
         before = deepcopy(right)
         del before.turns[-1]
+        step = before.problem.steps[_latest(right).progress.step - 1]
         drawing = draw(self.seed, right.id, "wrong")
-        strategies = drawing.sample(list(STRATEGIES), len(STRATEGIES))
+        slips = drawing.sample(list(step.slips), len(step.slips)) or [Slip()]
         for number in range(_WRONG_ANSWERS):
-            strategy = strategies[number % len(strategies)]
-            prompt = prompting.student(before, before.turns, Intent.INTENT_WRONG, strategy)
+            said = _believing(slips[number % len(slips)])
+            prompt = prompting.student(before, before.turns, said)
             chance = seed(self.seed, right.id, "wrong", number)
             asked = GenerateRequest(role="student", prompt=prompt.name, messages=prompt.messages, seed=chance)
             text = StudentMessage.read((await self.loop.model.generate(asked)).text)[0].text
             wrong = deepcopy(before)
-            student = wrong.turns.add(number=right.turns[-1].number).student
-            student.text, student.intent = text, Intent.INTENT_WRONG
-            student.labels = StudentLabels(strategy=strategy).SerializeToString()
+            wrong.turns.add(number=right.turns[-1].number, student=said).student.text = text
             claim = _latest(wrong).claim
             if claim.quantity and claim.right is False:
                 return wrong
@@ -137,6 +145,15 @@ class Rehearsal:
         for turn in conversation.turns:
             turn.ClearField("calls")
         return TutorCase(kind=kind, conversation=conversation, step=step)
+
+
+def _believing(slip: Slip) -> StudentReply:
+    """Returns a message that is still to be written, of a student who makes this mistake."""
+    held = Misconception(working=slip.working, value=slip.value, unit=slip.unit, because=slip.because)
+    labels = StudentLabels(
+        strategy=slip.strategy, knowledge=Knowledge.KNOWLEDGE_MISTAKEN, misconception=held if slip.working else None
+    )
+    return StudentReply(intent=Intent.INTENT_WRONG, labels=labels.SerializeToString())
 
 
 def numeric_steps(problem: Problem) -> Sequence[Step]:

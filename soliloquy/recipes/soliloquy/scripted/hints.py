@@ -1,6 +1,6 @@
 """Hints at the current step without solving it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.soliloquy.scripted.phrases import book
@@ -21,14 +21,8 @@ def hints(reading: ParsedPrompt) -> Sequence[str]:
     """Returns hints that reveal no value or formula of the steps ahead."""
     step = reading.step
     kind = StepKind.Name(step.kind).removeprefix("STEP_KIND_").lower()
-    misbeliefs = [slip.working for slip in step.slips if not _was_said(slip.working, reading)] if _is_idea(step) else []
     facts = step_facts(reading)
-    options = [
-        hint
-        for misbelief in misbeliefs or [""]
-        for hint in book().wordings("tutor", "hints", kind, **facts, misbelief=misbelief)
-    ]
-    return without_giveaways(options, reading)
+    return without_giveaways(book().wordings("tutor", "hints", kind, **facts), reading)
 
 
 def step_facts(reading: ParsedPrompt) -> Mapping[str, str]:
@@ -46,7 +40,7 @@ def step_facts(reading: ParsedPrompt) -> Mapping[str, str]:
     }
 
 
-def without_giveaways(options: Sequence[str], reading: ParsedPrompt) -> list[str]:
+def without_giveaways(options: Iterable[str], reading: ParsedPrompt) -> list[str]:
     problem, step = reading.problem, reading.step
     stated = "" if is_numeric(step) else step.formula
     return [text for text in options if not gives_away(text, problem, step) and not says(text, stated)]

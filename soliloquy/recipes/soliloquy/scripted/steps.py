@@ -123,14 +123,6 @@ def gives_away(text: str, problem: Problem, step: Step) -> bool:
     return any(same(value, secret) for value in told for secret in hidden)
 
 
-def step_asked(problem: Problem, text: str) -> Step | None:
-    """Returns the step whose question ends a tutor's message."""
-    plain = " ".join(text.split())
-    places = [(plain.rfind(" ".join(step.ask.split())), len(step.ask), -step.number) for step in problem.steps]
-    at, _, number = max(places)
-    return problem.steps[-number - 1] if at >= 0 else None
-
-
 def _in_working(quantity: Quantity, digits: int) -> str:
     # Keeps enough digits that rounding an input cannot change the result.
     while digits < 15 and float(f"{quantity.value:.{digits}g}") != quantity.value:

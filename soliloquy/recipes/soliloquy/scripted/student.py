@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from random import Random
 
-from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, Phrasebook, capitalize, compose, rephrase
 from soliloquy.recipes.soliloquy.scripted.phrases import book, voice_of
@@ -19,21 +18,22 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     split_working,
     stated_answer,
     stated_digits,
-    step_asked,
     working,
 )
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.truth.phrases import says
-from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
+from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Quantity, Slip, Step
 
+# Behaviour that has nothing to do with what the student knows.
+_ASIDES = ("off_topic", "back")
 _TASK = re.compile(r"(?:find|explain|compare|calculate|describe|determine|estimate|give|work out)\b", re.IGNORECASE)
 
 
 def reply(reading: ParsedPrompt, rng: Random) -> str:
     intent = reading.attributes("intent")
     kind = intent.get("kind", "")
-    if kind not in ("opening", "right", "wrong"):
+    if kind not in ("opening", "right", "wrong", "reason"):
         raise ModelRefused(f"the <intent> of {reading.prompt} has kind {kind!r}; it must be opening, right or wrong")
     voice = voice_of(reading.persona)
     if kind == "opening":
@@ -41,11 +41,14 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         request = voice.part("opening", question=question, asked=_task(question))
         text = compose([voice.optional("greeting"), request, voice.optional("plea")], rng, reading.word_limit)
     else:
-        step, before = _current_step(reading)
+        step, before = _current_step(reading, intent)
         if kind == "wrong":
-            parts = _wrong(reading.problem, step, intent.get("strategy", ""), before, voice, rng)
+            parts = _wrong(reading, step, before, voice, rng)
+        elif kind == "reason":
+            parts = [_reason(step, voice)]
         else:
-            parts = _behave(step, _behaviour(step, len(before), voice, rng), before, voice, rng)
+            knowledge = intent.get("knowledge", "known")
+            parts = _behave(step, _behaviour(step, len(before), knowledge, voice, rng), before, voice, rng)
         text = rephrase(parts, rng, reading.word_limit, reading.messages(student=True))
     return text if voice.tables.get("lower_case") else capitalize(text)
 
@@ -57,28 +60,26 @@ def _task(question: str) -> str:
     return wanted[-1] if wanted else ""
 
 
-def _current_step(reading: ParsedPrompt) -> tuple[Step, list[str]]:
+def _current_step(reading: ParsedPrompt, intent: Mapping[str, str]) -> tuple[Step, list[str]]:
     """Returns the current step and the student's messages about it."""
-    said: list[str] = []
-    current = None
-    for line in reading.conversation:
-        if line.student:
-            said.append(line.text)
-            continue
-        asked = step_asked(reading.problem, line.text)
-        if asked is not None and (current is None or asked.number != current.number):
-            said, current = [], asked
-    return current or reading.problem.steps[0], said
+    number, tries = (int(intent.get(name) or default) for name, default in (("step", 1), ("tries", 0)))
+    if not 1 <= number <= len(reading.problem.steps):
+        raise ModelRefused(f"the <intent> of {reading.prompt} is at step {number}, which the problem does not have")
+    said = reading.messages(student=True)
+    return reading.problem.steps[number - 1], said[len(said) - tries :]
 
 
-def _behaviour(step: Step, answered: int, voice: Phrasebook, rng: Random) -> str:
+def _behaviour(step: Step, answered: int, knowledge: str, voice: Phrasebook, rng: Random) -> str:
     """Draws a behaviour: mostly an answer; the rates of the others depend on how many messages the step has had."""
-    rates: Mapping[str, Sequence[float]] = book().tables["student"]["rates"]
+    student = book().tables["student"]
+    rates: Mapping[str, Sequence[float]] = student["rates"]
+    factor = student["hesitating"].get(knowledge, 1.0)
     chance, drawn = 0.0, rng.random()
     for behaviour, by_reply in rates.items():
         if not _is_possible(behaviour, step):
             continue
-        chance += by_reply[min(answered, len(by_reply) - 1)] * voice.tables["inclined"].get(behaviour, 1.0)
+        rate = by_reply[min(answered, len(by_reply) - 1)] * voice.tables["inclined"].get(behaviour, 1.0)
+        chance += rate * (1.0 if behaviour in _ASIDES else factor)
         if drawn < chance:
             return behaviour
     return "answer"
@@ -163,26 +164,60 @@ def _gives(value: float, wording: str, step: Step) -> bool:
     return read is not None and abs(read - value) <= 0.005 * abs(value)
 
 
-def _wrong(
-    problem: Problem, step: Step, strategy: str, before: Sequence[str], voice: Phrasebook, rng: Random
-) -> list[Part]:
-    slip = _slip(problem, step, strategy, rng)
-    if is_numeric(step):
-        # Wrong answers use the wordings of right ones, so only the numbers tell them apart.
-        formula, numbers = split_working(slip)
-        texts = [with_unit(format_rounded(slip.value, digits), slip.unit) for digits in (3, 4)]
-        return _answering(_number(slip.value, texts, formula, numbers, step, voice, rng), step, before, voice)
-    if slip.working:
-        return _answering(_statement(slip.working.rstrip("."), step, voice), step, before, voice)
-    return _answering(voice.part("guess"), step, before, voice)
+def _wrong(reading: ParsedPrompt, step: Step, before: Sequence[str], voice: Phrasebook, rng: Random) -> list[Part]:
+    """Gives the wrong answer of the misconception that the prompt names, and its reason now and then."""
+    slip = _slip(reading, step, rng)
+    because = _spoken(slip.because, voice)
+    is_asked = bool(before) and bool(book().cue("asks_how").search(reading.messages(student=False)[-1]))
+    lead = _wrong_lead(step, before, voice, held=bool(before) and _shows(before[-1], slip, step), is_asked=is_asked)
+    reason = Part(options=list(voice.wordings("belief", because=because)))
+    if not is_asked and rng.random() >= book().tables["student"]["gives_reason"]:
+        reason = Part(options=())
+    if not is_numeric(step):
+        statement = _statement(slip.working.rstrip("."), step, voice) if slip.working else voice.part("guess")
+        return [lead, statement, reason]
+    # Wrong answers use the wordings of right ones, so only the numbers tell them apart.
+    formula, numbers = split_working(slip)
+    texts = [with_unit(format_rounded(slip.value, digits), slip.unit) for digits in (3, 4)]
+    if is_asked and numbers:
+        shown = voice.wordings("worked", working=numbers, value=texts[0])
+        return [lead, reason, Part(options=[text for text in shown if _gives(slip.value, text, step)] or texts)]
+    return [lead, reason, _number(slip.value, texts, formula, numbers, step, voice, rng), voice.optional("tail")]
 
 
-def _slip(problem: Problem, step: Step, strategy: str, rng: Random) -> Slip:
-    # A later step's result would be right, only early.
-    later = [other.result.value for other in problem.steps[step.number :] if is_numeric(other)]
-    slips = [slip for slip in step.slips if not (is_numeric(step) and any(same(slip.value, value) for value in later))]
-    fitting = [slip for slip in slips if STRATEGIES.get(slip.strategy) == strategy] or slips
-    return rng.choice(fitting) if fitting else _improvise_slip(step, rng)
+def _wrong_lead(step: Step, before: Sequence[str], voice: Phrasebook, *, held: bool, is_asked: bool) -> Part:
+    """Returns a transition to a wrong answer; who has given it before does not see why it should be wrong."""
+    if held:
+        return voice.optional("explaining" if is_asked else "unconvinced")
+    return _lead(step, before, voice)
+
+
+def _shows(text: str, slip: Slip, step: Step) -> bool:
+    if not is_numeric(step):
+        return says(text, slip.working)
+    value = stated_answer(text, step)
+    return value is not None and same(value, slip.value)
+
+
+def _spoken(because: str, voice: Phrasebook) -> str:
+    """Returns a reason as the voice says it."""
+    if not voice.tables.get("lower_case"):
+        return because
+    return because[:1].lower() + because[1:].rstrip(".").replace(" I ", " i ")
+
+
+def _reason(step: Step, voice: Phrasebook) -> Part:
+    """Says why a right answer is right, by the idea of the step, or admits that it only followed a rule."""
+    idea = sentences(step.explanation)[0].rstrip(".") if step.explanation else ""
+    if any(character.isdigit() or character in "=?" for character in idea):
+        idea = ""
+    return voice.part("reason", reason=_mid_sentence(idea) if idea else "", idea=idea)
+
+
+def _slip(reading: ParsedPrompt, step: Step, rng: Random) -> Slip:
+    working = reading.attributes("misconception").get("working", "") if reading.has("misconception") else ""
+    known = [slip for slip in step.slips if not working or slip.working == working]
+    return rng.choice(known) if known else _improvise_slip(step, rng)
 
 
 def _improvise_slip(step: Step, rng: Random) -> Slip:

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase, verbatim
+from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import comparison, description
+from soliloquy.recipes.scripted.questions import nudges, rewordings
 from soliloquy.recipes.soliloquy.scripted.hints import (
     concept_wordings,
     hints,
@@ -18,13 +18,28 @@ from soliloquy.recipes.soliloquy.scripted.hints import (
 )
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading, read_reply
-from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_algebra, is_numeric, sentences, working
+from soliloquy.recipes.soliloquy.scripted.steps import (
+    answer,
+    answer_form,
+    is_algebra,
+    is_numeric,
+    same,
+    sentences,
+    split_working,
+    working,
+)
 from soliloquy.truth.algebra_answers import algebra, stated_algebra
 from soliloquy.truth.exactness import is_right
 from soliloquy.truth.number_format import format_quantity, format_rounded, with_unit
+from soliloquy.truth.phrases import says
+from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.utterances import content_words
+from soliloquy.v1.conversation_pb2 import Slip, Step
 
 # After this many wrong answers the tutor solves the step at the next one.
 PATIENCE = 2
+# The share of the explanation's content words that a reason has to say.
+_REASON = 0.4
 
 
 class Move(NamedTuple):
@@ -54,7 +69,30 @@ def decide(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def reply(reading: ParsedPrompt, rng: Random) -> str:
-    return written(_move(reading, read_reply(reading)), reading, rng)
+    said = read_reply(reading)
+    if _asked_why(reading) and said.gist not in (Gist.NUMBER, Gist.OFF_TOPIC):
+        return written(_hear_reason(reading, said), reading, rng)
+    move = _move(reading, said)
+    if move.evaluation == "b" and said.gist is Gist.NUMBER and rng.random() < book().tables["tutor"]["asks_why"]:
+        asked = book().part("tutor", "why", **step_facts(reading), **taken_up(reading, said))
+        move = move._replace(state="q", parts=[move.parts[0], asked])
+    return written(move, reading, rng)
+
+
+def _asked_why(reading: ParsedPrompt) -> bool:
+    """Whether the tutor's latest message asks for the reason of an answer that was right."""
+    asked = reading.messages(student=False)
+    return bool(asked) and not reading.wrong_before and bool(book().cue("asks_why").search(asked[-1]))
+
+
+def _hear_reason(reading: ParsedPrompt, said: ReplyReading) -> Move:
+    """Goes on after the reason for a right answer: it is confirmed, or given where the student has none."""
+    known = set(content_words(reading.step.explanation))
+    shared = len(known.intersection(content_words(said.text)))
+    if says(said.text, reading.step.formula) or (known and shared >= len(known) * _REASON):
+        return advance(reading, "b", 3, "right", [book().part("tutor", "reason", "confirmed")])
+    given = book().part("tutor", "reason", "given", explanation=step_facts(reading)["explanation"])
+    return advance(reading, "c", 5, "reason", [given])
 
 
 def written(move: Move, reading: ParsedPrompt, rng: Random) -> str:
@@ -93,7 +131,7 @@ def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
             return solve(reading, "f", 9, "solution", "gladly")
         case Gist.BACK if reading.step.number > 1:
             before = reading.problem.steps[reading.step.number - 2]
-            return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), verbatim(before.ask)])
+            return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), question(before)])
         case Gist.BACK:
             return stay(reading, "f", 11, "concept", [book().part("tutor", "at_the_start")])
         case Gist.CONCEPT:
@@ -121,36 +159,85 @@ def assess(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Mov
     facts = step_facts(reading)
     if right:
         form = "number" if is_numeric(reading.step) else answer_form(reading.step)
+        up = taken_up(reading, said)
         return advance(
-            reading, "b", 3, "right", [book().part("tutor", "right", form, **facts, more=rest_of_idea(reading))]
+            reading, "b", 3, "right", [book().part("tutor", "right", form, **facts, **up, more=rest_of_idea(reading))]
         )
     if reading.wrong_before >= PATIENCE:
         return solve(reading, "a", 2, "wrong_solved", "wrong_solved")
-    slip = said.slip(reading.step)
-    kind = STRATEGIES.get(slip.strategy, "unspecified") if slip else "unspecified"
-    if slip and slip.because:
-        kind = "misconception"
-    mistake = Part(options=without_giveaways(book().wordings("tutor", "mistake", kind, **facts), reading))
-    # A hint follows only if the kind of mistake is unknown; otherwise its wording already says what to look at.
-    hint = [] if kind in (*STRATEGIES.values(), "misconception") else [Part(options=hints(reading), optional=True)]
-    return stay(reading, "a", 1, "wrong", [book().part("tutor", "wrong", **facts), mistake, *hint])
+    return _object(reading, said)
+
+
+def _object(reading: ParsedPrompt, said: ReplyReading) -> Move:
+    """Speaks to the working that the student has shown, or asks for it: nobody is told a cause that was not shown."""
+    facts, slip, step = step_facts(reading), said.slip(reading.step), reading.step
+    up = taken_up(reading, said, slip)
+    lead = book().optional("tutor", "wrong", **facts)
+    if is_numeric(step) and up["said"] and not up["working"] and not _has_asked_how(reading):
+        return Move("a", 1, "wrong", step.number, "q", [lead, book().part("tutor", "asking_how", **up)])
+    kind = ""
+    if not is_numeric(step):
+        kind = "believed_formula" if step.formula and facts["explanation"] else "believed"
+    elif up["working"]:
+        kind = "misread" if says(slip.working if slip else "", step.formula) else "shown"
+    spoken = without_giveaways(book().wordings("tutor", "mistake", kind, **facts, **up), reading) if kind else []
+    return stay(reading, "a", 1, "wrong", [lead, Part(options=spoken or hints(reading))])
+
+
+def _has_asked_how(reading: ParsedPrompt) -> bool:
+    return any(book().cue("asks_how").search(asked) for asked in reading.messages(student=False)[-1:])
+
+
+def taken_up(reading: ParsedPrompt, said: ReplyReading, slip: Slip | None = None) -> dict[str, str]:
+    """Returns what a reply may repeat of the student's message: the number as it was written, and its working."""
+    values = [one for one in quantities_in(said.text) if said.value is not None and same(one.value, said.value)]
+    number = said.text[values[-1].start : values[-1].end].strip(" .,;") if values else ""
+    numbers = working(reading.step) if slip is None and is_numeric(reading.step) else ""
+    numbers = split_working(slip)[1] if slip else numbers
+    shown = bool(numbers) and says(said.text, numbers) and any(sign in numbers for sign in "+-×/")
+    belief = slip.working.rstrip(".") if slip and not is_numeric(reading.step) else ""
+    return {"said": number, "working": numbers if shown else "", "belief": belief}
 
 
 def stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
-    """Stays at the step and repeats its question."""
-    lead = "begin" if thought == "opening" else "again"
-    asked = [book().optional("tutor", lead), verbatim(reading.step.ask)]
-    return Move(evaluation, action, thought, reading.step.number, "q", [*parts, *asked])
+    """Stays at the step: puts its question in other words, or hands it back after help."""
+    step = reading.step
+    if thought == "opening":
+        asked = [book().optional("tutor", "begin"), question(step)]
+    elif evaluation in "eg":
+        asked = [question(step)]
+    elif thought in ("wrong", "unclear", "uncalculated", "partial"):
+        # These ask for something themselves; whoever reads them knows what the question is.
+        asked = [Part(options=["", *nudges(step.result.name)])]
+    else:
+        asked = [Part(options=nudges(step.result.name))]
+    return Move(evaluation, action, thought, step.number, "q", [*parts, *asked])
+
+
+def question(step: Step) -> Part:
+    """Puts the question of a step in other words; word for word where nobody knows others, else seldom."""
+    return Part(options=[step.ask, *rewordings(step.ask, name=step.result.name, unit=step.result.unit)])
 
 
 def advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """Completes the step: asks the next question, or says goodbye after the last."""
     if reading.last_step:
-        onward = [book().part("tutor", "farewell", name=reading.step.result.name)]
+        onward = [book().part("tutor", "farewell", name=reading.step.result.name, hard=_hardest(reading))]
     else:
-        onward = [book().optional("tutor", "next"), verbatim(reading.problem.steps[reading.step.number].ask)]
+        onward = [book().optional("tutor", "next"), question(reading.problem.steps[reading.step.number])]
     state = "t" if reading.last_step else "r"
     return Move(evaluation, action, thought, reading.step.number, state, [*parts, *onward])
+
+
+def _hardest(reading: ParsedPrompt) -> str:
+    """Names the quantity with which the student had trouble; empty if there was none, or it has no name."""
+    said = " ".join(reading.messages(student=True)[:-1])
+    trouble = (
+        step.result.name
+        for step in reading.problem.steps
+        if step.result.name and any(slip.working and says(said, split_working(slip)[1]) for slip in step.slips)
+    )
+    return next(trouble, "")
 
 
 def solve(reading: ParsedPrompt, evaluation: str, action: int, thought: str, lead: str) -> Move:

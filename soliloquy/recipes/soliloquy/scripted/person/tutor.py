@@ -4,7 +4,7 @@ import json
 from random import Random
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import Part, verbatim
+from soliloquy.recipes.scripted.phrasebook import Part
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.recipes.soliloquy.scripted.hints import concept_wordings, hints, step_facts
 from soliloquy.recipes.soliloquy.scripted.person.equations import quantities, symbols_of, test_of
@@ -13,7 +13,7 @@ from soliloquy.recipes.soliloquy.scripted.person.reading import read
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading
 from soliloquy.recipes.soliloquy.scripted.steps import is_numeric
-from soliloquy.recipes.soliloquy.scripted.tutor import Move, assess, solve, stay, verdict, written
+from soliloquy.recipes.soliloquy.scripted.tutor import Move, assess, question, solve, stay, verdict, written
 
 
 def decide(reading: ParsedPrompt, rng: Random) -> str:
@@ -64,7 +64,7 @@ def _move(reading: ParsedPrompt, said: PersonMessage) -> Move:
             return solve(reading, "f", 9, "solution", "gladly")
         case Act.BACK if reading.step.number > 1:
             before = reading.problem.steps[reading.step.number - 2]
-            return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), verbatim(before.ask)])
+            return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), question(before)])
         case Act.BACK:
             return stay(reading, "f", 11, "concept", [book().part("tutor", "at_the_start")])
         case Act.GREETING:

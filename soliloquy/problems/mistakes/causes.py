@@ -1,0 +1,160 @@
+"""Names the misconception behind a wrong expression, by how it departs from the right one."""
+
+import ast
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from soliloquy.runtime.beside import table_beside
+from soliloquy.truth.expressions import Expression
+from soliloquy.truth.number_format import format_number
+
+_WORDINGS: Mapping[str, list[str]] = table_beside(__file__, "causes.toml")
+_JOINED: dict[type[ast.operator], str] = {
+    ast.Mult: "multiplied",
+    ast.Div: "divided",
+    ast.Add: "added",
+    ast.Sub: "subtracted",
+}
+_TURNED: dict[type[ast.operator], str] = {ast.Div: "turned_division", ast.Sub: "turned_subtraction"}
+_FUNCTIONS = {"sin": "sine", "cos": "cosine", "tan": "tangent", "asin": "sine", "acos": "cosine", "atan": "tangent"}
+
+
+class Departure(NamedTuple):
+    """How a wrong expression departs from the right one: a key of causes.toml, with the parts concerned."""
+
+    kind: str
+    left: ast.expr | None = None
+    right: ast.expr | None = None
+    part: ast.expr | str | None = None
+
+
+class Names(NamedTuple):
+    """What the quantities of a step are called, by their symbols, and its result and unit."""
+
+    quantities: Mapping[str, str]
+    result: str
+    unit: str
+
+
+def cause(right: Expression, wrong: Expression, names: Names, *, pick: int, converts: bool = False) -> str:
+    """Returns the misconception as the student would say it; `pick` chooses the wording."""
+    found = departure(right.tree, wrong.tree)
+    if converts and found.kind == "dropped_factor":
+        found = Departure("unconverted")
+    factor = next((_number(part) for part in (found.part, found.right) if _number(part)), "")
+    slots = {
+        "left": _name(found.left, names),
+        "right": _name(found.right, names),
+        "part": found.part if isinstance(found.part, str) else _name(found.part, names),
+        "factor": factor,
+        "formula": wrong.formula,
+    }
+    return wording(found.kind, names, slots, pick)
+
+
+def wording(kind: str, names: Names, slots: Mapping[str, str], pick: int) -> str:
+    known = {name: text for name, text in slots.items() if text}
+    known |= {"result": _called(names.result), "unit": names.unit} if names.result else {}
+    fitting = [text for text in _WORDINGS[kind] if _fills(text, known)] or [_WORDINGS[kind][-1]]
+    said = fitting[pick % len(fitting)].format_map(known)
+    return said[:1].upper() + said[1:]
+
+
+def is_miscalculation(because: str) -> bool:
+    """Whether this is said of a calculation that was set up rightly, or nothing is said."""
+    return not because or because in _WORDINGS["miscalculated"]
+
+
+def departure(right: ast.expr, wrong: ast.expr) -> Departure:
+    """Compares two expressions from their roots down to the first place where they part."""
+    match right, wrong:
+        case ast.BinOp(), ast.BinOp() if type(right.op) is type(wrong.op):
+            if _same(right.left, wrong.left):
+                return departure(right.right, wrong.right)
+            if _same(right.right, wrong.right):
+                return departure(right.left, wrong.left)
+            if _same(right.left, wrong.right) and _same(right.right, wrong.left) and type(right.op) in _TURNED:
+                return Departure(_TURNED[type(right.op)], wrong.left, wrong.right)
+        case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=2)), ast.BinOp(op=ast.Mult()) if _same(
+            right.left, wrong.left
+        ):
+            return Departure("power_as_product")
+        case ast.BinOp(), ast.BinOp() if _are_same_parts(right, wrong) and type(wrong.op) in _JOINED:
+            return Departure(_JOINED[type(wrong.op)], wrong.left, wrong.right)
+        case ast.Name(), ast.Name():
+            return Departure("referent", part=wrong)
+        case ast.Call(args=[one]), ast.Call(func=ast.Attribute(attr=name), args=[other]) if _same(one, other):
+            return Departure("function", part=_FUNCTIONS.get(name, name))
+        case ast.Call(args=[one]), ast.Call(args=[other]) if _same(right.func, wrong.func):
+            return departure(one, other)
+        case ast.Call(args=[one]), ast.BinOp(op=ast.Div(), right=ast.Constant(value=2)) if _same(one, wrong.left):
+            return Departure("root_as_half")
+    return _missing(right, wrong) or _added(right, wrong) or _regrouped(right, wrong) or Departure("other")
+
+
+def _missing(right: ast.expr, wrong: ast.expr) -> Departure | None:
+    """Finds what the right expression has around the wrong one."""
+    match right:
+        case ast.BinOp(left=base, op=ast.Pow()) if _same(base, wrong):
+            return Departure("unsquared", part=base)
+        case ast.BinOp() if _same(right.left, wrong) or _same(right.right, wrong):
+            part = right.right if _same(right.left, wrong) else right.left
+            return Departure("dropped_factor" if isinstance(part, ast.Constant) else "dropped", part=part)
+        case ast.Call(args=[argument]) if _same(argument, wrong):
+            return Departure("unrooted")
+    return None
+
+
+def _added(right: ast.expr, wrong: ast.expr) -> Departure | None:
+    """Finds what the wrong expression has around the right one."""
+    match wrong:
+        case ast.BinOp(left=ast.Constant(value=1), op=ast.Div(), right=rest) if _same(rest, right):
+            return Departure("inverted")
+        case ast.BinOp(left=rest, op=ast.Mult() | ast.Div() as op, right=ast.Constant() as factor) if _same(
+            rest, right
+        ):
+            return Departure("scaled" if isinstance(op, ast.Mult) else "scaled_down", part=factor)
+    return None
+
+
+def _regrouped(right: ast.expr, wrong: ast.expr) -> Departure | None:
+    """Finds the same numbers and signs in another order: brackets that were left out."""
+    one, other = (
+        [ast.dump(node) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Constant)]
+        for tree in (right, wrong)
+    )
+    return Departure("without_brackets") if sorted(one) == sorted(other) and len(one) > 2 else None
+
+
+def _are_same_parts(right: ast.BinOp, wrong: ast.BinOp) -> bool:
+    straight = _same(right.left, wrong.left) and _same(right.right, wrong.right)
+    return straight or (_same(right.left, wrong.right) and _same(right.right, wrong.left))
+
+
+def _same(one: ast.expr, other: ast.expr) -> bool:
+    return ast.dump(one) == ast.dump(other)
+
+
+def _name(node: ast.expr | str | None, names: Names) -> str:
+    """Returns what a part is called; empty for one that is composed of others."""
+    if isinstance(node, ast.Name):
+        return _called(names.quantities.get(node.id, "") or node.id)
+    return _number(node)
+
+
+def _number(node: ast.expr | str | None) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return format_number(float(node.value))
+    return ""
+
+
+def _called(name: str) -> str:
+    return name if name.startswith("the ") or len(name) < 3 else f"the {name}"
+
+
+def _fills(text: str, known: Mapping[str, str]) -> bool:
+    try:
+        text.format_map(known)
+    except KeyError:
+        return False
+    return True

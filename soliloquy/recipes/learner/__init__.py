@@ -1,0 +1,1 @@
+"""Models what a simulated student knows of each step, what it wrongly believes, and what changes its mind."""

@@ -1,0 +1,98 @@
+"""Draws what a student knows of a step, and lets it hold on to a misconception until evidence changes its mind."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from random import Random
+
+from soliloquy.problems.mistakes.causes import is_miscalculation
+from soliloquy.problems.mistakes.plausibility import is_plausible
+from soliloquy.problems.mistakes.wrong_ways import STRATEGIES
+from soliloquy.recipes.learner.evidence import strength
+from soliloquy.v1.conversation_pb2 import (
+    STEP_KIND_CONVERT,
+    ErrorStrategy,
+    Knowledge,
+    Misconception,
+    Problem,
+    Slip,
+    Step,
+)
+
+# A value that would startle whoever reads it is drawn this much more rarely, and so is one without a nameable reason.
+RARELY = 0.1
+_SAME = 0.01
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shares:
+    """The shares of steps at which a student is mistaken or shaky, and the weights of the evidence that it wants."""
+
+    mistaken: float
+    shaky: float
+    evidence: Sequence[float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stance:
+    """Where a student stands at a step."""
+
+    knowledge: Knowledge
+    misconception: Misconception | None = None
+    strategy: ErrorStrategy = ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED
+
+    @property
+    def mistaken(self) -> bool:
+        return self.knowledge == Knowledge.KNOWLEDGE_MISTAKEN
+
+
+def drawn(problem: Problem, step: Step, shares: Shares, rng: Random) -> Stance:
+    """Draws the stance at a step that the student meets for the first time."""
+    chance = rng.random()
+    if chance < shares.mistaken:
+        slip = _drawn_slip(problem, step, rng)
+        wanted = rng.choices(range(1, len(shares.evidence) + 1), shares.evidence)[0]
+        if slip is not None:
+            held = Misconception(
+                working=slip.working, value=slip.value, unit=slip.unit, because=slip.because, evidence_wanted=wanted
+            )
+            return Stance(knowledge=Knowledge.KNOWLEDGE_MISTAKEN, misconception=held, strategy=slip.strategy)
+        # Nobody knows a mistake at this step: whoever speaks makes one up.
+        return Stance(knowledge=Knowledge.KNOWLEDGE_MISTAKEN, strategy=rng.choice(STRATEGIES))
+    shaky = chance < shares.mistaken + shares.shaky
+    return Stance(knowledge=Knowledge.KNOWLEDGE_SHAKY if shaky else Knowledge.KNOWLEDGE_KNOWN)
+
+
+def after(stance: Stance, message: str, step: Step) -> Stance:
+    """Returns the stance once the tutor's message has been heard."""
+    if not stance.mistaken:
+        return stance
+    if stance.misconception is None:
+        return Stance(knowledge=Knowledge.KNOWLEDGE_CORRECTED)
+    held = deepcopy(stance.misconception)
+    held.evidence += strength(message, held, step)
+    if held.evidence >= held.evidence_wanted:
+        return Stance(knowledge=Knowledge.KNOWLEDGE_CORRECTED)
+    return Stance(knowledge=stance.knowledge, misconception=held, strategy=stance.strategy)
+
+
+def _drawn_slip(problem: Problem, step: Step, rng: Random) -> Slip | None:
+    # A later step's result would be right, only early.
+    later = [other.result.value for other in problem.steps[step.number :] if other.HasField("result")]
+    numeric = step.HasField("result")
+    slips = [slip for slip in step.slips if not (numeric and any(_is_same(slip.value, value) for value in later))]
+    if not slips:
+        return None
+    return rng.choices(slips, [_weight(slip, step) for slip in slips])[0]
+
+
+def _weight(slip: Slip, step: Step) -> float:
+    if not step.HasField("result"):
+        return 1.0
+    converts = step.kind == STEP_KIND_CONVERT
+    weight = 1.0 if is_plausible(slip.value, step.result.value, slip.unit, converts=converts) else RARELY
+    return weight * RARELY if is_miscalculation(slip.because) else weight
+
+
+def _is_same(one: float, other: float) -> bool:
+    return abs(one - other) <= _SAME * abs(other)
