@@ -31,6 +31,8 @@ def strength(message: str, held: Misconception, step: Step) -> int:
         return _against_statement(message, held, step)
     if says(message, step.formula) or says(message, step.formula.partition(" = ")[2]) or _explains(message, step):
         return SAYS
+    if step.HasField("result") and step.result.value in _values(message):
+        return SAYS
     wrong, right = _tokens(held.working.partition(" = ")[2].partition(" = ")[0]), _tokens(_right_side(step))
     lacking, extra = right - wrong, wrong - right
     names = {known.symbol: known.name for known in step.inputs}
@@ -39,8 +41,10 @@ def strength(message: str, held: Misconception, step: Step) -> int:
     signs_it = any(_signs(message, token) for token in (*lacking, *extra))
     if names_it and any(_signs(message, token) for token in lacking):
         return SAYS
-    if _is_misread(held, step):
-        return SAYS if any(_values(message) & {known.value} for known in step.inputs) else 0
+    if says(held.working, step.formula):
+        # The formula is right, and a number was put in that is not given.
+        put_in = _values(held.working)
+        return SAYS if any(one.value in _values(message) - put_in for one in step.inputs) else 0
     return POINTS if names_it or signs_it else 0
 
 
@@ -56,11 +60,6 @@ def _explains(message: str, step: Step) -> bool:
     """Whether a message says most of the explanation in any order."""
     idea = _stems(step.explanation) - _stems(step.ask)
     return len(idea) > 1 and _shared(idea, _stems(message)) >= _TABLE["judging"]["explained"]
-
-
-def _is_misread(held: Misconception, step: Step) -> bool:
-    """Whether the formula is right, and a number was put in that is not given."""
-    return says(held.working, step.formula)
 
 
 def _right_side(step: Step) -> str:

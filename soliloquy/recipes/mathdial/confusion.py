@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from soliloquy.problems.mistakes.plausibility import is_plausible
 from soliloquy.recipes.mathdial.claims import equations, false_equations, final_answer, is_right, without_marks
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion, EnrichmentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
@@ -45,7 +46,7 @@ def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
     discarded = [Discarded(because=reason, samples=n) for reason, n in sorted(because.items()) if reason]
     told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
     none = Confusion(samples=len(solutions), discarded=discarded)
-    answer, most = max(left.items(), key=lambda group: len(group[1]), default=(0.0, []))
+    answer, most = max(left.items(), key=lambda group: (_stands_out(group[0], problem), len(group[1])), default=(0.0, []))
     if not wrong:
         raise NoConfusion(f"no sample is wrong: {told}", none)
     common, agreeing = wrong.most_common(1)[0]
@@ -60,6 +61,11 @@ def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
         agreeing=wrong[answer],
         discarded=discarded,
     )
+
+
+def _stands_out(answer: float, problem: Problem) -> bool:
+    """Whether a person could hand the answer in, if that counts."""
+    return POLICY["confusion"]["plausible_first"] and is_plausible(answer, problem.answer.value, problem.answer.unit)
 
 
 def confusion_of(enrichment: Enrichment) -> Confusion:

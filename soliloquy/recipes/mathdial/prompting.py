@@ -12,6 +12,7 @@ from typing import get_args
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.answers import Category
+from soliloquy.recipes.mathdial.belief import believed
 from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name
@@ -28,7 +29,7 @@ TEMPLATES = Templates(
         "solving": {"question"},
         "describing": {"question", "solution", "wrong", "categories"},
         "student": {
-            *("question", "name", "pronoun", "profile", "manner", "wrong", "conversation", "belief", "first"),
+            *("question", "name", "pronoun", "profile", "manner", "wrong", "because", "conversation", "belief", "first"),
             "instruction",
         },
         "deciding": _TUTORING,
@@ -83,6 +84,7 @@ def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) 
         profile=conversation.persona,
         manner=persona_in(profiles(conversation.run.prompts), conversation),
         wrong=_wrong(conversation),
+        because=_because(conversation),
         conversation=transcript(before),
         belief=kind,
         first="y" if first else "n",
@@ -200,6 +202,11 @@ def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str
 
 def _wrong(conversation: Conversation) -> str:
     return "\n".join(numbered(confusion_of(conversation.problem.enrichment)))
+
+
+def _because(conversation: Conversation) -> str:
+    found = believed(conversation.problem)
+    return found.held.because if found else confusion_of(conversation.problem.enrichment).description
 
 
 def _sampled(texts: Texts, state: str, **slots: str) -> Prompt:

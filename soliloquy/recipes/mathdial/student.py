@@ -1,19 +1,18 @@
-"""The student: a name, a profile, and a wrong solution that it believes until it has enough good reasons.
+"""The student: a name, a profile, and a wrong solution that it believes until enough speaks against it.
 
-Its belief is counted from the good reasons that the tutor gave, and not left to the model.
+Its belief is counted from what the tutor's words say about the line that is wrong, and not left to the model.
 """
 
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.mathdial import prompting
+from soliloquy.recipes.mathdial.belief import belief_after, reasons_given
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
-from soliloquy.recipes.mathdial.moves import intent_name
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.outcomes import finish
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
-from soliloquy.truth.phrases import is_much_like
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, StudentReply
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
 
@@ -59,20 +58,3 @@ def begin(event: ConversationStarted | TutorReplied) -> Outcome:
         labels.reasons_wanted = int(reasons.choices(list(shares), list(shares.values()))[0])
     conversation.labels = labels.SerializeToString()
     return emit(StudentReplied(conversation=conversation))
-
-
-def reasons_given(conversation: Conversation) -> int:
-    """Sums the worth of the tutor's messages so far; a repeated message is worth nothing."""
-    given, said = 0, list[str]()
-    for turn in conversation.turns:
-        reply = turn.tutor
-        if not any(is_much_like(reply.text, before, POLICY["talk"]["same_words"]) for before in said):
-            given += POLICY["reasons"].get(intent_name(reply), 0)
-        said.append(reply.text)
-    return given
-
-
-def belief_after(reasons: int, wanted: int) -> Belief:
-    if reasons >= wanted:
-        return Belief.BELIEF_GIVEN_UP
-    return Belief.BELIEF_DOUBTED if reasons >= wanted - POLICY["belief"]["doubting_before"] else Belief.BELIEF_HELD

@@ -89,7 +89,7 @@ def whole_labels(conversation: Conversation) -> ConversationLabels:
 def test_a_student_holds_its_belief_until_it_has_reasons_enough() -> None:
     for one in conversations():
         for number, turn in enumerate(one.turns[1:], start=1):
-            before = Conversation(turns=one.turns[:number])
+            before = Conversation(problem=one.problem, turns=one.turns[:number])
             labels, wanted = StudentLabels.FromString(turn.student.labels), whole_labels(one).reasons_wanted
             assert labels.reasons == reasons_given(before)
             assert labels.belief == belief_after(labels.reasons, wanted)

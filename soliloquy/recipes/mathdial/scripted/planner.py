@@ -1,17 +1,25 @@
 """The scripted planner: pupils' solutions, most of the wrong ones with the typical mistake of the problem."""
 
 import json
+from collections.abc import Iterator
 from random import Random
 
+from soliloquy.problems.mistakes.wrong_ways import miscalculated
 from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.worked_solutions import WorkedLine, mistakes, pupil_solution, work_through
+from soliloquy.recipes.mathdial.scripted.worked_solutions import (
+    Mistake,
+    WorkedLine,
+    mistakes,
+    pupil_solution,
+    work_through,
+)
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import UNWORKABLE
 from soliloquy.truth.number_format import format_number, format_quantity
-from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Slip
 
 _SAMPLES: int = POLICY["confusion"]["samples"]
 _CATEGORIES = {
@@ -75,7 +83,7 @@ def describe(reading: ParsedPrompt, rng: Random) -> str:
 
 def _wrong(problem: Problem, rng: Random, *, slipping: bool) -> list[WorkedLine]:
     """Works the problem through with one mistake; empty if no mistake fits."""
-    fitting = [one for one in mistakes(problem) if one.sound != slipping]
+    fitting = list(_miscalculations(problem, rng)) if slipping else [one for one in mistakes(problem) if one.sound]
     weights = [book().tables["planner"]["rates"]["rarer"] ** place for place in range(len(fitting))]
     if not fitting:
         return []
@@ -84,6 +92,13 @@ def _wrong(problem: Problem, rng: Random, *, slipping: bool) -> list[WorkedLine]
         return work_through(problem, mistake)
     except UNWORKABLE:
         return []
+
+
+def _miscalculations(problem: Problem, rng: Random) -> Iterator[Mistake]:
+    for line in work_through(problem):
+        if any(sign in line.numbers for sign in "+-*/"):
+            value = miscalculated(line.value, pick=rng.randrange(2))
+            yield Mistake(step=line.step, slip=Slip(working=f"x = {line.numbers}", value=value), sound=False)
 
 
 def _line(line: WorkedLine, rng: Random) -> str:

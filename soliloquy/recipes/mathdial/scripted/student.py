@@ -1,13 +1,19 @@
-"""The scripted student: defends its solution, doubts it, or works the problem out again, as the prompt says."""
+"""The scripted student: answers what it is asked by what it believes, doubts it, or works the problem out again."""
 
 from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.worked_solutions import pupil_solution, work_through
+from soliloquy.recipes.mathdial.scripted.worked_solutions import (
+    PupilSolution,
+    mistakes,
+    pupil_solution,
+    work_through,
+)
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.number_format import format_value, with_unit
+from soliloquy.truth.number_format import format_quantity, format_value, with_unit
+from soliloquy.v1.conversation_pb2 import Problem
 
 _KINDS = ("held", "doubted", "given_up")
 
@@ -20,15 +26,47 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     found, problem = pupil_solution(reading), reading.problem
     again = work_through(problem)
     wanted = problem.answer
-    said = book().part(
-        "student",
-        kind,
-        name=found.step.result.name,
-        equation=found.equation,
-        equations=" and then ".join(found.equations[-2:]) if kind == "first" else found.equation,
-        answer=with_unit(found.answer, wanted.unit),
-        working=" and ".join(line.equation for line in again if line.step.number >= found.step.number),
-        right=format_value(wanted.value, wanted.unit),
-    )
-    parts: list[Part] = [said] if kind == "first" else [book().optional("student", "lead"), said]
-    return capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
+    asked = reading.messages(student=False)[-1] if kind == "held" else ""
+    because = _because(problem, found)
+    slots = {
+        "name": found.step.result.name,
+        "equation": found.equation,
+        "equations": " and then ".join(found.equations[-2:]) if kind == "first" else found.equation,
+        "answer": with_unit(found.answer, wanted.unit),
+        "because": because,
+        "reason": because[:1].lower() + because[1:].rstrip(".") if not because.startswith("I ") else because.rstrip("."),
+        "given": _given(problem),
+        "before": next((line.step.result.name for line in again if line.step.number < found.step.number), ""),
+        "working": " and ".join(line.equation for line in again if line.step.number >= found.step.number),
+        "right": format_value(wanted.value, wanted.unit),
+    }
+    # Questions about an earlier step are answered with its right result.
+    named = next((line for line in again if line.step.number < found.step.number and _names(asked, line.step.result.name)), None)
+    if named:
+        slots |= {"named": named.step.result.name, "earlier": named.equation}
+    said = book().wordings("student", "asked", _asked(asked, earlier=bool(named)), **slots) if asked else ()
+    part = Part(options=said or book().wordings("student", kind, **slots))
+    return capitalize(rephrase([part], rng, reading.word_limit, reading.messages(student=True)))
+
+
+def _asked(text: str, *, earlier: bool) -> str:
+    """Returns what a tutor's message asks for."""
+    kinds = ("why", "recall", "strategy", "other_numbers", "world", "check", "general")
+    found = next((kind for kind in kinds if book().cue(kind).search(text)), "")
+    return "earlier" if earlier and found in ("", "check") else found or "step"
+
+
+def _names(text: str, name: str) -> bool:
+    return bool(name) and name.casefold() in text.casefold()
+
+
+def _because(problem: Problem, found: PupilSolution) -> str:
+    numbers = found.equation.rpartition(" = ")[0]
+    told = [one for one in mistakes(problem) if one.numbers == numbers]
+    return next((one.slip.because for one in told if one.step.number == found.step.number), "")
+
+
+def _given(problem: Problem) -> str:
+    derived = {step.result.symbol for step in problem.steps}
+    known = {one.symbol: one for step in problem.steps for one in step.inputs if one.symbol not in derived and one.name}
+    return " and ".join(f"{format_quantity(one)} for the {one.name}" for one in list(known.values())[:3])

@@ -4,14 +4,16 @@ import json
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from soliloquy.problems.mistakes.plausibility import is_plausible
 from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.worked_solutions import pupil_solution, work_through
+from soliloquy.recipes.mathdial.scripted.worked_solutions import PupilSolution, pupil_solution, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
-from soliloquy.truth.number_format import format_quantity
+from soliloquy.recipes.scripted.questions import rewordings
+from soliloquy.truth.number_format import format_quantity, with_unit
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
@@ -28,7 +30,10 @@ def decide(reading: ParsedPrompt, rng: Random) -> str:
 
 def choose(reading: ParsedPrompt, rng: Random) -> str:
     evaluation = _evaluation(reading)
-    move, intent = FAREWELL if evaluation == "correct" else _drawn(len(reading.messages(student=False)) - 1, rng)
+    exchange = len(reading.messages(student=False)) - 1
+    move, intent = FAREWELL if evaluation == "correct" else _drawn(exchange, rng)
+    if evaluation != "correct" and not exchange and _is_absurd(pupil_solution(reading).answer, reading.problem):
+        move, intent = "probing", "seek_self_correction"
     thoughts = book().one_of(rng, "tutor", "thoughts", evaluation, name=pupil_solution(reading).step.result.name)
     choice = {
         "Thoughts": thoughts,
@@ -43,28 +48,61 @@ def choose(reading: ParsedPrompt, rng: Random) -> str:
 def reply(reading: ParsedPrompt, rng: Random) -> str:
     intent = reading.attributes("move").get("intent", "")
     before = reading.messages(student=False)
-    if not before and intent == OPENING[1]:
-        return book().one_of(rng, "tutor", "says", "opening")
     found = pupil_solution(reading)
+    if not before and intent == OPENING[1]:
+        return _opening(reading, rng)
     steps = [step for step in reading.problem.steps if step.expression and step.number <= found.step.number]
     # Questions are about the wrong step, or sometimes about a step that leads to it.
     step = rng.choice([found.step, *steps])
     if intent == "reveal_answer":
         step = found.step
+    answer = with_unit(found.answer, reading.problem.answer.unit)
     slots = {
         "name": step.result.name,
-        "ask": step.ask,
         "explanation": step.explanation,
         "inputs": " and the ".join(known.name for known in step.inputs),
         "equation": found.equation,
+        "answer": answer,
         "calculation": next(line.numbers for line in work_through(reading.problem) if line.step.number == step.number),
         "value": format_quantity(step.result),
+        "student": _called(reading),
+        "right": format_quantity(reading.problem.answer),
+        "hard": found.step.result.name,
     }
-    options: Sequence[str] = book().wordings("tutor", "says", intent, **slots)
-    if intent != "reveal_answer":
+    asked = [step.ask, *rewordings(step.ask, name=step.result.name, unit=step.result.unit)]
+    options: Sequence[str] = book().wordings("tutor", "says", intent, **slots, ask=rng.choice(asked))
+    if intent == "seek_self_correction" and _is_absurd(found.answer, reading.problem):
+        options = book().wordings("tutor", "absurd", **slots)
+    if intent not in ("reveal_answer", "greeting_farewell"):
         options = [text for text in options if not _gives_away(text, reading.problem)]
         options = options or book().wordings("tutor", "says", "calculation", **slots)
-    return capitalize(rephrase([Part(options=options)], rng, reading.word_limit, before))
+    said = [*_taking_up(reading, intent, found), Part(options=options)]
+    return capitalize(rephrase(said, rng, reading.word_limit, before))
+
+
+def _opening(reading: ParsedPrompt, rng: Random) -> str:
+    last = reading.problem.steps[-1].result.name
+    slots = {"student": _called(reading), "name": last, "thing": reading.problem.question.split()[0]}
+    return book().one_of(rng, "tutor", "greeting", **slots) + " " + book().one_of(rng, "tutor", "walk_through", **slots)
+
+
+def _called(reading: ParsedPrompt) -> str:
+    return reading.attributes("pupil").get("name", "")
+
+
+def _taking_up(reading: ParsedPrompt, intent: str, found: PupilSolution) -> list[Part]:
+    """Repeats what the student has just said, before a question about it."""
+    said = reading.messages(student=True)
+    if intent in ("greeting_farewell", "reveal_answer", "ask_explanation", "seek_self_correction") or not said:
+        return []
+    answer = with_unit(found.answer, reading.problem.answer.unit)
+    shown = {"equation": found.equation if found.equation in said[-1] else "", "answer": answer if answer in said[-1] else ""}
+    is_doubting = bool(book().cue("doubting").search(said[-1]))
+    return [book().optional("tutor", "taking_up", "doubt" if is_doubting else "said", **shown)]
+
+
+def _is_absurd(answer: str, problem: Problem) -> bool:
+    return not is_plausible(float(answer), problem.answer.value, problem.answer.unit)
 
 
 def _claimed_at(problem: Problem, value: float) -> Step:

@@ -5,11 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from soliloquy.problems.mistakes.causes import is_miscalculation
+from soliloquy.problems.mistakes.plausibility import is_plausible
 from soliloquy.recipes.mathdial.claims import false_equations
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.seeds import draw
-from soliloquy.truth.expressions import parse_expression
+from soliloquy.truth.expressions import UNWORKABLE, parse_expression
 from soliloquy.truth.number_format import format_number, tidy
+from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -40,6 +43,10 @@ class Mistake:
     slip: Slip
     # Whether the calculation itself is correct.
     sound: bool
+
+    @property
+    def numbers(self) -> str:
+        return _put_in(self.slip)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,11 +92,22 @@ def _mistakes(serialised: bytes) -> Sequence[Mistake]:
         for slip in step.slips:
             numbers = _put_in(slip)
             if step.expression and numbers and any(sign in numbers for sign in "+-*/"):
-                sound = not false_equations(f"<<{numbers}={format_number(slip.value)}>>")
-                found.append(Mistake(step=step, slip=slip, sound=sound))
+                sound = not is_miscalculation(slip.because)
+                if not sound or not false_equations(f"<<{numbers}={format_number(slip.value)}>>"):
+                    found.append(Mistake(step=step, slip=slip, sound=sound))
     # The same order for every sample of a problem, so that pupils share their mistakes.
     draw(problem.id, "mistakes").shuffle(found)
-    return found
+    return sorted(found, key=lambda one: (not _is_handed_in(problem, one), says(one.slip.working, one.step.formula)))
+
+
+def _is_handed_in(problem: Problem, mistake: Mistake) -> bool:
+    """Whether a pupil would hand in where the mistake leads to, and does not pass the right answer on the way."""
+    right = problem.answer
+    try:
+        values = [line.value for line in work_through(problem, mistake)]
+    except UNWORKABLE:
+        return False
+    return is_plausible(values[-1], right.value, right.unit) and not _among(right.value, values)
 
 
 def pupil_solution(reading: ParsedPrompt) -> PupilSolution:

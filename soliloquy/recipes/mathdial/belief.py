@@ -1,0 +1,90 @@
+"""Finds the misconception behind a wrong solution, and how much the tutor's words speak against it."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from soliloquy.recipes.learner.evidence import strength
+from soliloquy.recipes.mathdial.confusion import confusion_of, lines
+from soliloquy.recipes.mathdial.labels_pb2 import Belief
+from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.truth.calculations import calculations_of
+from soliloquy.truth.phrases import is_much_like
+from soliloquy.v1.conversation_pb2 import Conversation, Misconception, Problem, Slip, Step
+
+_SAME = 0.005
+
+
+class Believed(NamedTuple):
+    """A misconception and the step at which the solution departs from the right one."""
+
+    step: Step
+    held: Misconception
+
+
+def believed(problem: Problem) -> Believed | None:
+    """Returns None for a solution without calculations, or a problem whose steps yield no numbers."""
+    return _believed(problem.SerializeToString(deterministic=True))
+
+
+# All conversations about a problem share it.
+@lru_cache(1024)
+def _believed(serialised: bytes) -> Believed | None:
+    problem = Problem.FromString(serialised)
+    confusion = confusion_of(problem.enrichment)
+    steps = [step for step in problem.steps if step.HasField("result")]
+    stated = [
+        (number, link.expression.strip(), link.stated)
+        for number, line in enumerate(lines(confusion), start=1)
+        for link in calculations_of(line)
+    ]
+    if not steps or not stated:
+        return None
+    results = [step.result.value for step in steps]
+    wrong = (place for place, (_, _, value) in enumerate(stated) if not any(_is(value, one) for one in results))
+    named = (place for place, (number, _, _) in enumerate(stated) if number == confusion.first_wrong_step)
+    place = next(named, next(wrong, len(stated) - 1))
+    _, expression, value = stated[place]
+    # The same calculation may be a mistake at several steps.
+    nearest = sorted(range(len(steps)), key=lambda at: abs(at - place))
+    for step, slip in _slips([steps[at] for at in nearest]):
+        if _is(slip.value, value) and _tight(expression) in _tight(slip.working):
+            held = Misconception(working=slip.working, value=slip.value, unit=slip.unit, because=slip.because)
+            return Believed(step, held)
+    step = steps[min(place, len(steps) - 1)]
+    working = f"{step.result.symbol} = {expression}"
+    return Believed(
+        step,
+        Misconception(working=working, value=value, unit=step.result.unit, because=confusion.description),
+    )
+
+
+def reasons_given(conversation: Conversation) -> int:
+    """Sums what the tutor's messages say against what the student believes; a repeated message is worth nothing."""
+    found = believed(conversation.problem)
+    given, said = 0, list[str]()
+    # The first message asks for a solution that nobody has told yet.
+    for turn in conversation.turns[1:] if found else ():
+        text = turn.tutor.text
+        if not any(is_much_like(text, before, POLICY["talk"]["same_words"]) for before in said):
+            given += strength(text, found.held, found.step)
+        said.append(text)
+    return given
+
+
+def belief_after(reasons: int, wanted: int) -> Belief:
+    if reasons >= wanted:
+        return Belief.BELIEF_GIVEN_UP
+    return Belief.BELIEF_DOUBTED if reasons >= wanted - POLICY["belief"]["doubting_before"] else Belief.BELIEF_HELD
+
+
+def _slips(steps: Sequence[Step]) -> Iterator[tuple[Step, Slip]]:
+    return ((step, slip) for step in steps for slip in step.slips)
+
+
+def _tight(text: str) -> str:
+    return "".join(text.replace("×", "*").replace("÷", "/").split())
+
+
+def _is(one: float, other: float) -> bool:
+    return abs(one - other) <= _SAME * abs(other)
