@@ -62,9 +62,11 @@ def _believed(serialised: bytes) -> Believed | None:
 def reasons_given(conversation: Conversation) -> int:
     """Sums what the tutor's messages say against what the student believes; a repeated message is worth nothing."""
     found = believed(conversation.problem)
+    if found is None:
+        return 0
     given, said = 0, list[str]()
     # The first message asks for a solution that nobody has told yet.
-    for turn in conversation.turns[1:] if found else ():
+    for turn in conversation.turns[1:]:
         text = turn.tutor.text
         if not any(is_much_like(text, before, POLICY["talk"]["same_words"]) for before in said):
             given += strength(text, found.held, found.step)

@@ -46,7 +46,9 @@ def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
     discarded = [Discarded(because=reason, samples=n) for reason, n in sorted(because.items()) if reason]
     told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
     none = Confusion(samples=len(solutions), discarded=discarded)
-    answer, most = max(left.items(), key=lambda group: (_stands_out(group[0], problem), len(group[1])), default=(0.0, []))
+    answer, most = max(
+        left.items(), key=lambda group: (_stands_out(group[0], problem), len(group[1])), default=(0.0, [])
+    )
     if not wrong:
         raise NoConfusion(f"no sample is wrong: {told}", none)
     common, agreeing = wrong.most_common(1)[0]

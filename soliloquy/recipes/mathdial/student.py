@@ -13,7 +13,7 @@ from soliloquy.recipes.outcomes import finish
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, StudentReply
+from soliloquy.v1.conversation_pb2 import Ending, Intent, StudentReply
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
 
 _MEANT = {Belief.BELIEF_HELD: Intent.INTENT_WRONG, Belief.BELIEF_GIVEN_UP: Intent.INTENT_RIGHT}

@@ -9,12 +9,12 @@ from functools import cache
 import pytest
 
 from soliloquy.recipes.agreement import agrees, letter_of
+from soliloquy.recipes.mathdial.belief import belief_after, reasons_given
 from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.rules import checked
-from soliloquy.recipes.mathdial.student import belief_after, reasons_given
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
 from tests.unit.scripted.dialling import dialled, shares, told_at

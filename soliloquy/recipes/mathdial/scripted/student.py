@@ -34,14 +34,18 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         "equations": " and then ".join(found.equations[-2:]) if kind == "first" else found.equation,
         "answer": with_unit(found.answer, wanted.unit),
         "because": because,
-        "reason": because[:1].lower() + because[1:].rstrip(".") if not because.startswith("I ") else because.rstrip("."),
+        "reason": because[:1].lower() + because[1:].rstrip(".")
+        if not because.startswith("I ")
+        else because.rstrip("."),
         "given": _given(problem),
         "before": next((line.step.result.name for line in again if line.step.number < found.step.number), ""),
         "working": " and ".join(line.equation for line in again if line.step.number >= found.step.number),
         "right": format_value(wanted.value, wanted.unit),
     }
     # Questions about an earlier step are answered with its right result.
-    named = next((line for line in again if line.step.number < found.step.number and _names(asked, line.step.result.name)), None)
+    named = next(
+        (line for line in again if line.step.number < found.step.number and _names(asked, line.step.result.name)), None
+    )
     if named:
         slots |= {"named": named.step.result.name, "earlier": named.equation}
     said = book().wordings("student", "asked", _asked(asked, earlier=bool(named)), **slots) if asked else ()

@@ -96,7 +96,10 @@ def _taking_up(reading: ParsedPrompt, intent: str, found: PupilSolution) -> list
     if intent in ("greeting_farewell", "reveal_answer", "ask_explanation", "seek_self_correction") or not said:
         return []
     answer = with_unit(found.answer, reading.problem.answer.unit)
-    shown = {"equation": found.equation if found.equation in said[-1] else "", "answer": answer if answer in said[-1] else ""}
+    shown = {
+        "equation": found.equation if found.equation in said[-1] else "",
+        "answer": answer if answer in said[-1] else "",
+    }
     is_doubting = bool(book().cue("doubting").search(said[-1]))
     return [book().optional("tutor", "taking_up", "doubt" if is_doubting else "said", **shown)]
 
