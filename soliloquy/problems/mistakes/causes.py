@@ -60,11 +60,6 @@ def wording(kind: str, names: Names, slots: Mapping[str, str], pick: int) -> str
     return said[:1].upper() + said[1:]
 
 
-def is_miscalculation(because: str) -> bool:
-    """Whether this is said of a calculation that was set up rightly, or nothing is said."""
-    return not because or because in _WORDINGS["miscalculated"]
-
-
 def departure(right: ast.expr, wrong: ast.expr) -> Departure:
     """Compares two expressions from their roots down to the first place where they part."""
     match right, wrong:

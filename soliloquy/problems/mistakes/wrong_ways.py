@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Literal, NamedTuple, get_args
 
 from soliloquy.problems.mistakes.causes import Names, cause, wording
-from soliloquy.problems.mistakes.plausibility import is_plausible
 from soliloquy.problems.mistakes.rewrites import (
     other_conversions,
     other_evaluations,
@@ -18,6 +17,7 @@ from soliloquy.problems.mistakes.rewrites import (
 )
 from soliloquy.truth.expressions import UNWORKABLE, Expression, Values, parse_expression
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_number, tidy
+from soliloquy.truth.plausibility import is_plausible
 from soliloquy.v1 import conversation_pb2 as pb
 
 Strategy = Literal["formula", "rearrangement", "conversion"]

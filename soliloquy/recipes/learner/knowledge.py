@@ -5,10 +5,11 @@ from copy import deepcopy
 from dataclasses import dataclass
 from random import Random
 
-from soliloquy.problems.mistakes.causes import is_miscalculation
-from soliloquy.problems.mistakes.plausibility import is_plausible
-from soliloquy.problems.mistakes.wrong_ways import STRATEGIES
+from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.learner.evidence import strength
+from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.phrases import says
+from soliloquy.truth.plausibility import is_plausible
 from soliloquy.v1.conversation_pb2 import (
     STEP_KIND_CONVERT,
     ErrorStrategy,
@@ -58,7 +59,7 @@ def drawn(problem: Problem, step: Step, shares: Shares, rng: Random) -> Stance:
             )
             return Stance(knowledge=Knowledge.KNOWLEDGE_MISTAKEN, misconception=held, strategy=slip.strategy)
         # Nobody knows a mistake at this step: whoever speaks makes one up.
-        return Stance(knowledge=Knowledge.KNOWLEDGE_MISTAKEN, strategy=rng.choice(STRATEGIES))
+        return Stance(knowledge=Knowledge.KNOWLEDGE_MISTAKEN, strategy=rng.choice(list(STRATEGIES)))
     shaky = chance < shares.mistaken + shares.shaky
     return Stance(knowledge=Knowledge.KNOWLEDGE_SHAKY if shaky else Knowledge.KNOWLEDGE_KNOWN)
 
@@ -91,7 +92,15 @@ def _weight(slip: Slip, step: Step) -> float:
         return 1.0
     converts = step.kind == STEP_KIND_CONVERT
     weight = 1.0 if is_plausible(slip.value, step.result.value, slip.unit, converts=converts) else RARELY
-    return weight * RARELY if is_miscalculation(slip.because) else weight
+    return weight * RARELY if is_miscalculation(slip, step) else weight
+
+
+def is_miscalculation(slip: Slip, step: Step) -> bool:
+    """Whether the right calculation, with the right numbers, comes to another value."""
+    if not says(slip.working, step.formula):
+        return False
+    written = {number.value for number in numbers_in_digits(slip.working)}
+    return all(any(_is_same(one, known.value) for one in written) for known in step.inputs)
 
 
 def _is_same(one: float, other: float) -> bool:

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from soliloquy.problems.mistakes.plausibility import is_plausible
 from soliloquy.recipes.mathdial.claims import equations, false_equations, final_answer, is_right, without_marks
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion, EnrichmentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.plausibility import is_plausible
 from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem
 
 _SAME = 1e-6

@@ -1,10 +1,10 @@
 """The scripted planner: pupils' solutions, most of the wrong ones with the typical mistake of the problem."""
 
 import json
+import math
 from collections.abc import Iterator
 from random import Random
 
-from soliloquy.problems.mistakes.wrong_ways import miscalculated
 from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted.phrases import book
@@ -18,7 +18,7 @@ from soliloquy.recipes.mathdial.scripted.worked_solutions import (
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import UNWORKABLE
-from soliloquy.truth.number_format import format_number, format_quantity
+from soliloquy.truth.number_format import format_number, format_quantity, tidy
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Slip
 
 _SAMPLES: int = POLICY["confusion"]["samples"]
@@ -97,7 +97,9 @@ def _wrong(problem: Problem, rng: Random, *, slipping: bool) -> list[WorkedLine]
 def _miscalculations(problem: Problem, rng: Random) -> Iterator[Mistake]:
     for line in work_through(problem):
         if any(sign in line.numbers for sign in "+-*/"):
-            value = miscalculated(line.value, pick=rng.randrange(2))
+            # A carry that is lost in the first digit or in the second.
+            carry = 10.0 ** (math.floor(math.log10(abs(line.value))) - rng.randrange(2)) if line.value else 1.0
+            value = tidy(line.value + carry)
             yield Mistake(step=line.step, slip=Slip(working=f"x = {line.numbers}", value=value), sound=False)
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from soliloquy.problems.mistakes.plausibility import is_plausible
 from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book
@@ -15,6 +14,7 @@ from soliloquy.recipes.scripted.programs import description
 from soliloquy.recipes.scripted.questions import rewordings
 from soliloquy.truth.number_format import format_quantity, with_unit
 from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.plausibility import is_plausible
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _SAME = 0.01

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from soliloquy.problems.mistakes.causes import is_miscalculation
-from soliloquy.problems.mistakes.plausibility import is_plausible
+from soliloquy.recipes.learner.knowledge import is_miscalculation
 from soliloquy.recipes.mathdial.claims import false_equations
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import UNWORKABLE, parse_expression
 from soliloquy.truth.number_format import format_number, tidy
 from soliloquy.truth.phrases import says
+from soliloquy.truth.plausibility import is_plausible
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -92,7 +92,7 @@ def _mistakes(serialised: bytes) -> Sequence[Mistake]:
         for slip in step.slips:
             numbers = _put_in(slip)
             if step.expression and numbers and any(sign in numbers for sign in "+-*/"):
-                sound = not is_miscalculation(slip.because)
+                sound = not is_miscalculation(slip, step)
                 if not sound or not false_equations(f"<<{numbers}={format_number(slip.value)}>>"):
                     found.append(Mistake(step=step, slip=slip, sound=sound))
     # The same order for every sample of a problem, so that pupils share their mistakes.
