@@ -26,8 +26,8 @@ from soliloquy.v1 import gateway_pb2
 
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
 MOST_REQUEST_BYTES = 64 * 1024
-# Calls of one connection; its client keeps further ones until others end.
-MOST_STREAMS = 100
+# Calls of one connection, more than the two hundred watchers that one caller may bring back at once.
+MOST_STREAMS = 256
 # Calls that wait to be taken up. gRPC cancels everyone's while there are more, a thousand unless told otherwise.
 MOST_PENDING = 10_000
 # Calls of strangers that wait for their refusal, as over HTTP; more are refused at once.

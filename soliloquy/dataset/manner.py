@@ -220,7 +220,8 @@ def _distinct(found: Counter[str], size: int) -> float:
         for place in range(count):
             missing *= max(whole - size - place, 0) / (whole - place)
         expected += 1 - missing
-    return expected / size
+    # More than all of them only by rounding.
+    return min(expected / size, 1.0)
 
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:

@@ -190,5 +190,5 @@ def test_an_unknown_conversation_is_named(small: subprocess.CompletedProcess[str
 def test_the_report_is_one_json_object(small: subprocess.CompletedProcess[str]) -> None:
     assert set(json.loads(small.stdout)) == {
         *("requested", "accepted", "rejected", "failed", "unfit", "enrichment", "turns", "python_turns"),
-        *("executions", "parse", "verdicts", "verification", "tokens", "cost", "seconds"),
+        *("executions", "parse", "verdicts", "verification", "tokens", "cost", "unpriced", "spent", "seconds"),
     }

@@ -58,7 +58,7 @@ def test_its_check_finds_faults_and_rejects_conversations(
     report = json.loads(found.stdout)
     assert found.returncode == 1
     assert report["rules"] == {"praise": len(report["faults"])}
-    assert report["faults"][0]["fault"].endswith("the tutor says 'Well done'")
+    assert "the tutor says '" in report["faults"][0]["fault"]
 
     out = tmp_path / "out"
     assert run(command(out, conversations=6, problems="physics"), environment=beside).returncode == 0

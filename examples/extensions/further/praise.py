@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from soliloquy.v1.conversation_pb2 import Conversation
 
+_PRAISE = ("Well done", "Great work", "Lovely")
+
 
 def check(conversation: Conversation) -> Iterator[tuple[int, str]]:
     for turn in conversation.turns:
-        if "Well done" in turn.tutor.text:
-            yield turn.number, "the tutor says 'Well done'"
+        if praise := next((words for words in _PRAISE if words in turn.tutor.text), ""):
+            yield turn.number, f"the tutor says {praise!r}"

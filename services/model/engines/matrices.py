@@ -23,9 +23,7 @@ def check_matrices(folder: Path, model: Path, most: int) -> None:
     except (OSError, ValueError, TypeError, AttributeError, SafetensorError) as error:
         raise MissingWeights(f"cannot load the adapter in {folder}: {error}") from error
     if max(ranks) > most:
-        raise WrongBase(
-            f"the adapter in {folder} has rank {max(ranks)}, and at most {most} is served: raise adapter_rank"
-        )
+        raise WrongBase(f"the adapter in {folder} has rank {max(ranks)}: at most {most} is served (adapter_rank)")
     unfit = f"the adapter in {folder} does not fit the model {model.name}"
     if not any(f"{module}.weight" in shapes for module in pairs):
         raise WrongBase(f"{unfit}: it changes {', '.join(sorted(pairs)[:3]) or 'nothing'}, which the model lacks")

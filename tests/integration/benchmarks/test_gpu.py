@@ -11,8 +11,8 @@ from tests.unit.training.growing import conversations, dataset
 from training.settings import TrainingSettings
 
 pytestmark = needs_torch
-LORA = TrainingSettings(tune="lora", sequence_length=2560, batch=1)
-FULL = TrainingSettings(tune="full", sequence_length=2560, batch=1)
+LORA = TrainingSettings(tune="lora", sequence_length=3072, batch=1)
+FULL = TrainingSettings(tune="full", sequence_length=3072, batch=1)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_a_step_that_was_measured_is_not_measured_again_and_one_without_its_libr
     assert ran.exit_code == 0, ran.output
     assert "transformers 1b: ready after 1 s; an adapter replaced 3 times" in ran.output
     assert "train_8b_4bit: not measured, since bitsandbytes is not installed" in ran.output
-    assert "train_8b_lora: not begun, since it may take 150 s: run the same command again" in ran.output
+    assert "train_8b_lora: not begun, since it may take 240 s: run the same command again" in ran.output
 
 
 def test_without_a_gpu_nothing_is_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

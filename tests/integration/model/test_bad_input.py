@@ -118,7 +118,7 @@ BAD_ADAPTERS: list[tuple[Callable[[Path], object], type[EngineRefused], str]] = 
     (lambda folder: (folder / "adapter_config.json").write_text("[]"), MissingWeights, "does not describe LoRA"),
     (_config(peft_type="IA3"), MissingWeights, "does not describe LoRA matrices"),
     (_config(r=0), MissingWeights, "r is no positive number"),
-    (_config(r=128), WrongBase, "has rank 128; at most 64 is served"),
+    (_config(r=128), WrongBase, "has rank 128: at most 64 is served"),
     (
         _of_narrower_base,
         WrongBase,

@@ -21,7 +21,7 @@ def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
     from training.world import World
 
     def make(**chosen: Any) -> Loop:
-        settings = TrainingSettings(sequence_length=2560, batch=2, **chosen)
+        settings = TrainingSettings(sequence_length=3072, batch=2, **chosen)
         prepared = prepare(tmp_path / "data", str(data), settings, Template(base), lambda _: None)
         log = StepLog(tmp_path / "metrics.jsonl", tmp_path / "tensorboard")
         return Loop(build(base, settings, World()), prepared, settings, World(), tmp_path / "none", log)

@@ -19,7 +19,7 @@ def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
     from training.world import World
 
     def make(**chosen: Any) -> tuple[Any, Loop]:
-        settings = TrainingSettings(sequence_length=2560, batch=1, **chosen)
+        settings = TrainingSettings(sequence_length=3072, batch=1, **chosen)
         prepared = prepare(tmp_path / "data", str(data), settings, Template(base), lambda _: None)
         model = build(base, settings, World())
         log = StepLog(tmp_path / "metrics.jsonl", tmp_path / "tensorboard")

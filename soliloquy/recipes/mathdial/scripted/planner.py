@@ -100,7 +100,10 @@ def _miscalculations(problem: Problem, rng: Random) -> Iterator[Mistake]:
             # A carry that is lost in the first digit or in the second.
             carry = 10.0 ** (math.floor(math.log10(abs(line.value))) - rng.randrange(2)) if line.value else 1.0
             value = tidy(line.value + carry)
-            yield Mistake(step=line.step, slip=Slip(working=f"x = {line.numbers}", value=value), sound=False)
+            mistake = Mistake(step=line.step, slip=Slip(working=f"x = {line.numbers}", value=value), sound=False)
+            # On paper there are neither logarithms nor powers of ten.
+            if mistake.numbers:
+                yield mistake
 
 
 def _line(line: WorkedLine, rng: Random) -> str:
