@@ -13,8 +13,8 @@ from tests.integration.gateway.floods import FLOODS, flooded, list_over_grpc, li
 from tests.integration.gateway.site import guarded, site
 from tests.integration.transport.support import until
 
-FLOOD = 120
-LIMITS = ConnectionLimits(total=400, grpc=300, strangers=20)
+FLOOD = 150
+LIMITS = ConnectionLimits(total=400, grpc=300, strangers=100)
 # Slow machines included.
 MOST_SECONDS = 5.0
 
