@@ -14,7 +14,7 @@ from tests.unit.scripted.growing import DESK
 
 BANKS = {"soliloquy": "physics", "mathdial": "arithmetic", "scaffold": "physics", "mathwell": "arithmetic"}
 # Evaluations ask these, conversations do not.
-EVALUATED = {"scaffold": {"scaffold/plan", "scaffold/solving"}}
+EVALUATED = {"mathwell": {"mathwell/reading"}, "scaffold": {"scaffold/plan", "scaffold/solving"}}
 
 
 class Rambling:

@@ -71,7 +71,8 @@ def test_every_move_is_one_of_the_four_with_an_intent_of_its_own() -> None:
 def test_most_students_come_to_the_answer_and_few_are_told_it_early() -> None:
     solved = [one.ending == Ending.ENDING_SOLVED for one in conversations()]
     told = [told_at(one) <= 5 for one in conversations()]
-    assert sum(solved) >= 0.85 * len(solved)
+    # In the paper three of four.
+    assert 0.7 * len(solved) <= sum(solved) <= 0.9 * len(solved)
     assert sum(told) <= 0.2 * len(told)
 
 

@@ -23,7 +23,7 @@ from training.evaluation.recipe_loop import RecipeLoop
 
 BANK = load_bank("physics")
 SCRIPTED = ScriptedEngine(BANK.book)
-NOISY = ScriptedEngine(BANK.book, noise=noise_of("real"))
+NOISY = ScriptedEngine(BANK.book, noise=noise_of("harsh"))
 
 
 class Forgiving:
