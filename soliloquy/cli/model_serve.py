@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from services.model.engines.vllm import settings as vllm
 from soliloquy.cli.command import Command
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import WORKERS, count_option
@@ -33,17 +32,18 @@ if TYPE_CHECKING:
     from services.model.settings import ServingSettings
 
 _SCRIPTED = "scripted"
+_VLLM = "vllm"
 ENGINES = Extensions(
     "engine",
     "soliloquy.engines",
     lambda: [
         ("transformers", "services.model.engines.transformers.engine:TransformersEngine"),
-        (vllm.NAME, "services.model.engines.vllm.engine:VllmEngine"),
+        (_VLLM, "services.model.engines.vllm.engine:VllmEngine"),
     ],
 )
 ENGINE_NAMES = (_SCRIPTED, *ENGINES.claims)
 # The extras of our engines, and the libraries in them.
-_LIBRARIES = {"transformers": ("serve", "torch", "transformers"), vllm.NAME: ("vllm", "vllm")}
+_LIBRARIES = {"transformers": ("serve", "torch", "transformers"), _VLLM: ("vllm", "vllm")}
 
 
 def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ def long_chat() -> Sequence[TrainingMessage]:
 
 
 CHAT = long_chat()
-LIMIT = words(CHAT) * 3 // 4
+LIMIT = words(CHAT) * 4 // 5
 
 
 def test_every_part_fits_and_begins_with_what_stands_before_the_first_turn() -> None:

@@ -13,9 +13,9 @@ from soliloquy.cli.attended import attended_results
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.options import IN_FLIGHT, WAIT, count_option
 from soliloquy.cli.service_options import Command, gathered
+from soliloquy.recipes.mathwell.commands.examination import examine
 from soliloquy.recipes.mathwell.criteria.evidence import Evidence
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
-from soliloquy.recipes.mathwell.examining import examine
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models

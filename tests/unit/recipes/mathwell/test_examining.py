@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from soliloquy.cli.problems import problems
 from soliloquy.problems.solving.rule_solver import program, solve
 from soliloquy.recipes.mathwell.answers import Reading
+from soliloquy.recipes.mathwell.commands.examination import examine
 from soliloquy.recipes.mathwell.criteria.evidence import NAMES, Evidence, evidence_vector, opinions_by
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
-from soliloquy.recipes.mathwell.examining import examine
 from soliloquy.v1.conversation_pb2 import Ruling
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.recipes.mathwell.writing import APPROVED, ENGINE, FUNCTION, QUESTION
