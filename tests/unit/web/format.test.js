@@ -73,8 +73,8 @@ test("rules and endings are words", () => {
 });
 
 test("tokens are summed over roles", () => {
-  assert.deepEqual(tokensOf({ tokens: { tutor: { prompt: "10", completion: "5" }, student: { prompt: 1, completion: 0 } } }), { prompt: 11, completion: 5 });
-  assert.deepEqual(tokensOf({}), { prompt: 0, completion: 0 });
+  assert.deepEqual(tokensOf({ tokens: { tutor: { prompt: "10", completion: "5" }, student: { prompt: 1, completion: 0 } } }), { prompt: 11, cached: 0, completion: 5, reasoning: 0 });
+  assert.deepEqual(tokensOf({}), { prompt: 0, cached: 0, completion: 0, reasoning: 0 });
 });
 
 test("a state whose name says too little has other words", () => {
