@@ -56,7 +56,7 @@ def write_dataset(
             "duplicates": journal.duplicates,
             "discarded": journal.accepted + journal.rejected - tally.accepted - tally.rejected,
             "topics": dict(topics),
-            # Of all calls, also of those whose conversation was dropped or that were repeated.
+            # All calls count, also those whose conversation was dropped or that were repeated.
             **({"spent": list(spent)} if spent else {}),
         },
     }

@@ -27,9 +27,9 @@ class Args(BaseModel, extra="forbid"):
     adapters: Mapping[str, str] = {}
     min_replicas: int
     max_replicas: int
-    # Those that the engine uses, if left out.
+    # By default those that the engine uses.
     gpus: float | None = None
-    # As many as its batch, and twice as many, if left out.
+    # By default as many as its batch, and twice as many.
     target_ongoing: int | None = None
     max_ongoing: int | None = None
     max_queued: int

@@ -13,9 +13,6 @@ from soliloquy.recipes.packages import known_recipes
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialects
 
-# The fewest tokens of the caches that are shown.
-_RULES = (0, 128, 1024)
-
 
 @click.command(cls=Command)
 @click.argument("recipe", type=Choice(list(known_recipes())))
@@ -57,7 +54,7 @@ def prompts(*, recipe: str, folder: str, dialect: str, as_json: bool) -> None:
 
 
 def _row(state: str, role: str, use: Any) -> dict[str, Any]:
-    from soliloquy.dataset.prompt_reuse import PARTS, share
+    from soliloquy.dataset.prompt_reuse import PARTS, RULES, share
 
     return {
         "state": state,
@@ -65,7 +62,7 @@ def _row(state: str, role: str, use: Any) -> dict[str, Any]:
         "prompts": use.prompts,
         "tokens": use.tokens,
         "parts": {part: use.parts[part] for part in PARTS},
-        "held": {str(rule): round(share(use, rule), 4) for rule in _RULES},
+        "held": {str(rule): round(share(use, rule), 4) for rule in RULES},
     }
 
 
@@ -79,7 +76,8 @@ def _print(told: dict[str, Any]) -> None:
     # Rich takes a while to load.
     from rich.table import Table
 
-    heads = ("prompt", "prompts", "tokens", "rules", "problem", "talk", "own", *(f"≥{int(rule):,}" for rule in _RULES))
+    rules = [f"≥{rule}" for rule in told["total"]["held"]]
+    heads = ("prompt", "prompts", "tokens", "rules", "problem", "talk", "own", *rules)
     shown = Table(*heads, box=None, pad_edge=False, header_style="dim")
     for column in shown.columns:
         column.no_wrap = True

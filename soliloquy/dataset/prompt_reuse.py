@@ -39,7 +39,7 @@ class StateUse:
 
     prompts: int = 0
     tokens: int = 0
-    # Of each part, and what a cache of each rule held.
+    # The tokens of each part, and those that a cache of each rule held.
     parts: Counter[str] = field(default_factory=Counter)
     hits: Counter[int] = field(default_factory=Counter)
 

@@ -24,8 +24,8 @@ _COUNTS = (
 )
 # Counts that need the recipe's rules and labels.
 COUNTED_BY_RECIPES = ("discarded", "measures", "verdicts")
-# What tells one account of tokens from another: a role, where need be with its endpoint, the model and how answers were
-# read.
+# The names that tell one account of tokens from another: a role, where need be with its endpoint, the model and how
+# answers were read.
 _ACCOUNT = ("account", "model", "outcome")
 # By the names that the columns have.
 _LETTERS = {Evaluation.Name(code): letter for letter, code in EVALUATIONS.items()}

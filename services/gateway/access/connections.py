@@ -27,7 +27,7 @@ BUSY_LOOK_SECONDS = 0.01
 # How long an admitted call counts for a connection that no look has found.
 UNSEEN_SECONDS = 1.0
 LOG_SECONDS = 10.0
-# Of a larger surplus, half leaves with each look.
+# Half of a larger surplus leaves with each look.
 CLOSED_AT_ONCE = 16
 # Descriptors for everything but connections: Kafka, the log, the index, downloads.
 SPARE_DESCRIPTORS = 128
@@ -218,7 +218,7 @@ class ConnectionWatch:
 
 def _beyond(limit: int, peers: list[Peer]) -> list[Peer]:
     surplus = len(peers) - limit
-    # Those that are closed together come back together, which gRPC has less room for.
+    # Connections that are closed together come back together, which gRPC has less room for.
     return _by_turn(peers)[: max(CLOSED_AT_ONCE, surplus // 2)][:surplus] if surplus > 0 else []
 
 

@@ -1,4 +1,4 @@
-"""What the stand-in counts of each request: what a cache of prefixes held of it, and what it is billed."""
+"""Counts for each request of the stand-in what a cache of prefixes held of it, and what it is billed."""
 
 from collections.abc import Mapping
 from typing import Any

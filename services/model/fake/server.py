@@ -157,7 +157,7 @@ class FakeServer:
             held, written = self._cache.use(params)
             completion.cached_tokens = min(held, completion.prompt_tokens)
             completion.cache_write_tokens = min(written, completion.prompt_tokens - completion.cached_tokens)
-        # What gets lost on its way was worked on, and costs the same.
+        # An answer that gets lost on its way was worked on, and costs the same.
         self.invoice.add(params, request.headers, completion, arrives=fate is Fate.ANSWERED)
         answer = ChatResponse(params["model"])
         if params.get("stream"):

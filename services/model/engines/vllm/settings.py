@@ -1,4 +1,4 @@
-"""What of vLLM can be set by name; read without vLLM, where a service is started or a chart is checked."""
+"""Settings of vLLM by name; they are read without vLLM, where a service is started or a chart is checked."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Self
