@@ -29,10 +29,15 @@ class Load:
     max_tokens: int = 64
     # How often a prompt says its sentence.
     sentences: int = 4
+    # Without it all prompts begin alike, and an engine that keeps prefixes reads them once.
+    begin_apart: bool = False
+    # The number of the first request.
+    first: int = 0
 
     def request(self, number: int) -> GenerateRequest:
+        said = _PROMPT * self.sentences
         return GenerateRequest(
-            messages=[Message(role="user", text=f"{_PROMPT * self.sentences}({number})")],
+            messages=[Message(role="user", text=f"({number}) {said}" if self.begin_apart else f"{said}({number})")],
             sampling=Sampling(temperature=0.8, top_p=1.0, max_tokens=self.max_tokens),
             seed=number,
         )
@@ -45,7 +50,7 @@ class Answered:
 
 
 async def answered_by(ask: Ask, load: Load) -> Answered:
-    numbers = itertools.count()
+    numbers = itertools.count(load.first)
     first: list[float] = []
 
     async def call() -> int:

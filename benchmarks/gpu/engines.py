@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ _CALLERS = (1, 32, 128, 256)
 _ROUNDS = 2
 _PROMPT_SENTENCES, _MAX_TOKENS = 24, 128
 _REPLACED = 6
+# Prompts of about 1,100 tokens, as long as those of a conversation's later turns, and answers of one.
+_READ = Load(callers=64, max_tokens=1, sentences=48, begin_apart=True)
 
 
 async def measure(
@@ -36,6 +39,7 @@ async def measure(
             ways["bare"] = through_vllm(engine, ChatTokenizer(base))
         loads = [Load(callers=many, max_tokens=max_tokens, sentences=_PROMPT_SENTENCES) for many in callers]
         rates = {str(load.callers): await _rates(ways, load) for load in loads}
+        reading = await _reading(chat, base, replace(_READ, callers=min(_READ.callers, max(callers))))
         replaced = await _replaced(chat, base, out, loads[1])
     finally:
         await chat.stop()
@@ -44,6 +48,7 @@ async def measure(
         "engine": f"{name} {engine.version}",
         "start_seconds": round(started, 1),
         "callers": rates,
+        "reading": reading,
         "adapters": replaced,
     }
 
@@ -73,6 +78,16 @@ def _spreads(rounds: Sequence[Answered]) -> dict[str, Any]:
         "tokens_per_second": spread([each.tokens_per_second for each in rounds]),
         "first_token_ms": spread([each.first_token_ms for each in rounds]),
     }
+
+
+async def _reading(chat: ChatBackend, base: Path, load: Load) -> dict[str, Any]:
+    """Measures how fast prompts are read of which no cache holds any part."""
+    prompt_tokens = len(ChatTokenizer(base).prompt(load.request(0).messages))
+    loads = [replace(load, first=1000 * number) for number in range(1 + _ROUNDS)]
+    rounds = [await answered_by(through_chat(chat), load) for load in loads][1:]
+    # An answer is one token, so answers a second are prompts a second.
+    rate = spread([prompt_tokens * each.tokens_per_second for each in rounds])
+    return {"callers": load.callers, "prompt_tokens": prompt_tokens, "tokens_per_second": rate}
 
 
 async def _replaced(chat: ChatBackend, base: Path, out: Path, load: Load) -> dict[str, Any]:

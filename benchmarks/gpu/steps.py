@@ -42,10 +42,16 @@ def _measure(name: str, data: str, out: Path) -> dict[str, Any]:
 
 def _base(out: Path, size: str) -> Path:
     """Returns random weights whose answers are as long as they may be; makes them once."""
+    import torch
+
     from benchmarks.random_weights import make_base
 
     base = out / "bases" / size
-    return base if (base / "tokenizer.json").exists() else make_base(base, size, ends=False)
+    if not (base / "tokenizer.json").exists():
+        make_base(base, size, ends=False)
+        # Engines want most of the card to themselves.
+        torch.cuda.empty_cache()
+    return base
 
 
 if __name__ == "__main__":

@@ -38,11 +38,13 @@ def _engines(found: Figures) -> Iterator[str]:
             yield f"| {' | '.join(cells)} |"
     yield ""
     for name, each in found.items():
-        adapters = each["adapters"]
+        adapters, reading = each["adapters"], each["reading"]
         yield (
             f"* {_spoken(name)}: ready after {each['start_seconds']:.0f} s; an adapter replaced {adapters['replaced']} "
             f"times under {adapters['callers']} callers, {adapters['replaced_seconds']['median']:.1f} s each, "
-            f"no call lost, {adapters['tokens_per_second']:,.0f} tokens/s meanwhile"
+            f"no call lost, {adapters['tokens_per_second']:,.0f} tokens/s meanwhile; "
+            f"{reading['tokens_per_second']['median']:,.0f} tokens/s read of prompts of {reading['prompt_tokens']:,}, "
+            "none of them cached"
         )
 
 

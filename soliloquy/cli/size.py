@@ -49,8 +49,8 @@ class _Count(click.ParamType[int]):
 def size(*, conversations: int, gpus: int, parameters: float, card: str, as_json: bool) -> None:
     """Say what a number of conversations takes: hours, cores, pods, disk.
 
-    It multiplies the figures of soliloquy/runs/sizing.toml, two of which are assumed. They are for the recipe
-    soliloquy and problems of the bank, with vLLM; longer conversations take more of everything.
+    It multiplies the figures of soliloquy/runs/sizing.toml. They are for the recipe soliloquy and problems of the
+    bank, with vLLM; longer conversations take more of everything.
     """
     found = Sizing(conversations=conversations, gpus=gpus, on_gpu=OnGpu(card=card, parameters=parameters))
     if as_json:

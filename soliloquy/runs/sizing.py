@@ -11,7 +11,6 @@ _FIGURES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").rea
 CONVERSATION: dict[str, float] = _FIGURES["conversation"]
 GPUS: dict[str, dict[str, Any]] = _FIGURES["gpu"]
 _SECONDS_AN_HOUR = 3600
-_BILLION = 1e9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,15 +37,16 @@ class OnGpu:
 
     @property
     def reading_rate(self) -> float:
-        """Tokens a second: a parameter takes a multiplication and an addition for each."""
-        figures = GPUS[self.card]
-        return float(figures["operations"] * figures["reading_share"] / (2 * self.parameters * _BILLION))
+        return self._rate("reading_rate")
 
     @property
     def output_rate(self) -> float:
-        """Tokens a second: writing reads every parameter, so a model of twice the size writes half as fast."""
+        return self._rate("output_rate")
+
+    def _rate(self, name: str) -> float:
+        """Tokens a second: each takes every parameter, so a model of twice the size is half as fast."""
         figures = GPUS[self.card]
-        return float(figures["output_rate"] * figures["parameters"] / self.parameters)
+        return float(figures[name] * figures["parameters"] / self.parameters)
 
     @property
     def reading_seconds(self) -> float:
