@@ -44,7 +44,7 @@ async def measure(
 ) -> dict[str, Any]:
     from benchmarks.random_weights import make_adapter, make_base
     from services.model.engines.chat import ChatBackend
-    from services.model.engines.engine import EngineSettings
+    from services.model.engines.settings import EngineSettings
     from services.model.engines.transformers.engine import TransformersEngine
 
     with tempfile.TemporaryDirectory() as folder:

@@ -75,7 +75,7 @@ def measure(settings: ServingSettings, *, rounds: int, tell: Tell) -> dict[str, 
 
 def small_model(folder: Path) -> ModelBackend:
     from services.model.engines.chat import ChatBackend
-    from services.model.engines.engine import EngineSettings
+    from services.model.engines.settings import EngineSettings
     from services.model.engines.transformers.engine import TransformersEngine
 
     settings = EngineSettings(model=folder, batch=SATURATING_CALLERS, cache_tokens=SATURATING_CALLERS * 2048)

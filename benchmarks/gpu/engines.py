@@ -12,7 +12,7 @@ from benchmarks.engine_load import Answered, Ask, Load, answered_by, through_cha
 from benchmarks.figures import spread
 from benchmarks.random_weights import make_adapter
 from services.model.engines.chat import ChatBackend
-from services.model.engines.engine import EngineSettings
+from services.model.engines.settings import EngineSettings
 from services.model.engines.tokenizer import ChatTokenizer
 from soliloquy.v1.model_pb2 import Adapter
 

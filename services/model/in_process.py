@@ -11,7 +11,7 @@ import grpc
 
 from services.model.backend import ModelBackend
 from services.model.engines.chat import ChatBackend
-from services.model.engines.engine import EngineSettings
+from services.model.engines.settings import EngineSettings
 from services.model.handler import ModelHandler
 from services.model.servicer import ModelServicer
 from soliloquy.v1.model_pb2_grpc import add_ModelServiceServicer_to_server

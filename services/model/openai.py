@@ -60,6 +60,7 @@ class ChatRequest(CommonChatRequest):
     max_completion_tokens: int | None = Field(default=None, ge=1, lt=2**31)
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     n: int | None = Field(default=None, ge=1, le=MAX_SAMPLES)
+    stop: str | list[str] | None = None
     response_format: _Format | None = None
     # May hold "role" and "prompt", which OpenAI's requests lack.
     metadata: dict[str, str] | None = None
@@ -84,6 +85,7 @@ class ChatRequest(CommonChatRequest):
                 top_p=1.0 if self.top_p is None else self.top_p,
                 # 0 means up to the engine's limit.
                 max_tokens=self.max_completion_tokens or self.max_tokens or 0,
+                stop=self.stop if isinstance(self.stop, list) else filter(None, [self.stop]),
             ),
             seed=seed % 2**64,
             more_seeds=[(seed + number) % 2**64 for number in range(1, samples)],

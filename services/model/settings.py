@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from services.model.engines.engine import EngineSettings
+from services.model.engines.settings import EngineSettings
 from services.model.engines.vllm import settings as vllm
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.traces.opening import TraceSettings
@@ -39,9 +40,12 @@ class ServingSettings:
     traces: TraceSettings = field(default_factory=TraceSettings)
 
 
-def usual(engine: str) -> dict[str, Any]:
-    """Returns what an engine's settings are where they are not given, apart from the defaults of all engines."""
-    return {"batch": _VLLM_BATCH} if engine == vllm.NAME else {}
+def engine_values(engine: str, model: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values of an engine's settings: those that are given, and what its engine usually has."""
+    if "model" in given:
+        raise Failure("the engine's settings name a model, which --model does: leave it out")
+    usual = {"batch": _VLLM_BATCH} if engine == vllm.NAME else {}
+    return {**usual, **given, "model": model}
 
 
 class Load(NamedTuple):

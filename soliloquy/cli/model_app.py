@@ -14,7 +14,7 @@ from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.traces.opening import TraceSettings
 
 if TYPE_CHECKING:
-    from services.model.engines.engine import EngineSettings
+    from services.model.engines.settings import EngineSettings
     from services.model.settings import ServingSettings
 
 
@@ -50,12 +50,12 @@ def build(args: Args) -> Any:
 
 def engine_settings(args: Args) -> "EngineSettings | None":
     """Returns None for the scripted engine, which has none."""
-    from services.model.engines.engine import EngineSettings
-    from services.model.settings import usual
+    from services.model.engines.settings import EngineSettings
+    from services.model.settings import engine_values
 
     if args.model is None:
         return None
-    return EngineSettings.model_validate({**usual(args.engine), **args.engine_settings, "model": args.model})
+    return EngineSettings.model_validate(engine_values(args.engine, args.model, args.engine_settings))
 
 
 def serving_settings(args: Args) -> "ServingSettings":

@@ -28,7 +28,7 @@ from soliloquy.v1.model_pb2 import Adapter
 
 if TYPE_CHECKING:
     from services.model.backend import ModelBackend
-    from services.model.engines.engine import EngineSettings
+    from services.model.engines.settings import EngineSettings
     from services.model.settings import ServingSettings
 
 _SCRIPTED = "scripted"
@@ -194,16 +194,16 @@ def backend(engine: str, settings: "EngineSettings | None", scripted: ModelSetti
 
 def _engine_settings(engine: str, weights: Path | None, file: Path | None) -> "EngineSettings | None":
     """Returns None for the scripted engine, which has none."""
-    from services.model.engines.engine import EngineSettings
-    from services.model.settings import usual
+    from services.model.engines.settings import EngineSettings
+    from services.model.settings import engine_values
 
     if file and engine == _SCRIPTED:
         raise Failure("--engine-settings cannot be used with the scripted engine: choose another --engine")
     if weights is None:
         return None
     if file is None:
-        return EngineSettings(model=weights, **usual(engine))
-    return read_model(file, lambda text: {**usual(engine), **tomllib.loads(text), "model": weights}, EngineSettings)
+        return EngineSettings(**engine_values(engine, weights, {}))
+    return read_model(file, lambda text: engine_values(engine, weights, tomllib.loads(text)), EngineSettings)
 
 
 def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> None:

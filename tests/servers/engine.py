@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from services.model.engines.chat import ChatBackend
-from services.model.engines.engine import EngineSettings
+from services.model.engines.settings import EngineSettings
 from services.model.engines.vllm.settings import VllmSettings
 from services.model.in_process import serve_grpc
 

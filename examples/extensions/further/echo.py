@@ -3,7 +3,8 @@
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from services.model.engines.engine import EngineSettings, TokenDelta, TokenRequest
+from services.model.engines.engine import TokenDelta, TokenRequest
+from services.model.engines.settings import EngineSettings
 from soliloquy.v1.model_pb2 import Finish
 
 

@@ -11,7 +11,6 @@ from services.model.engines.engine import (
     Engine,
     EngineBusy,
     EngineFailed,
-    EngineSettings,
     InvalidRequest,
     TokenRequest,
     TooLong,
@@ -20,6 +19,8 @@ from services.model.engines.engine import (
 from services.model.engines.grammar import grammar
 from services.model.engines.matrices import check_matrices
 from services.model.engines.metrics import EngineMetrics
+from services.model.engines.settings import EngineSettings
+from services.model.engines.stopping import Stops
 from services.model.engines.tokenizer import ChatTokenizer
 from services.model.engines.weights import check_base, check_fits, read_adapter
 from soliloquy.runtime.weights import base_digest
@@ -59,20 +60,25 @@ class ChatBackend:
             if others >= self._settings.most_waiting:
                 raise EngineBusy(f"{others} requests are already waiting, which is the limit: try again later")
             adapter_digest = self._adapters[request.adapter].digest if request.adapter else ""
-            answer, generated, finish = self._tokenizer.characters(), 0, Finish.FINISH_UNSPECIFIED
+            characters, stops, text = self._tokenizer.characters(), Stops(request.sampling.stop), ""
+            generated, finish = 0, Finish.FINISH_UNSPECIFIED
             async with aclosing(self._engine.generate(token_request)) as deltas:
                 async for delta in deltas:
                     generated += len(delta.tokens)
                     measured.generated(len(delta.tokens))
                     finish = delta.finish
-                    if piece := answer.more(delta.tokens):
+                    if piece := stops.more(characters.more(delta.tokens)):
+                        text += piece
                         yield Delta(text=piece)
+                    if stops.met:
+                        finish = Finish.FINISH_STOP
+                        break
             if finish == Finish.FINISH_UNSPECIFIED:
                 raise EngineFailed(f"the {self._engine.name} engine broke off an answer after {generated} tokens")
-            rest = answer.rest()
+            rest = "" if stops.met else stops.more(characters.rest()) + stops.rest()
             measured.ended(finish)
         completion = Completion(
-            text=answer.text,
+            text=text + rest,
             model=self._model.name,
             engine=self._engine.name,
             adapter_digest=adapter_digest,

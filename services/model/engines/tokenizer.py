@@ -52,7 +52,6 @@ class TextStream:
         self._tokenizer = tokenizer
         self._decoding = DecodeStream(skip_special_tokens=True)
         self._held: list[int] = []
-        self.text = ""
 
     def more(self, tokens: Sequence[int]) -> str:
         """Returns the text that these tokens complete."""
@@ -62,12 +61,9 @@ class TextStream:
             if piece := self._decoding.step(self._tokenizer, token):
                 self._held.clear()
                 pieces.append(piece)
-        return self._append("".join(pieces))
+        return "".join(pieces)
 
     def rest(self) -> str:
         """Returns the held-back text, without an incomplete last character."""
-        return self._append(self._tokenizer.decode(self._held).rstrip(_UNFINISHED))
-
-    def _append(self, piece: str) -> str:
-        self.text += piece
-        return piece
+        text: str = self._tokenizer.decode(self._held)
+        return text.rstrip(_UNFINISHED)

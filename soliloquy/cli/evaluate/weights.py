@@ -77,7 +77,7 @@ async def running_weights(weights: Weights) -> AsyncIterator[StreamingModel]:
 
         yield EncoderDecoderModel(weights.folder)
         return
-    from services.model.engines.engine import EngineSettings
+    from services.model.engines.settings import EngineSettings
     from services.model.in_process import running_backend
 
     async with running_backend(EngineSettings(model=weights.folder)) as chat:

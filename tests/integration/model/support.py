@@ -10,7 +10,7 @@ from typing import Any
 from prometheus_client import REGISTRY
 
 from services.model.backend import ModelBackend, final_completion
-from services.model.engines.engine import EngineSettings
+from services.model.engines.settings import EngineSettings
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
 

@@ -51,6 +51,19 @@ async def test_every_adapter_answers_token_for_token_as_it_does_alone(base: Path
     assert len(set(expected)) == len(expected)
 
 
+async def test_an_answer_ends_before_its_stop_and_the_engine_is_free(base: Path) -> None:
+    async with started(base) as chat:
+        whole = await answer(chat, request())
+        half = len(whole.text) // 2
+        stopped = request()
+        stopped.sampling.stop.append(whole.text[half : half + 3])
+        cut = await answer(chat, stopped)
+        assert cut.text == whole.text[: whole.text.index(whole.text[half : half + 3])]
+        assert cut.finish == Finish.FINISH_STOP
+        assert cut.completion_tokens < whole.completion_tokens
+        assert await answer(chat, request()) == whole
+
+
 async def test_a_seed_gives_the_same_answer_whoever_else_is_asked(base: Path) -> None:
     async with started(base) as chat:
         alone = await answer(chat, request(seed=7, temperature=0.9))

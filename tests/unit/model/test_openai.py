@@ -101,6 +101,15 @@ async def test_an_answer_is_a_chat_completion() -> None:
     assert answer["usage"] == {"prompt_tokens": 2, "completion_tokens": 2, "total_tokens": 4}
 
 
+@pytest.mark.parametrize(
+    ("stop", "sent"), [("END", ["END"]), (["END", "\n"], ["END", "\n"]), ("", []), ([], []), (None, [])]
+)
+async def test_an_answer_stops_where_its_caller_says(stop: Any, sent: list[str]) -> None:
+    backend = Asked()
+    assert (await chat(backend, stop=stop))[0] == 200
+    assert list(backend.request.sampling.stop) == sent
+
+
 async def test_an_answer_that_was_cut_off_says_so() -> None:
     class CutOff(Echo):
         async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
@@ -231,7 +240,7 @@ async def test_several_choices_are_samples_of_seeds_in_a_row() -> None:
         ({"response_format": {"type": "json_schema"}}, "requires response_format.json_schema"),
         ({"n": 0}, "n: Input should be greater than or equal to 1"),
         ({"n": 2, "stream": True}, "n is 2, which is not supported with stream"),
-        ({"stop": ["."]}, 'stop is ["."], which is not supported'),
+        ({"stop": 3}, "stop.str: "),
         ({"tools": [{"type": "function"}]}, "tools is "),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from services.model.engines.engine import EngineSettings
-from services.model.settings import load, reserved_gpus, usual
+from services.model.engines.settings import EngineSettings
+from services.model.settings import engine_values, load, reserved_gpus
 from soliloquy.runtime.failure import Failure
 
 
 def settings(engine: str = "vllm", **given: Any) -> EngineSettings:
-    return EngineSettings.model_validate({**usual(engine), **given, "model": Path("base")})
+    return EngineSettings.model_validate(engine_values(engine, Path("base"), given))
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,11 @@ def test_settings_that_contradict_each_other_or_that_nothing_knows_are_refused(
 ) -> None:
     with pytest.raises(ValidationError, match=told):
         settings(**given)
+
+
+def test_the_engine_s_settings_name_no_model_beside_the_option() -> None:
+    with pytest.raises(Failure, match="name a model, which --model does"):
+        settings(model="another")
 
 
 def test_a_replica_takes_two_batches_and_never_fewer_than_one() -> None:

@@ -12,8 +12,9 @@ from transformers.generation import LogitsProcessorList
 from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessorList
 from transformers.generation.continuous_batching.requests import RequestStatus
 
-from services.model.engines.engine import EngineFailed, EngineSettings, InvalidRequest, TokenDelta, TokenRequest
+from services.model.engines.engine import EngineFailed, InvalidRequest, TokenDelta, TokenRequest
 from services.model.engines.grammar import grammar
+from services.model.engines.settings import EngineSettings
 from services.model.engines.transformers.sampling import PerRequestSampling, TokenSampler
 from soliloquy.v1.model_pb2 import Finish
 

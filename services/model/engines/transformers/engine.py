@@ -14,14 +14,8 @@ from peft import PeftModel
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from services.model.engines.engine import (
-    EngineFailed,
-    EngineSettings,
-    MissingWeights,
-    TokenDelta,
-    TokenRequest,
-    WrongBase,
-)
+from services.model.engines.engine import EngineFailed, MissingWeights, TokenDelta, TokenRequest, WrongBase
+from services.model.engines.settings import EngineSettings
 from services.model.engines.transformers.batching import PAGE_TOKENS, Batcher
 from soliloquy.runtime.weights import FOLDER_ONLY
 

@@ -17,14 +17,8 @@ from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
-from services.model.engines.engine import (
-    EngineBusy,
-    EngineFailed,
-    EngineSettings,
-    TokenDelta,
-    TokenRequest,
-    WrongBase,
-)
+from services.model.engines.engine import EngineBusy, EngineFailed, TokenDelta, TokenRequest, WrongBase
+from services.model.engines.settings import EngineSettings
 from services.model.engines.vllm.settings import NAME
 from soliloquy.runtime.failure import Failure, one_line
 from soliloquy.v1.model_pb2 import Finish
