@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from soliloquy.cli.command import Command
+from soliloquy.cli.dry_run import PILOT, PILOT_IN_FLIGHT, foretell
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
@@ -86,6 +88,10 @@ INCOMPLETE = 1
 @WAIT
 @click.option("--budget", metavar="SUM", type=DOLLARS, help="Dollars that the run may spend, e.g. 50USD.")
 @click.option("--budget-tokens", type=COUNT, metavar="TOKENS", help="Tokens that it may read and write.")
+@click.option(
+    "--dry-run", is_flag=True, help=f"Generate {PILOT} conversations of the run, and say what all would take."
+)
+@click.option("--like", metavar="DIR|URL", help="For --dry-run: a dataset that tells it, in place of that.")
 @AS_JSON
 @QUIET
 @kafka_options()
@@ -106,6 +112,8 @@ def generate(
     traces: TraceSettings,
     budget: float | None,
     budget_tokens: int | None,
+    dry_run: bool,
+    like: str | None,
     **settings: Any,
 ) -> None:
     """Generate a dataset of tutoring conversations.
@@ -118,8 +126,13 @@ def generate(
 
     A budget slows the run down towards its end and stops it there, with what is finished kept; the same command with
     a higher budget goes on.
+
+    A dry run says what calls, tokens, money and time the run would take, and shows its first prompts. Its own
+    conversations are the beginning of the run: the same command without --dry-run goes on from them.
     """
     _refuse_with_kafka(context, kafka)
+    if like and not dry_run:
+        raise click.UsageError("--like requires --dry-run")
     if settings["classifiers"] and not find(recipe).topics:
         raise click.UsageError(f"--classifiers requires a recipe that writes problems: {recipe} does not")
     if kafka is None:
@@ -133,11 +146,21 @@ def generate(
             f"--budget requires prices, and none is known of {', '.join(unpriced)}: set prompt_price and "
             "completion_price in --model-settings, or use --budget-tokens"
         )
+    if like:
+        foretell(plan, like, together=plan.in_flight, as_json=as_json)
+        return
+    whole = plan
+    if dry_run:
+        if plan.conversations <= PILOT:
+            raise click.UsageError(f"--dry-run generates {PILOT} conversations: it has nothing to say of so few")
+        plan = replace(plan, conversations=PILOT, in_flight=min(plan.in_flight, PILOT_IN_FLIGHT))
     started = time.monotonic()
     show = display(plan.conversations, quiet=quiet or as_json)
     result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)
     report = result.report(seconds=time.monotonic() - started)
-    if as_json:
+    if dry_run and not result.shortfall:
+        foretell(whole, str(out), together=plan.in_flight, as_json=as_json)
+    elif as_json:
         echo(json.dumps(report))
     elif not quiet and report["accepted"] + report["rejected"]:
         open_console().print(facts(summary(report, out)))

@@ -233,6 +233,10 @@ def _model_named(endpoint: Endpoint) -> str:
     return "scripted" if endpoint.engine == "scripted" else f"{endpoint.model} ({endpoint.engine})"
 
 
+# Local servers are given any word as their key: "x", "none", "EMPTY", "ollama".
+_SHORTEST_SECRET = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """An endpoint's API key, which is never shown; empty for an endpoint without one."""
@@ -242,8 +246,8 @@ class Key:
     place: str
 
     def without(self, said: bytes) -> bytes:
-        """Redacts the key in an endpoint's response, which may repeat it."""
-        return said.replace(self.secret.encode(), b"[key]") if self.secret else said
+        """Redacts the key in an endpoint's response, which may repeat it, but no placeholder: it may be any word."""
+        return said.replace(self.secret.encode(), b"[key]") if len(self.secret) >= _SHORTEST_SECRET else said
 
 
 def key_of(endpoint: Endpoint, where: str, environment: Mapping[str, str] = os.environ) -> Key:

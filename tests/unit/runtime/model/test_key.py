@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.model.settings import Endpoint, key_of
+from soliloquy.runtime.model.settings import Endpoint, Key, key_of
 
 SECRET = "sk-very-secret"
 
@@ -45,3 +45,9 @@ def test_it_is_in_no_representation_and_taken_out_of_what_an_endpoint_says() -> 
     key = key_of(endpoint(), "e", {"OPENAI_API_KEY": SECRET})
     assert SECRET not in f"{key} {key!r}"
     assert key.without(f"Incorrect API key: {SECRET}!".encode()) == b"Incorrect API key: [key]!"
+
+
+@pytest.mark.parametrize("placeholder", ["x", "none", "EMPTY", "ollama"])
+def test_a_placeholder_for_a_key_changes_no_word_of_an_answer(placeholder: str) -> None:
+    answer = f"Take the {placeholder} from both sides."
+    assert Key(placeholder, "OPENAI_API_KEY").without(answer.encode()) == answer.encode()

@@ -1,0 +1,186 @@
+"""Foretells what a run takes, from conversations that were generated before it."""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heapreplace
+from itertools import chain, groupby
+from operator import attrgetter
+from statistics import fmean, quantiles
+
+from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.timings import timed, timings_by_id
+from soliloquy.runtime.model.costs import account, add_use, total_cost, use_of
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
+
+# Of so many repetitions, each with problems drawn anew from those that are known, nine in ten lie between the bounds.
+_REPETITIONS = 200
+_BOUNDS = 20
+# Rounds of a run that are played; a longer one goes on at the same rate.
+_ROUNDS = 30
+
+Tokens = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Taken:
+    """What all conversations about one problem took."""
+
+    accepted: bool
+    calls: int
+    # By account and kind.
+    tokens: Tokens
+    # The time of the calls that waited for each other.
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    expected: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forecast:
+    calls: Interval
+    read: Interval
+    cached: Interval
+    written: Interval
+    seconds: Interval
+    # None if no price is known.
+    dollars: Interval | None
+    # Accounts without a price.
+    unpriced: Sequence[str] = field(default=())
+
+
+def measured(dataset: Dataset) -> list[Taken]:
+    """Returns what each problem of a dataset took, in the order of the run."""
+    times = timings_by_id(dataset.timings())
+    both = [(one, accepted) for accepted in (True, False) for one in dataset.conversations(rejected=not accepted)]
+    both.sort(key=lambda one: (one[0].ordinal, one[0].attempt))
+    found = [(timed(conversation, times.get(conversation.id)), accepted) for conversation, accepted in both]
+    return [_taken(list(alike)) for _, alike in groupby(found, key=lambda one: one[0].ordinal)]
+
+
+def foretold(
+    found: Sequence[Taken],
+    conversations: int,
+    in_flight: int,
+    cost: Callable[[Tokens], Mapping[str, float | None]],
+    *,
+    together: int,
+) -> Forecast:
+    """Foretells a run. The first problems, so many as were asked together, found a cold cache and do not tell of it."""
+    warm = _with_warm_cache(found, found[together:] or found)
+    random_numbers = random.Random(0)
+    drawn = [random_numbers.choices(warm, k=len(warm)) for _ in range(_REPETITIONS)]
+    samples = [sample for sample in drawn if any(one.accepted for one in sample)] or [warm]
+
+    def interval(of: Callable[[Sequence[Taken]], float]) -> Interval:
+        low, *_, high = quantiles([of(sample) for sample in samples] * 2, n=_BOUNDS)
+        return Interval(expected=of(warm), low=low, high=high)
+
+    def total(kind: str) -> Interval:
+        return interval(lambda sample: _of_run(sample, conversations, lambda one: _tokens(one, kind)))
+
+    costs = cost(_summed(warm))
+    known = total_cost(costs.values())
+    return Forecast(
+        calls=interval(lambda sample: _of_run(sample, conversations, lambda one: one.calls)),
+        read=total("prompt"),
+        cached=total("cached"),
+        written=total("completion"),
+        seconds=interval(lambda sample: _duration(sample, conversations, in_flight)),
+        dollars=None
+        if known is None
+        else interval(
+            lambda sample: (
+                _problems(sample, conversations) / len(sample) * (total_cost(cost(_summed(sample)).values()) or 0.0)
+            )
+        ),
+        unpriced=[name for name, sum_of in costs.items() if sum_of is None],
+    )
+
+
+def _taken(conversations: Sequence[tuple[Conversation, bool]]) -> Taken:
+    tokens: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    first = conversations[0][0]
+    asked = [list(first.problem.enrichment.calls)]
+    asked += [list(_in_turns(conversation)) for conversation, _ in conversations]
+    for call in chain(*asked):
+        add_use(tokens[account(call.role, call.endpoint)], use_of(call))
+    return Taken(
+        accepted=any(accepted for _, accepted in conversations),
+        calls=sum(map(len, asked)),
+        tokens=dict(tokens),
+        seconds=_waited(asked[0]) + sum(call.seconds for call in chain(*asked[1:])),
+    )
+
+
+def _in_turns(conversation: Conversation) -> Iterable[ModelCall]:
+    taken_back = chain(*(rewind.turns for rewind in conversation.rewinds))
+    return chain(*(turn.calls for turn in chain(taken_back, conversation.turns)))
+
+
+def _waited(calls: Sequence[ModelCall]) -> float:
+    """Before the first turn, samples of one prompt are asked for together."""
+    by_prompt = groupby(sorted(calls, key=attrgetter("prompt")), key=attrgetter("prompt"))
+    return sum(max(call.seconds for call in alike) for _, alike in by_prompt)
+
+
+def _with_warm_cache(found: Sequence[Taken], later: Sequence[Taken]) -> list[Taken]:
+    """Gives each account the share of cached tokens that it has among the later ones."""
+    sums = _summed(later)
+
+    def used(name: str, counts: Mapping[str, float]) -> dict[str, float]:
+        of_later = sums.get(name, {})
+        read = counts.get("prompt", 0.0)
+        share = {kind: of_later.get(kind, 0.0) / of_later["prompt"] for kind in _OF_CACHE if of_later.get("prompt")}
+        return {**counts, **{kind: read * part for kind, part in share.items()}}
+
+    return [
+        Taken(
+            accepted=one.accepted,
+            calls=one.calls,
+            seconds=one.seconds,
+            tokens={name: used(name, counts) for name, counts in one.tokens.items()},
+        )
+        for one in found
+    ]
+
+
+_OF_CACHE = ("cached", "cache_write")
+
+
+def _problems(sample: Sequence[Taken], conversations: int) -> float:
+    """How many problems give so many accepted conversations."""
+    return conversations * len(sample) / sum(one.accepted for one in sample)
+
+
+def _of_run(sample: Sequence[Taken], conversations: int, of: Callable[[Taken], float]) -> float:
+    return _problems(sample, conversations) * fmean(map(of, sample))
+
+
+def _duration(sample: Sequence[Taken], conversations: int, in_flight: int) -> float:
+    """Plays the run: a problem begins when another is settled."""
+    problems = round(_problems(sample, conversations))
+    played = min(problems, _ROUNDS * in_flight)
+    lasting = random.Random(played).choices([one.seconds for one in sample], k=played)
+    ends = [0.0] * min(in_flight, played)
+    for seconds in lasting:
+        heapreplace(ends, ends[0] + seconds)
+    return max(ends) + (problems - played) * fmean(one.seconds for one in sample) / in_flight
+
+
+def _tokens(one: Taken, kind: str) -> float:
+    return sum(counts.get(kind, 0.0) for counts in one.tokens.values())
+
+
+def _summed(sample: Iterable[Taken]) -> Tokens:
+    sums: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for one in sample:
+        for name, counts in one.tokens.items():
+            add_use(sums[name], counts)
+    return sums
