@@ -1,17 +1,25 @@
 """`soliloquy generate --dry-run`: says what a run would take before it is begun."""
 
 import json
+import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from soliloquy.cli.progress import duration
+from soliloquy.cli.progress import display, duration
 from soliloquy.cli.summary import cost_line
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
+from soliloquy.dataset.storage import Storage
+from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.recipe import find
+from soliloquy.runs.folder import RunFolder
+from soliloquy.runs.generation import generate_dataset
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.settings_file import shipped_models
+from soliloquy.runtime.model.spending import NO_BUDGET
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.v1.conversation_pb2 import Conversation
 
 if TYPE_CHECKING:
@@ -20,9 +28,34 @@ if TYPE_CHECKING:
 # The conversations of a pilot, and how many of them are under way at once.
 PILOT = 10
 PILOT_IN_FLIGHT = 5
+# The conversations that the scripted model plays, to say how long the pilot's are among others.
+_REHEARSED = 200
 
 
-def foretell(plan: Plan, like: str, *, together: int, as_json: bool) -> None:
+def rehearse(plan: Plan, source: ProblemSource) -> Mapping[int, float]:
+    """Returns how many calls the scripted model takes for each of the run's first problems; {} if it cannot play it."""
+    # They load Arrow.
+    from soliloquy.dataset.reading import Dataset
+    from soliloquy.runs.forecast import measured
+
+    scripted = replace(
+        plan,
+        models=shipped_models(),
+        conversations=min(_REHEARSED, plan.conversations),
+        budget=NO_BUDGET,
+        model_cache=None,
+        latency=0.0,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            run_folder = RunFolder(Storage(folder), scripted, None)
+            generate_dataset(scripted, source, run_folder, None, TraceSettings(), display(0, quiet=True))
+            return {one.ordinal: one.calls for one in measured(Dataset(folder))}
+        except Failure:
+            return {}
+
+
+def foretell(plan: Plan, like: str, *, together: int, as_json: bool, rehearsal: Mapping[int, float] = {}) -> None:
     """Prints a forecast of the plan from a dataset of its recipe, and the prompts of that one's first conversation."""
     # They load Arrow.
     from soliloquy.dataset.reading import Dataset
@@ -35,7 +68,7 @@ def foretell(plan: Plan, like: str, *, together: int, as_json: bool) -> None:
     accepted = sum(one.accepted for one in found)
     if not accepted:
         raise Failure(f"{like} holds no accepted conversation, so it tells nothing of a run's length")
-    forecast = foretold(found, plan.conversations, plan.in_flight, plan.cost, together=together)
+    forecast = foretold(found, plan.conversations, plan.in_flight, plan.cost, together=together, rehearsal=rehearsal)
     first = _prompts(next(iter(dataset)))
     if as_json:
         told = {"problems": len(found), "accepted": accepted, **asdict(forecast)}

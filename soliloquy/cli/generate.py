@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from soliloquy.cli.command import Command
-from soliloquy.cli.dry_run import PILOT, PILOT_IN_FLIGHT, foretell
+from soliloquy.cli.dry_run import PILOT, PILOT_IN_FLIGHT, foretell, rehearse
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
@@ -159,7 +159,7 @@ def generate(
     result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)
     report = result.report(seconds=time.monotonic() - started)
     if dry_run and not result.shortfall:
-        foretell(whole, str(out), together=plan.in_flight, as_json=as_json)
+        foretell(whole, str(out), together=plan.in_flight, as_json=as_json, rehearsal=rehearse(whole, source))
     elif as_json:
         echo(json.dumps(report))
     elif not quiet and report["accepted"] + report["rejected"]:

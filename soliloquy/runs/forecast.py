@@ -3,7 +3,7 @@
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heapreplace
 from itertools import chain, groupby
 from operator import attrgetter
@@ -19,6 +19,8 @@ _REPETITIONS = 200
 _BOUNDS = 20
 # Rounds of a run that are played; a longer one goes on at the same rate.
 _ROUNDS = 30
+# Tokens of which the cache of a whole run has a share.
+_OF_CACHE = ("cached", "cache_write")
 
 Tokens = Mapping[str, Mapping[str, float]]
 
@@ -27,12 +29,15 @@ Tokens = Mapping[str, Mapping[str, float]]
 class Taken:
     """What all conversations about one problem took."""
 
+    ordinal: int
     accepted: bool
     calls: int
     # By account and kind.
     tokens: Tokens
     # The time of the calls that waited for each other.
     seconds: float
+    # How long the problem was in the rehearsal, in calls.
+    rehearsed: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,8 +76,15 @@ def foretold(
     cost: Callable[[Tokens], Mapping[str, float | None]],
     *,
     together: int,
+    rehearsal: Mapping[int, float] = {},
 ) -> Forecast:
-    """Foretells a run. The first problems, so many as were asked together, found a cold cache and do not tell of it."""
+    """Foretells a run. The first problems, so many as were asked together, may have found a cold cache.
+
+    A rehearsal says how many calls each of more problems took with another model: ten conversations may by chance be
+    long ones, and it tells how long they are among others.
+    """
+    if rehearsal and all(one.ordinal in rehearsal for one in found):
+        found = [replace(one, rehearsed=rehearsal[one.ordinal] / fmean(rehearsal.values())) for one in found]
     warm = _with_warm_cache(found, found[together:] or found)
     random_numbers = random.Random(0)
     drawn = [random_numbers.choices(warm, k=len(warm)) for _ in range(_REPETITIONS)]
@@ -97,7 +109,7 @@ def foretold(
         if known is None
         else interval(
             lambda sample: (
-                _problems(sample, conversations) / len(sample) * (total_cost(cost(_summed(sample)).values()) or 0.0)
+                _scale(sample, conversations) / len(sample) * (total_cost(cost(_summed(sample)).values()) or 0.0)
             )
         ),
         unpriced=[name for name, sum_of in costs.items() if sum_of is None],
@@ -106,12 +118,13 @@ def foretold(
 
 def _taken(conversations: Sequence[tuple[Conversation, bool]]) -> Taken:
     tokens: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    first = conversations[0][0]
+    first, _ = conversations[0]
     asked = [list(first.problem.enrichment.calls)]
     asked += [list(_in_turns(conversation)) for conversation, _ in conversations]
     for call in chain(*asked):
         add_use(tokens[account(call.role, call.endpoint)], use_of(call))
     return Taken(
+        ordinal=first.ordinal,
         accepted=any(accepted for _, accepted in conversations),
         calls=sum(map(len, asked)),
         tokens=dict(tokens),
@@ -131,27 +144,19 @@ def _waited(calls: Sequence[ModelCall]) -> float:
 
 
 def _with_warm_cache(found: Sequence[Taken], later: Sequence[Taken]) -> list[Taken]:
-    """Gives each account the share of cached tokens that it has among the later ones."""
-    sums = _summed(later)
+    """Gives each account the share of cached tokens that it has among the later ones, if that is higher."""
+    of_all, of_later = _summed(found), _summed(later)
 
     def used(name: str, counts: Mapping[str, float]) -> dict[str, float]:
-        of_later = sums.get(name, {})
-        read = counts.get("prompt", 0.0)
-        share = {kind: of_later.get(kind, 0.0) / of_later["prompt"] for kind in _OF_CACHE if of_later.get("prompt")}
-        return {**counts, **{kind: read * part for kind, part in share.items()}}
+        sums = max(of_all[name], of_later.get(name, {}), key=_cached_share)
+        read = counts.get("prompt", 0.0) / (sums.get("prompt") or 1.0)
+        return {**counts, **{kind: read * sums.get(kind, 0.0) for kind in _OF_CACHE}}
 
-    return [
-        Taken(
-            accepted=one.accepted,
-            calls=one.calls,
-            seconds=one.seconds,
-            tokens={name: used(name, counts) for name, counts in one.tokens.items()},
-        )
-        for one in found
-    ]
+    return [replace(one, tokens={name: used(name, counts) for name, counts in one.tokens.items()}) for one in found]
 
 
-_OF_CACHE = ("cached", "cache_write")
+def _cached_share(counts: Mapping[str, float]) -> float:
+    return counts.get("cached", 0.0) / (counts.get("prompt") or 1.0)
 
 
 def _problems(sample: Sequence[Taken], conversations: int) -> float:
@@ -160,18 +165,24 @@ def _problems(sample: Sequence[Taken], conversations: int) -> float:
 
 
 def _of_run(sample: Sequence[Taken], conversations: int, of: Callable[[Taken], float]) -> float:
-    return _problems(sample, conversations) * fmean(map(of, sample))
+    return _scale(sample, conversations) * fmean(map(of, sample))
+
+
+def _scale(sample: Sequence[Taken], conversations: int) -> float:
+    """How many problems as long as these on average make up the run."""
+    return _problems(sample, conversations) / fmean(one.rehearsed for one in sample)
 
 
 def _duration(sample: Sequence[Taken], conversations: int, in_flight: int) -> float:
     """Plays the run: a problem begins when another is settled."""
     problems = round(_problems(sample, conversations))
     played = min(problems, _ROUNDS * in_flight)
-    lasting = random.Random(played).choices([one.seconds for one in sample], k=played)
+    usual = [one.seconds / fmean(other.rehearsed for other in sample) for one in sample]
+    lasting = random.Random(played).choices(usual, k=played)
     ends = [0.0] * min(in_flight, played)
     for seconds in lasting:
         heapreplace(ends, ends[0] + seconds)
-    return max(ends) + (problems - played) * fmean(one.seconds for one in sample) / in_flight
+    return max(ends) + (problems - played) * fmean(usual) / in_flight
 
 
 def _tokens(one: Taken, kind: str) -> float:

@@ -19,10 +19,16 @@ def cost(tokens: Tokens) -> Mapping[str, float | None]:
 
 
 def taken(
-    *, prompt: float = 100, cached: float = 0, seconds: float = 10, accepted: bool = True, role: str = "tutor"
+    *,
+    ordinal: int = 0,
+    prompt: float = 100,
+    cached: float = 0,
+    seconds: float = 10,
+    accepted: bool = True,
+    role: str = "tutor",
 ) -> Taken:
     counts = {"prompt": prompt, "cached": cached, "completion": 10}
-    return Taken(accepted=accepted, calls=3, tokens={role: counts}, seconds=seconds)
+    return Taken(ordinal=ordinal, accepted=accepted, calls=3, tokens={role: counts}, seconds=seconds)
 
 
 def test_problems_that_give_nothing_are_paid_for_by_those_that_do() -> None:
@@ -59,3 +65,12 @@ def test_a_long_run_goes_on_as_fast_as_it_was_played() -> None:
 def test_what_has_no_price_is_named_and_not_counted_as_nothing() -> None:
     forecast = foretold([taken(role="unknown")] * 4, 10, 2, cost, together=0)
     assert (forecast.dollars, forecast.unpriced) == (None, ["unknown"])
+
+
+def test_a_rehearsal_tells_how_long_the_known_problems_are_among_others() -> None:
+    found = [taken(ordinal=number) for number in range(4)]
+    among = {number: 6.0 if number < 4 else 3.0 for number in range(8)}
+    forecast = foretold(found, 1000, 10, cost, together=0, rehearsal=among)
+    assert forecast.read.expected == pytest.approx(100_000 * 4.5 / 6)
+    assert forecast.seconds.expected == pytest.approx(1000 * 4.5 / 6)
+    assert foretold(found, 1000, 10, cost, together=0, rehearsal={0: 6.0}).read.expected == 100_000
