@@ -83,6 +83,15 @@ def slot_faults(value: Any, own: Any, key: str = "") -> Iterator[str]:
         )
 
 
+def sampling_faults(temperatures: Mapping[str, float], prompts: Collection[str]) -> Iterator[str]:
+    """Yields the temperatures that no prompt has, or that stand for none."""
+    for name, temperature in temperatures.items():
+        if name not in prompts:
+            yield f"{name} is unknown; the prompts are {', '.join(sorted(prompts))}"
+        elif not temperature:
+            yield f"{name}: at 0 a prompt has one answer: use more, or leave it out for the temperature of its role"
+
+
 def _slots_of(text: str) -> set[str]:
     return {name for found in string.Template.pattern.finditer(text) if (name := found["named"] or found["braced"])}
 

@@ -10,7 +10,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from soliloquy.recipes.prompt_checks import MESSAGE, Kind, lost_parts, slot_faults, table_faults, text_faults
+from soliloquy.recipes.prompt_checks import (
+    ANY,
+    MESSAGE,
+    Kind,
+    lost_parts,
+    sampling_faults,
+    slot_faults,
+    table_faults,
+    text_faults,
+)
 from soliloquy.recipes.prompts import BadPromptText, read_text
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.failure import Refused
@@ -20,6 +29,8 @@ P = TypeVar("P")
 
 # Sets of changed prompts that a process keeps ready, of at most 32 KiB each.
 _REMEMBERED = 64
+# How freely a model answers, by prompt; an optional file of each folder. Other prompts are sampled as their role is.
+_SAMPLING = "sampling"
 # The messages of a conversation in a prompt.
 _TRANSCRIPT = re.compile(r"<(conversation|history)>\n(.*?)\n</\1>", re.DOTALL)
 # Lines of the latest exchange: a message, the one before it, and what that answers.
@@ -44,7 +55,8 @@ class Templates:
         """
         self.folder = folder
         self.slots = slots
-        self.tables = tables
+        is_sampled = (folder / f"{_SAMPLING}.toml").exists()
+        self.tables = {**tables, **({_SAMPLING: {ANY: float}} if is_sampled else {})}
         self.shared = shared
         self.recipe = recipe or folder.parent.name
         # Each process reads the files once; edits apply to the next one.
@@ -68,6 +80,8 @@ class Templates:
             texts.refuse(f"{name}.txt", chain(text_faults(text, slots), lost_parts(text, self.own.text(name))))
         for name in self.tables:
             texts.refuse(f"{name}.toml", slot_faults(texts.table(name), self.own.table(name)))
+        prompts = [path.stem for path in self.folder.glob("*.txt")]
+        texts.refuse(f"{_SAMPLING}.toml", sampling_faults(texts.temperatures, prompts))
         return texts
 
 
@@ -83,7 +97,12 @@ class Texts:
 
     def prompt(self, state: str, **slots: str) -> Prompt:
         said = [(role, text % (self._shared | slots)) for role, text in self._sections(state)]
-        return Prompt(name=f"{self._templates.recipe}/{state}", said=said)
+        temperature = self.temperatures.get(state, 0.0)
+        return Prompt(name=f"{self._templates.recipe}/{state}", said=said, temperature=temperature)
+
+    @functools.cached_property
+    def temperatures(self) -> Mapping[str, float]:
+        return self.table(_SAMPLING) if _SAMPLING in self._templates.tables else {}
 
     @functools.cached_property
     def _shared(self) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -24,8 +24,6 @@ from soliloquy.v1.sandbox_pb2 import Execution, Job
 PROGRAMS = 3
 # The name of their prompt.
 PROGRAM = "problems/program"
-# Programs that are written alike are wrong alike.
-_TEMPERATURE = 0.7
 _TEXTS = Templates(Path(__file__).with_name("prompts"), {"program": {"question", "unit"}}, recipe="problems").own
 # Runs a job in the sandbox.
 Run = Callable[[Job], Awaitable[Execution]]
@@ -84,8 +82,7 @@ def weigh(problem: Problem, programs: Sequence[CodeAttempt]) -> Check:
 
 def program_prompt(problem: Problem) -> Prompt:
     unit = f"Give the answer in {problem.answer.unit}.\n" if problem.answer.unit else ""
-    prompt = _TEXTS.prompt("program", question=problem.question, unit=unit)
-    return replace(prompt, temperature=_TEMPERATURE)
+    return _TEXTS.prompt("program", question=problem.question, unit=unit)
 
 
 def speak(reading: ParsedPrompt, _: Random) -> str:

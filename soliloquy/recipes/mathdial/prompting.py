@@ -5,7 +5,6 @@ to know from them; everything else in a template may be rewritten freely.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -58,7 +57,6 @@ TEMPLATES = Templates(
         "categories": dict.fromkeys(get_args(Category), str),
         "names": {ANY: list},
         "profiles": {ANY: {"manner": str}},
-        "sampling": {"solving": float, "student": float},
     },
     # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
     shared={"tutor": lambda texts: texts.fill("tutor", moves=_moves(texts))},
@@ -67,7 +65,7 @@ TEMPLATES = Templates(
 
 def enriching(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     """Returns the prompt that samples a solution."""
-    return _sampled(TEMPLATES.of(changed), "solving", question=problem.question)
+    return TEMPLATES.of(changed).prompt("solving", question=problem.question)
 
 
 def describing(problem: Problem, confusion: Confusion, changed: Mapping[str, str]) -> Prompt:
@@ -86,8 +84,7 @@ def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) 
     texts = _texts(conversation)
     kind, first = word_of(Belief, belief), len(before) == 1
     labels = ConversationLabels.FromString(conversation.labels)
-    return _sampled(
-        texts,
+    return texts.prompt(
         "student",
         question=conversation.problem.question,
         name=labels.student_name,
@@ -218,7 +215,3 @@ def _wrong(conversation: Conversation) -> str:
 def _because(conversation: Conversation) -> str:
     found = believed(conversation.problem)
     return found.held.because if found else confusion_of(conversation.problem.enrichment).description
-
-
-def _sampled(texts: Texts, state: str, **slots: str) -> Prompt:
-    return replace(texts.prompt(state, **slots), temperature=texts.table("sampling")[state])

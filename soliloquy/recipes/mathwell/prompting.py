@@ -5,7 +5,6 @@ be rewritten freely.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from soliloquy.recipes.mathwell.commissions import POLICY, allowed_operations, authorship_of, join_names
@@ -30,12 +29,11 @@ TEMPLATES = Templates(
 def writing(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     """Returns the prompt that a problem is written with."""
     commission, texts = authorship_of(problem).commission, TEMPLATES.of(changed)
-    prompt = texts.prompt(
+    return texts.prompt(
         "writing",
         examples="\n\n".join(f"Problem: {one.question}\n```python\n{one.solution}\n```" for one in commission.examples),
         wishes="\n".join([*_wishes(commission, texts.table("wishes")), *_drawn(problem, commission, texts)]),
     )
-    return replace(prompt, temperature=POLICY["writing"]["temperature"])
 
 
 def _drawn(problem: Problem, commission: Commission, texts: Texts) -> Iterator[str]:

@@ -4,12 +4,11 @@ The scripted engine reads the tags (<question>, <steps>, ..).
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from soliloquy.recipes.scaffold.labels_pb2 import Plan
 from soliloquy.recipes.scaffold.memory import plan_of
-from soliloquy.recipes.scaffold.plan_rules import POLICY, undecided
+from soliloquy.recipes.scaffold.plan_rules import undecided
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
 from soliloquy.truth.number_format import format_quantity
@@ -30,8 +29,7 @@ def planning(problem: Problem, changed: Mapping[str, str], refused: str = "") ->
     """Asks for a plan; `refused` is the reason for which the verifier rejected the last one."""
     texts = _TEMPLATES.of(changed)
     again = texts.fill("planning_again", reason=refused) if refused else ""
-    prompt = texts.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
-    return replace(prompt, temperature=POLICY["plans"]["temperature"])
+    return texts.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
 
 
 def verifying(problem: Problem, plan: Plan, changed: Mapping[str, str]) -> Prompt:

@@ -22,24 +22,25 @@ TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     SLOTS
     | {
-        "student": _ASKED | {"expected", "conversation", "shown", "instruction", "rejected"},
+        "student": _ASKED | {"expected", "conversation", "shown", "instruction", "examples", "rejected"},
         "student_again": {"tries"},
         "describing": _TUTORING | {"solution"},
         "use_python": {"tutor", "description", "failure"},
         "use_python_again": {"code", "error"},
         "calculated": {"output"},
-        "tutor": {"states"},
+        "tutor": {"states", "examples"},
         "tutoring": _TUTORING | {"expected", "solved", "calculated"},
     },
     TABLES,
     # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
-    shared={"tutor": lambda texts: texts.fill("tutor", states=_states(texts.table("states")))},
+    shared={"tutor": lambda texts: texts.fill("tutor", **_states(texts.table("states")))},
 )
 
 
 def student(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks the student for its message in a turn; with the latest exchange alone once it has tried."""
     state, texts = NAMES[drawn_state(turn)], _texts(conversation)
+    shown = texts.table("states")[state]
     tries = "\n".join(f"- {one_line(one.text)} (sent back: {one_line(one.because)})" for one in misfits(turn))
     before = conversation.turns[turn.number - 2 if tries else 0 : turn.number - 1]
     return texts.prompt(
@@ -48,7 +49,8 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
         expected=current_question(conversation, turn).answer,
         conversation=transcript(before),
         shown=state,
-        instruction=states(conversation)[state]["student"],
+        instruction=shown["student"],
+        examples=shown["said"].strip(),
         rejected=texts.fill("student_again", tries=tries) if tries else "",
     )
 
@@ -138,8 +140,10 @@ def _tutoring_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     }
 
 
-def _states(table: Mapping[str, Mapping[str, str]]) -> str:
-    return "\n".join(f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in table.items())
+def _states(table: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Returns the slots that tell the tutor of all states: it finds by itself which one a message shows."""
+    meanings = (f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in table.items())
+    return {"states": "\n".join(meanings), "examples": "\n\n".join(row["turn"].strip() for row in table.values())}
 
 
 def _plan(conversation: Conversation) -> str:

@@ -34,14 +34,15 @@ STATES = {
     "end": END,
 }
 NAMES = {state: name for name, state in STATES.items()}
-_STATE: Kind = {"meaning": str, "student": str, "tutor": str, "evaluation": frozenset(EVALUATIONS)}
+_TEXTS = ("meaning", "student", "tutor", "said", "turn")
+_STATE: Kind = {**dict.fromkeys(_TEXTS, str), "evaluation": frozenset(EVALUATIONS)}
 TABLES: Mapping[str, Kind] = {"states": dict.fromkeys(STATES, _STATE)}
 _TEMPLATES = Templates(Path(__file__).with_name("prompts"), {}, TABLES)
 INTENTS = {START: Intent.INTENT_OPENING, CORRECT: Intent.INTENT_RIGHT, INCORRECT: Intent.INTENT_WRONG}
 
 
 def states(conversation: Conversation) -> Mapping[str, Mapping[str, str]]:
-    """Returns what each state means, what the student does in it, how the tutor reacts, and its evaluation's letter."""
+    """Returns what each state means, what both do in it, with examples, and its evaluation's letter."""
     return _TEMPLATES.of(conversation.run.prompts).table("states")
 
 

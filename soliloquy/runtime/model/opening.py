@@ -54,6 +54,9 @@ class ModelByRole:
             # The recipe's own for this prompt.
             settings = replace(settings, temperature=recommended)
         settings = self._models.for_prompt(settings, request.prompt)
+        if request.more_seeds and not settings.temperature:
+            many = f"{1 + len(request.more_seeds)} answers to the prompt {request.prompt!r} would be one at temperature 0"
+            raise ModelRefused(f"{many}: set a higher one in [prompts.\"{request.prompt}\"] of the model settings")
         if request.fallback:
             settings = replace(settings, endpoint=settings.fallback, adapter="")
             request.fallback = False
