@@ -60,8 +60,11 @@ _OPERAND_BEFORE = lazy_pattern(
     r"(?:[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)|[\d)]\s[-−/]|[^\W\d_]\s?[×*·÷/+]|\)\s?/|[\^√]|\*\*)\s*\(?\s*$",
     re.IGNORECASE,
 )
-# The size of a group: "20 groups of 10".
-_GROUP_BEFORE = _any("groups", r"(?:\d\s+[^\W\d_]+|\b(?:{}))\s+of\s+$")
+# The size of a group: "20 groups of 10", "27 of the 135 apples".
+_GROUP_BEFORE = _any(
+    "groups",
+    r"(?:\d\s+[^\W\d_]+|\b(?:{}))\s+of\s+$|(?<![\d.,/%])\d+\s+of\s+(?:(?:the|these|those|all)\s+)?$",
+)
 _INSTRUCTS = lazy_pattern(
     r"\W*(?:you |to |I['’]d |I would |we )?(?:add|subtract|divide|multiply|take|use|write)\b", re.IGNORECASE
 )

@@ -28,7 +28,8 @@ def dedupe(*, source: Path, out: Path, other_numbers: bool, as_json: bool) -> No
     """
     with writing_to(out):
         counts = near_duplicates.dedupe(source, out, other_numbers=other_numbers)
+    told = f", {counts.told_again} of them with other numbers" if other_numbers else ""
     if as_json:
         echo(json.dumps(asdict(counts)))
     else:
-        echo(f"{counts.kept} of {counts.read} problems in {out}; {counts.dropped} near-duplicates left out")
+        echo(f"{counts.kept} of {counts.read} problems in {out}; {counts.dropped} near-duplicates left out{told}")

@@ -109,6 +109,8 @@ class DedupeCounts:
     read: int = 0
     kept: int = 0
     dropped: int = 0
+    # Of those, the ones that differ from an earlier one in their numbers.
+    told_again: int = 0
 
 
 def dedupe(source: Path, target: Path, *, other_numbers: bool = False) -> DedupeCounts:
@@ -117,11 +119,11 @@ def dedupe(source: Path, target: Path, *, other_numbers: bool = False) -> Dedupe
     lines, others, programs = tee(problem_lines(source), 3)
     again = told_again((one.question, one.structure) for one in programs) if other_numbers else repeat(False)
     with atomic_file(target) as file:
-        for line, *found in zip(lines, repeats(other.question for other in others), again, strict=False):
-            repeated = any(found)
+        for line, alike, renumbered in zip(lines, repeats(other.question for other in others), again, strict=False):
             counts.read += 1
-            counts.dropped += repeated
-            if not repeated:
+            counts.dropped += alike or renumbered
+            counts.told_again += renumbered and not alike
+            if not alike and not renumbered:
                 counts.kept += 1
                 file.write(line.text.encode())
     return counts

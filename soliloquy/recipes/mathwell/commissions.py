@@ -15,6 +15,11 @@ def authorship_of(problem: Problem) -> Authorship:
     return ProblemLabels.FromString(problem.labels).authorship
 
 
+def commission_of(problem: Problem) -> Commission:
+    """Returns what a problem was written for; of an imported one its topic is known."""
+    return authorship_of(problem).commission if problem.labels else Commission(topic=problem.topic)
+
+
 def labelled(authorship: Authorship) -> bytes:
     """Returns the labels of a problem with this authorship."""
     return ProblemLabels(authorship=authorship).SerializeToString()

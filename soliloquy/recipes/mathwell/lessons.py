@@ -4,10 +4,14 @@ from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.recipes.mathwell.prompting import writing
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.runtime.ask import Prompt
+from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
+    """Returns the one sample; an imported problem is as good as one that was written here, if it has its function."""
+    if "def solution(" not in conversation.problem.solution:
+        raise Refused("the problem has no function solution(): import rows with their programs")
     return [Lesson(turn=1, prompt=_prompt(conversation), answer=_answer(conversation))]
 
 

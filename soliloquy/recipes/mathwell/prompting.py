@@ -7,7 +7,7 @@ be rewritten freely.
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from soliloquy.recipes.mathwell.commissions import POLICY, allowed_operations, authorship_of, join_names
+from soliloquy.recipes.mathwell.commissions import POLICY, allowed_operations, commission_of, join_names
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.templates import Templates, Texts, fill
 from soliloquy.runtime.ask import Prompt
@@ -27,12 +27,17 @@ TEMPLATES = Templates(
 
 
 def writing(problem: Problem, changed: Mapping[str, str]) -> Prompt:
-    """Returns the prompt that a problem is written with."""
-    commission, texts = authorship_of(problem).commission, TEMPLATES.of(changed)
+    """Returns the prompt that a problem is written with; one that was imported has its topic for a commission."""
+    commission, texts = commission_of(problem), TEMPLATES.of(changed)
     return texts.prompt(
         "writing",
         examples="\n\n".join(f"Problem: {one.question}\n```python\n{one.solution}\n```" for one in commission.examples),
-        wishes="\n".join([*_wishes(commission, texts.table("wishes")), *_drawn(problem, commission, texts)]),
+        wishes="\n".join(
+            [
+                *_wishes(commission, texts.table("wishes")),
+                *(_drawn(problem, commission, texts) if problem.labels else ()),
+            ]
+        ),
     )
 
 

@@ -14,6 +14,9 @@ from soliloquy.v1.sandbox_pb2 import Status
 
 def judged(conversation: Conversation) -> CheckedConversation:
     """Returns the faults of a problem; it has no messages to check."""
+    if conversation.ending == Ending.ENDING_UNSPECIFIED and not conversation.turns:
+        # An imported problem: nobody has run or judged it here.
+        return CheckedConversation(turns=(), faults=[])
     if conversation.ending != Ending.ENDING_WRITTEN:
         reason = conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
         return CheckedConversation(turns=(), faults=[reason])

@@ -14,9 +14,9 @@ from soliloquy.recipes.scaffold.expected_answers import (
     same_quantity,
 )
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
+from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.runtime.beside import table_beside
-from soliloquy.truth.expressions import Expression, parse_expression
-from soliloquy.truth.laws import expression, laws_in
+from soliloquy.truth.expressions import parse_expression
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
@@ -28,9 +28,6 @@ POLICY = table_beside(__file__, "plan_rules.toml")
 _LIMITS = POLICY["plans"]
 # The tolerances that an expected answer is compared with.
 CLOSENESS: dict[str, Any] = {"tolerance": _LIMITS["tolerance"], "least_digits": _LIMITS["least_digits"]}
-# Symbols of laws are letters, a few letters such as "KE", or letters by their names.
-_LONGEST_SYMBOL: int = _LIMITS["longest_symbol"]
-_SYMBOLS = frozenset(_LIMITS["symbols"])
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
 _WORD = re.compile(r"\w+")
 
@@ -126,32 +123,13 @@ def _given_away(plan: Plan, problem: Problem) -> Iterator[str]:
 
 
 def _code(plan: Plan, problem: Problem) -> Iterator[str]:
-    asked = " ".join(one.question for one in plan.questions)
+    said = ""
     for number, one in enumerate(plan.questions, start=1):
-        if names := undefined_names(one.answer, problem, asked):
+        said += f"{one.question}\n"
+        if names := undefined_names(one.answer, problem, said):
             told = ", ".join(sorted(names))
             yield f"sub-question {number} expects {one.answer!r}, and nobody has said what {told} is: say it in words"
-
-
-def undefined_names(answer: str, problem: Problem, asked: str = "") -> set[str]:
-    """Returns the names of an equation, if some are words, that neither the questions nor the names of quantities hold.
-
-    "F = m × a" is a law, "riding = cars × per" is code.
-    """
-    if "=" not in answer:
-        return set()
-    names = {name for side in _sides(answer) for name in side.symbols}
-    if not any(len(base := name.split("_")[0]) > _LONGEST_SYMBOL and base.lower() not in _SYMBOLS for name in names):
-        return set()
-    quantities = [quantity for step in problem.steps for quantity in (*step.inputs, step.result)]
-    told = {word for word in content_words(f"{problem.question} {asked}") if word != "a"}
-    known = told | {quantity.name for quantity in quantities}
-    return {name for name in names if name not in known and name.lower() not in known}
-
-
-def _sides(answer: str) -> Iterator[Expression]:
-    for left, right in laws_in(answer):
-        yield from (side for side in (expression(left), expression(right)) if side is not None)
+        said += f"{one.answer}\n"
 
 
 def _unclear(plan: Plan, problem: Problem) -> Iterator[str]:

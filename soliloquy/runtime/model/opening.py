@@ -55,8 +55,9 @@ class ModelByRole:
             settings = replace(settings, temperature=recommended)
         settings = self._models.for_prompt(settings, request.prompt)
         if request.more_seeds and not settings.temperature:
-            many = f"{1 + len(request.more_seeds)} answers to the prompt {request.prompt!r} would be one at temperature 0"
-            raise ModelRefused(f"{many}: set a higher one in [prompts.\"{request.prompt}\"] of the model settings")
+            where = f'set a higher one in [prompts."{request.prompt}"] of the model settings'
+            many = f"{1 + len(request.more_seeds)} answers to the prompt {request.prompt!r}"
+            raise ModelRefused(f"{many} would be the same at temperature 0: {where}")
         if request.fallback:
             settings = replace(settings, endpoint=settings.fallback, adapter="")
             request.fallback = False

@@ -63,6 +63,8 @@ def test_mathwell_is_trained_as_the_paper_says() -> None:
     settings = read_settings(CONFIGS["mathwell"])
     assert (settings.learning_rate, settings.max_steps, settings.warmup_share) == (1e-4, 4250, 0.03)
     assert (settings.quantize, settings.layout) == ("4bit", "states")
+    second = read_settings(CONFIGS["mathwell-approved"])
+    assert second == settings.model_copy(update={"max_steps": 1250})
 
 
 def test_scaffold_is_trained_as_the_paper_says() -> None:

@@ -12,7 +12,7 @@ from soliloquy.cli.errors import writing_to
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE, SEEDS
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
-from soliloquy.recipes.mathwell.commands.examining import Examination, examining_options
+from soliloquy.recipes.mathwell.commands.examine_options import Examination, examining_options
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.runtime.failure import Failure
 

@@ -104,7 +104,7 @@ def generate(
         sifted = _write_problems(folder, out)
         if sheet:
             write_sheet(read_problems(out), commissions.about, sheet)
-    report = _report(result, sifted.kept, _reasons(folder), started)
+    report = _report(result, sifted, _reasons(folder), started)
     if as_json:
         echo(json.dumps(report))
     elif not quiet:
@@ -115,7 +115,7 @@ def generate(
 
 
 def _write_problems(folder: Path, out: Path) -> DedupeCounts:
-    """Writes the accepted problems to a problem file, without near-duplicates."""
+    """Writes the accepted problems to a problem file, without near-duplicates and the same story with other numbers."""
     with TemporaryDirectory() as scratch:
         rows, problems = Path(scratch) / "rows.jsonl", Path(scratch) / "problems.jsonl"
         export(Dataset(str(folder)), "sgsm", rows, choice=ExportOptions())
@@ -129,7 +129,7 @@ def _write_problems(folder: Path, out: Path) -> DedupeCounts:
             report=lambda refusal: echo(f"soliloquy: left out: {refusal.field}: {refusal.reason}", err=True),
             report_unread=lambda doubt: echo(f"soliloquy: {doubt}", err=True),
         )
-        return dedupe(problems, out)
+        return dedupe(problems, out, other_numbers=True)
 
 
 def _reasons(folder: Path) -> dict[str, int]:
@@ -140,7 +140,7 @@ def _reasons(folder: Path) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def _report(result: GenerationResult, unlike: int, reasons: dict[str, int], started: float) -> dict[str, Any]:
+def _report(result: GenerationResult, sifted: DedupeCounts, reasons: dict[str, int], started: float) -> dict[str, Any]:
     told = result.report(seconds=time.monotonic() - started)
     ran = told["executions"]
     return {
@@ -148,7 +148,8 @@ def _report(result: GenerationResult, unlike: int, reasons: dict[str, int], star
         "written": sum(ran.values()),
         "ran": ran.get("ok", 0),
         "kept": told["accepted"],
-        "near_duplicates": told["accepted"] - unlike,
+        "near_duplicates": told["accepted"] - sifted.kept,
+        "told_again": sifted.told_again,
         "rejected": told["rejected"],
         "reasons": reasons,
         **{name: told[name] for name in ("executions", "parse", "tokens", "cost", "seconds")},
@@ -158,7 +159,8 @@ def _report(result: GenerationResult, unlike: int, reasons: dict[str, int], star
 def _print(report: dict[str, Any], out: Path, sheet: Path | None) -> None:
     echo(
         f"{report['kept'] - report['near_duplicates']} problems in {out}; {report['written']} written, "
-        f"{report['ran']} ran, {report['rejected']} rejected, {report['near_duplicates']} near-duplicates left out"
+        f"{report['ran']} ran, {report['rejected']} rejected, {report['near_duplicates']} near-duplicates left out, "
+        f"{report['told_again']} of them with other numbers"
     )
     if report["reasons"]:
         echo(f"rejected for: {', '.join(f'{why} {count}' for why, count in report['reasons'].items())}")

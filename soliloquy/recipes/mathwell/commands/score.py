@@ -16,7 +16,7 @@ from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.files.reading.rows import RefusedRow
-from soliloquy.recipes.mathwell.commands.examining import Examination, examining_options
+from soliloquy.recipes.mathwell.commands.examine_options import Examination, examining_options
 from soliloquy.recipes.mathwell.commands.labelled import tell, word_problems
 from soliloquy.recipes.mathwell.commands.measuring import (
     MEASURES,

@@ -37,7 +37,12 @@ def dialogue(row: Row) -> Dialogue:
     question = parts["question"] if parts else output.strip()
     if not question:
         raise CannotConvert("`output` holds no problem")
-    return Dialogue(question=question, solution=parts["solution"] if parts else "", topic=text_of(row, "input").strip())
+    return Dialogue(
+        recipe=sgsm.RECIPE,
+        question=question,
+        solution=parts["solution"] if parts else "",
+        topic=text_of(row, "input").strip(),
+    )
 
 
 FORMAT = Format(

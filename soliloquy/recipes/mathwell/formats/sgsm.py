@@ -8,6 +8,8 @@ from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.recipes.programs import solution_program
 from soliloquy.v1.conversation_pb2 import Quantity, Step
 
+RECIPE = "mathwell"
+
 
 def columns(choice: ExportOptions) -> list[str]:
     if not choice.solutions:
@@ -37,6 +39,7 @@ def dialogue(row: Row) -> Dialogue:
     if not text_of(row, "question").strip():
         raise CannotConvert("`question` is missing")
     return Dialogue(
+        recipe=RECIPE,
         question=text_of(row, "question"),
         solution=text_of(row, "solution"),
         answer=_answer(row.get("answer")),

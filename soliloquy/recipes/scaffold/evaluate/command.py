@@ -14,10 +14,28 @@ from soliloquy.cli.parameters import Choice, whole
 _TUTORS = ("planned", "plain")
 
 
+class _NumberOrFile(click.ParamType):
+    name = "number or file"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        kind = whole(0, MOST) if str(value).isdigit() else EXISTING_FILE
+        return kind.convert(value, parameter, context)
+
+
+_SEGMENTS = _NumberOrFile()
+
+
 @click.command(cls=Command)
 @click.option("--tutor", type=Choice(_TUTORS), default="planned", show_default=True, help="How the model tutors.")
 @count_option("--dialogues", 300, "Dialogues to hold with each of the two students.")
-@click.option("--segments", default=210, show_default=True, type=whole(0, MOST), help="Segments to give one reply to.")
+@click.option(
+    "--segments",
+    default="210",
+    show_default=True,
+    type=_SEGMENTS,
+    metavar="NUMBER|FILE",
+    help="Segments to give one reply to: how many to prepare, or a JSONL file of people's.",
+)
 @click.option(
     "--tries", default=8, show_default=True, type=whole(0, ATTEMPTS), help="Tries of the student at each problem."
 )

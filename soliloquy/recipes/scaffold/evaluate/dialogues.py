@@ -23,7 +23,7 @@ _LONGEST: int = PROTOCOL["dialogues"]["longest"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DialogueRound:
-    """A student's message, the state it shows, and the tutor's reply."""
+    """A student's message, the state it shows, which is empty where nobody has said it, and the tutor's reply."""
 
     state: str
     student: str

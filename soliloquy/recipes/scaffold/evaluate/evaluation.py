@@ -11,10 +11,17 @@ import uvloop
 
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.recipes.scaffold.evaluate.dialogues import DialogueCase, digest_of_cases, is_suitable, make_cases
+from soliloquy.recipes.scaffold.evaluate.dialogues import (
+    SEGMENT,
+    DialogueCase,
+    digest_of_cases,
+    is_suitable,
+    make_cases,
+)
 from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator, ScoredDialogue
 from soliloquy.recipes.scaffold.evaluate.figures import PAPER, TITLES, WHOSE, figures, page
 from soliloquy.recipes.scaffold.evaluate.judging import TEMPLATES
+from soliloquy.recipes.scaffold.evaluate.segments import read_segments
 from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
 from soliloquy.runs.model import chosen_models
 from soliloquy.runtime.failure import Failure
@@ -32,9 +39,9 @@ class ScaffoldEvaluation:
     settings: EvaluationSettings
     # One of TUTORS.
     tutor: str
-    # The number of dialogues with each student, of segments, and of the student's tries at each problem.
+    # The number of dialogues with each student, of segments or their file, and of the student's tries at each problem.
     dialogues: int
-    segments: int
+    segments: int | Path
     tries: int
     # Settings of the models of a judge and of the student; without them nobody judges, and the student is scripted.
     judge: Path | None
@@ -51,7 +58,13 @@ class ScaffoldEvaluation:
         wanted = list(islice(filter(is_suitable, islice(problems, _TRIED * self.dialogues)), self.dialogues))
         if len(wanted) < self.dialogues:
             raise Failure(f"only {len(wanted)} of {self.dialogues} problems are suitable: use fewer --dialogues")
-        cases = list(make_cases(wanted, segments=self.segments, seed=settings.seed))
+        if isinstance(self.segments, Path):
+            kind, own = "segments of people", read_segments(self.segments, settings.seed)
+            cases = [*make_cases(wanted, segments=0, seed=settings.seed), *own]
+        else:
+            kind = "segments"
+            cases = list(make_cases(wanted, segments=self.segments, seed=settings.seed))
+        segments = sum(case.kind == SEGMENT for case in cases)
         files = (("judge", self.judge), ("student", self.student))
         others = {role: chosen_models(file) if file else None for role, file in files}
         prompts = TEMPLATES.fingerprints({})
@@ -62,11 +75,11 @@ class ScaffoldEvaluation:
             name="" if self.tutor == "planned" else f"{model.name}, {self.tutor}",
             cases=settings.cases(
                 source,
-                f"{self.dialogues} dialogues of each pass and {self.segments} segments of",
+                f"{segments} {kind} and {self.dialogues} dialogues of each pass of",
                 wanted,
                 digest_of_cases(cases),
                 dialogues=self.dialogues,
-                segments=self.segments,
+                segments=segments,
                 tries=self.tries,
             ),
             prompts=prompts,

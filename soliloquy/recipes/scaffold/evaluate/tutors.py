@@ -11,7 +11,7 @@ from soliloquy.recipes.scaffold.fit import needs_calculation
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, StudentLabels, TutorLabels
 from soliloquy.recipes.scaffold.memory import closing_state, solved, solved_after, store_solved
 from soliloquy.recipes.scaffold.states import STATES
-from soliloquy.recipes.scaffold.student import record_message
+from soliloquy.recipes.scaffold.student import record_message, record_reply
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, Turn
 from soliloquy.v1.runs_pb2 import Run
@@ -51,8 +51,13 @@ class PlanningTutor:
     def _record(self, message: str, state: str, reply: str) -> None:
         """Adds an earlier exchange; the last sub-question of a short plan stays unsolved."""
         turns = self._conversation.turns
-        if not turns or solved(turns[-1]).count(False) > 1:
-            self._track(self._turn(message), state, reply)
+        if turns and solved(turns[-1]).count(False) <= 1:
+            return
+        turn = self._turn(message)
+        if state:
+            self._track(turn, state, reply)
+        else:
+            record_reply(self._conversation, reply)
 
     def _turn(self, message: str) -> Turn:
         record_message(self._conversation, message)

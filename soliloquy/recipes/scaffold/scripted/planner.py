@@ -10,9 +10,10 @@ from typing import Any
 
 from soliloquy.recipes.scaffold.answers import plan_lines
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
-from soliloquy.recipes.scaffold.plan_rules import POLICY, undefined_names
+from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import working
+from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.truth.number_format import format_quantity, format_value
 from soliloquy.v1.conversation_pb2 import Problem, Step

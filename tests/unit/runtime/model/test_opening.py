@@ -40,6 +40,15 @@ async def test_each_role_is_asked_as_its_settings_say(tmp_path: Path) -> None:
     assert json.loads(composer.text) == ["", 0.4, 1.0, 800]
 
 
+async def test_several_answers_to_one_prompt_are_refused_at_temperature_zero() -> None:
+    asked = GenerateRequest(role="codegen", prompt="problems/program", more_seeds=[2, 3])
+    async with open_models(shipped_models(), Echo, None) as models_at_work:
+        with pytest.raises(ModelRefused, match=r"3 answers to the prompt 'problems/program' would be the same"):
+            await models_at_work.generate(asked)
+        asked.sampling.CopyFrom(Sampling(temperature=0.7))
+        await models_at_work.generate(asked)
+
+
 async def test_a_prompt_is_asked_as_its_own_settings_say_before_its_recipe_s_and_its_role_s(tmp_path: Path) -> None:
     models = read(
         tmp_path,
