@@ -7,7 +7,19 @@ from soliloquy.cli.lazy import LazyGroup
 NAMES = (
     *("all", "sandbox", "transport", "observe", "pipeline", "dataset", "gateway", "chat"),
     *("model-client", "model", "engine", "train", "reading", "brought", "solutions", "answers", "manners", "messages"),
-    *("claims", "objections", "steps", "plans", "replies", "variety", "faults", "rules", "mended", "mending-cost"),
+    *(
+        "claims",
+        "objections",
+        "steps",
+        "plans",
+        "replies",
+        "variety",
+        "criteria",
+        "faults",
+        "rules",
+        "mended",
+        "mending-cost",
+    ),
 )
 _MODULES = {name: f"benchmarks.{name.replace('-', '_')}" for name in NAMES if name != "all"}
 
