@@ -82,7 +82,8 @@ def _as_list(value: object) -> object:
 def _decision(value: object) -> object:
     """Accepts "ACCEPT", "accepted" and "Rejected."."""
     word = value.strip().lower() if isinstance(value, str) else value
-    return next((known for known in ("accept", "reject") if isinstance(word, str) and word.startswith(known)), word)
+    decisions = ("accept", "reject", "keep", "drop")
+    return next((known for known in decisions if isinstance(word, str) and word.startswith(known)), word)
 
 
 class _SubQuestion(Fields):
@@ -141,10 +142,17 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"Final answer: {plan.questions[-1].answer}"
 
 
-class PlanVerdict(Answer):
+class _Verdict(Answer):
     """The reason first: what is written down decides."""
 
     model_config = ConfigDict(title="Verdict")
 
     reason: Text = Field(alias="Reason")
+
+
+class SessionVerdict(_Verdict):
+    decision: Annotated[Literal["keep", "drop"], BeforeValidator(_decision)] = Field(alias="Decision")
+
+
+class PlanVerdict(_Verdict):
     decision: Annotated[Literal["accept", "reject"], BeforeValidator(_decision)] = Field(alias="Decision")

@@ -6,9 +6,9 @@ from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.outcomes import after_reply
 from soliloquy.recipes.scaffold import prompting
-from soliloquy.recipes.scaffold.answers import Tutored
+from soliloquy.recipes.scaffold.answers import SessionVerdict, Tutored
 from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, follows, misfit, send_back
-from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, TutorLabels
+from soliloquy.recipes.scaffold.labels_pb2 import ConversationLabels, LearnerState, TutorLabels
 from soliloquy.recipes.scaffold.memory import closing_state, solved_after, store_solved
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import (
@@ -26,9 +26,9 @@ from soliloquy.recipes.scaffold.states import (
     states,
 )
 from soliloquy.runtime.answers import Unreadable
-from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.events import Outcome
-from soliloquy.v1.conversation_pb2 import Conversation, Judge, Resolution, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, Resolution, Turn
 from soliloquy.v1.events_pb2 import ReplyNeeded
 
 
@@ -55,7 +55,20 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     store_solved(turn, solved)
     # To a student who only understands, the tutor has told the answer.
     solution = Resolution.RESOLUTION_REVEALED if shown == COMPREHENSION else Resolution.RESOLUTION_SOLVED
-    return after_reply(conversation, solution if all(solved) else None, most_turns=POLICY["talk"]["most_turns"])
+    outcome = after_reply(conversation, solution if all(solved) else None, most_turns=POLICY["talk"]["most_turns"])
+    if conversation.ending != Ending.ENDING_UNSPECIFIED and not conversation.person:
+        conversation.labels = await _session_labels(conversation, ask)
+    return outcome
+
+
+async def _session_labels(conversation: Conversation, ask: Ask) -> bytes:
+    """Has the session judged as a whole, as the paper does; an unusable judgement says nothing."""
+    try:
+        verdict = await ask(prompting.judging(conversation), SessionVerdict)
+    except Unusable:
+        return b""
+    dropped_because = verdict.reason if verdict.decision == "drop" else ""
+    return ConversationLabels(dropped_because=dropped_because).SerializeToString()
 
 
 def _check(tutored: Tutored, conversation: Conversation) -> None:

@@ -29,6 +29,7 @@ TEMPLATES = Templates(
         "use_python_again": {"code", "error"},
         "calculated": {"output"},
         "tutor": {"states", "examples"},
+        "judging": {"question", "plan", "conversation"},
         "tutoring": _TUTORING | {"expected", "solved", "calculated"},
     },
     TABLES,
@@ -74,6 +75,16 @@ def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
     )
 
 
+def judging(conversation: Conversation) -> Prompt:
+    """Asks whether a finished session is to be kept."""
+    return _texts(conversation).prompt(
+        "judging",
+        question=conversation.problem.question,
+        plan=_plan(conversation),
+        conversation=transcript(conversation.turns),
+    )
+
+
 def chat_preamble(conversation: Conversation) -> str:
     """Returns the system message of the chat layout; no prompt of a run."""
     return fill(_DIALOGUE.read_text("utf-8").strip(), plan=_plan(conversation), names=", ".join(states(conversation)))
@@ -82,12 +93,20 @@ def chat_preamble(conversation: Conversation) -> str:
 def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     """Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message."""
     planned = [(0, prompt) for prompt in plan_prompting.plan_prompts(conversation.problem, conversation.run.prompts)]
-    return planned + [
-        (turn.number, prompt)
-        for turn in conversation.turns
-        for tried, answered in _tries(turn)
-        for prompt in _try_prompts(conversation, tried, answered=answered)
-    ]
+    return (
+        planned
+        + [
+            (turn.number, prompt)
+            for turn in conversation.turns
+            for tried, answered in _tries(turn)
+            for prompt in _try_prompts(conversation, tried, answered=answered)
+        ]
+        + [
+            (turn.number, judging(conversation))
+            for turn in conversation.turns[-1:]
+            if any(call.prompt == "scaffold/judging" for call in turn.calls)
+        ]
+    )
 
 
 def _texts(conversation: Conversation) -> Texts:

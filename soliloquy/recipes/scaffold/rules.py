@@ -10,6 +10,7 @@ from soliloquy.recipes.rulebook import Rulebook, rulebook
 from soliloquy.recipes.rules import Broken, Needs, Rule, Rules, broken, common_rules, inapplicable, parted
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
 from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, is_settled, needs_calculation
+from soliloquy.recipes.scaffold.labels_pb2 import ConversationLabels
 from soliloquy.recipes.scaffold.memory import (
     closing_state,
     current_question,
@@ -118,6 +119,11 @@ def _progress(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
             yield last.number, f"ends with {solved(last)}"
 
 
+def _session(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    if why := ConversationLabels.FromString(conversation.labels).dropped_because:
+        yield len(conversation.turns), why
+
+
 _NEEDS: Needs = {"plan": lambda conversation: bool(questions(conversation))}
 _RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
     "endless": _endless,
@@ -125,6 +131,7 @@ _RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
     "contradiction": _contradiction,
     "blind": _blind,
     "progress": _progress,
+    "session": _session,
 }
 BOOK = rulebook(POLICY, "scaffold/rules.toml", [*_RULES, *REPLY_RULES])
 RULES = Rules(book=BOOK, broken=_broken, check_by=check_by)

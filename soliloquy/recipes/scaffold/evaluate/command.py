@@ -1,5 +1,6 @@
 """`soliloquy evaluate scaffold`."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,10 +15,10 @@ from soliloquy.cli.parameters import Choice, whole
 _TUTORS = ("planned", "plain")
 
 
-class _NumberOrFile(click.ParamType):
+class _NumberOrFile(click.ParamType[int | Path]):
     name = "number or file"
 
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int | Path:
         kind = whole(0, MOST) if str(value).isdigit() else EXISTING_FILE
         return kind.convert(value, parameter, context)
 

@@ -45,7 +45,7 @@ def read_segments(path: Path, seed: int) -> Iterator[DialogueCase]:
         )
         rounds = [DialogueRound(state="", student=each.student, tutor=each.tutor) for each in one.before]
         last = DialogueRound(state=one.state, student=one.message)
-        states = {one.state: 1.0}
+        states: dict[str, float] = {one.state: 1.0}
         yield DialogueCase(
             kind=SEGMENT, number=number, problem=problem, seed=seed, states=states, before=[*rounds, last]
         )

@@ -9,6 +9,7 @@ from soliloquy.recipes.scripted.parsed_prompt import Speaker
 SPEAKERS: Mapping[str, Speaker] = {
     "scaffold/planning": planner.plan,
     "scaffold/verifying": planner.verify,
+    "scaffold/judging": planner.judge,
     "scaffold/plan": planner.plan_alone,
     "scaffold/solving": solver.solve,
     "scaffold/student": student.reply,

@@ -1,4 +1,4 @@
-"""Plays the planner, which builds plans with occasional mistakes, and the verifier, which finds vague ones."""
+"""Plays the planner, which builds plans with occasional mistakes, and those who judge plans and sessions."""
 
 import json
 import math
@@ -47,6 +47,16 @@ def verify(reading: ParsedPrompt, rng: Random) -> str:
         return json.dumps({"Reason": book().one_of(rng, "planner", "accepted"), "Decision": "accept"})
     reason = book().one_of(rng, "planner", "refused", number=vague)
     return json.dumps({"Reason": reason, "Decision": "reject"})
+
+
+def judge(reading: ParsedPrompt, rng: Random) -> str:
+    """Drops a session in which the tutor says the same twice."""
+    said = reading.messages(student=False)
+    repeated = next((number for number, text in enumerate(said, start=1) if text in said[: number - 1]), None)
+    if repeated is None:
+        return json.dumps({"Reason": book().one_of(rng, "planner", "kept"), "Decision": "keep"})
+    reason = book().one_of(rng, "planner", "dropped", number=str(repeated))
+    return json.dumps({"Reason": reason, "Decision": "drop"})
 
 
 def _by_parts(problem: Problem) -> _Rows:

@@ -1,13 +1,11 @@
 """The word problems that were labelled by hand, and trees that learned nothing."""
 
-import tomllib
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.criteria import read
 from soliloquy.recipes.mathwell.criteria.forest import Forest
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, WordProblem
 
 # One leaf, which finds both labels equally likely.
 NO_TREES = Forest(
@@ -18,14 +16,5 @@ NO_TREES = Forest(
 )
 
 
-@cache
-def labelled(folder: str) -> list[Labelled]:
-    paths = sorted(Path(__file__).with_name(folder).glob("*.toml"))
-    rows = [row for path in paths for row in tomllib.loads(path.read_text("utf-8"))["problems"]]
-    return [
-        Labelled(
-            WordProblem(question=row["question"], code=row["code"], answer=row["answer"], topic=row["topic"]),
-            {Criterion(name): label for name, label in row["labels"].items()},
-        )
-        for row in rows
-    ]
+# The problems of a folder beside this file.
+labelled = cache(read)
