@@ -28,8 +28,8 @@ from soliloquy.recipes.scaffold.states import (
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.events import Outcome
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, Resolution, Turn
-from soliloquy.v1.events_pb2 import ReplyNeeded
+from soliloquy.v1.conversation_pb2 import Conversation, Judge, Resolution, Turn
+from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded
 
 
 async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
@@ -55,20 +55,21 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     store_solved(turn, solved)
     # To a student who only understands, the tutor has told the answer.
     solution = Resolution.RESOLUTION_REVEALED if shown == COMPREHENSION else Resolution.RESOLUTION_SOLVED
-    outcome = after_reply(conversation, solution if all(solved) else None, most_turns=POLICY["talk"]["most_turns"])
-    if conversation.ending != Ending.ENDING_UNSPECIFIED and not conversation.person:
-        conversation.labels = await _session_labels(conversation, ask)
-    return outcome
+    [message] = after_reply(conversation, solution if all(solved) else None, most_turns=POLICY["talk"]["most_turns"])
+    if isinstance(message, ConversationFinished) and not conversation.person:
+        await _judge_session(message.conversation, ask)
+    return [message]
 
 
-async def _session_labels(conversation: Conversation, ask: Ask) -> bytes:
+async def _judge_session(conversation: Conversation, ask: Ask) -> None:
     """Has the session judged as a whole, as the paper does; an unusable judgement says nothing."""
     try:
         verdict = await ask(prompting.judging(conversation), SessionVerdict)
     except Unusable:
-        return b""
+        conversation.ClearField("labels")
+        return
     dropped_because = verdict.reason if verdict.decision == "drop" else ""
-    return ConversationLabels(dropped_because=dropped_because).SerializeToString()
+    conversation.labels = ConversationLabels(dropped_because=dropped_because).SerializeToString()
 
 
 def _check(tutored: Tutored, conversation: Conversation) -> None:

@@ -60,7 +60,8 @@ def test_one_story_with_other_numbers_is_one_problem_if_its_program_calculates_i
     source, out = tmp_path / "all.jsonl", tmp_path / "kept.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     assert dedupe(source, out).dropped == 0
-    dedupe(source, out, other_numbers=True)
+    counts = dedupe(source, out, other_numbers=True)
+    assert counts.told_again == counts.dropped == len(rows) - len(kept)
     assert [json.loads(line)["id"] for line in out.read_text("utf-8").splitlines()] == kept
 
 

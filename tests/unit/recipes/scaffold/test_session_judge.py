@@ -9,8 +9,7 @@ from soliloquy.recipes.scaffold.labels_pb2 import ConversationLabels
 from soliloquy.recipes.scaffold.rules import check
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-from tests.unit.scripted.growing import ENGINE
-from tests.unit.scripted.scaffolding import scaffolded
+from tests.unit.scripted.scaffolding import ENGINE, scaffolded
 
 JUDGING = "scaffold/judging"
 DROPS = json.dumps({"Reason": "In turn 2 the tutor tells the end.", "Decision": "DROP"})
