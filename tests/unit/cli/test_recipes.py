@@ -57,7 +57,7 @@ _BAD = {
     ),
     "a column of no field": (
         "COLUMNS = {'tutor.mood': Column(title='mood')}",
-        "stranger.columns: 'tutor.mood' is no field of the labels: use one of enrichment.plan",
+        "stranger.columns: 'tutor.mood' is no field of the labels: use one of conversation.dropped_because",
     ),
     "two columns of one title": (
         "COLUMNS = {'turn.solved': Column(title='at'), 'turn.sub_question': Column(title='at')}",
