@@ -1,5 +1,6 @@
 """The tutor's loop: assesses the message, replies, tracks the plan and records the result."""
 
+from contextlib import suppress
 from functools import partial
 
 from soliloquy.recipes.codes import EVALUATIONS
@@ -63,13 +64,10 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
 
 async def _judge_session(conversation: Conversation, ask: Ask) -> None:
     """Has the session judged as a whole, as the paper does; an unusable judgement says nothing."""
-    try:
+    with suppress(Unusable):
         verdict = await ask(prompting.judging(conversation), SessionVerdict)
-    except Unusable:
-        conversation.ClearField("labels")
-        return
-    dropped_because = verdict.reason if verdict.decision == "drop" else ""
-    conversation.labels = ConversationLabels(dropped_because=dropped_because).SerializeToString()
+        if verdict.decision == "drop":
+            conversation.labels = ConversationLabels(dropped_because=verdict.reason).SerializeToString()
 
 
 def _check(tutored: Tutored, conversation: Conversation) -> None:
