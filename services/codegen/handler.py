@@ -6,6 +6,7 @@ from functools import partial
 from soliloquy.problems.solving import independent_programs
 from soliloquy.recipes.playing import play_by_rules
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.turn_faults import programs_sent_back
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.runtime.once import Once
@@ -18,7 +19,12 @@ ProgramCache = Once[tuple[list[CodeAttempt], list[ModelCall]]]
 async def write(event: CalculationNeeded | CodeFailed, model: Model, reserve: ReserveOf = no_reserve) -> Outcome:
     recipe = find(event.conversation.run.recipe)
     spare = reserve("codegen", event.conversation.id)
-    return await play_by_rules(event, recipe.codegen, role="codegen", model=model, recipe=recipe, reserve=spare)
+    # A program that failed has its error in the prompt; one that was wrong goes back with the reason.
+    is_first = isinstance(event, CalculationNeeded)
+    earlier = programs_sent_back(event.conversation.turns[-1])[::-1] if is_first else ()
+    return await play_by_rules(
+        event, recipe.codegen, role="codegen", model=model, recipe=recipe, reserve=spare, earlier=earlier
+    )
 
 
 async def write_programs(event: ProgramsNeeded, model: Model, programs: ProgramCache) -> Outcome:

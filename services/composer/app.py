@@ -6,7 +6,7 @@ from services.composer.handler import reply
 from soliloquy.recipes.judges import Judges
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
-from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
+from soliloquy.v1.events_pb2 import CalculationNeeded, ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
 
 
 def service(model: Model, judges: Judges, reserve: ReserveOf = no_reserve) -> Service:
@@ -14,6 +14,6 @@ def service(model: Model, judges: Judges, reserve: ReserveOf = no_reserve) -> Se
     return Service(
         name="composer",
         handlers={ReplyNeeded: handle},
-        emits=(TutorReplied, StudentRejected, ConversationFinished),
+        emits=(TutorReplied, CalculationNeeded, StudentRejected, ConversationFinished),
         max_in_flight=MODEL_BOUND,
     )

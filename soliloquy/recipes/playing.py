@@ -16,7 +16,7 @@ from soliloquy.runtime.ask import Answered, Ask, SentBack, Unusable
 from soliloquy.runtime.events import ConversationEvent, Outcome
 from soliloquy.runtime.model import NO_RESERVE, Model, Reserve
 from soliloquy.runtime.retry import Refused
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, RejectedTry, Turn
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentRejected, TutorReplied
 
 E = TypeVar("E", bound=ConversationEvent)
@@ -42,18 +42,20 @@ async def play_by_rules(
     recipe: Recipe,
     reserve: Reserve = NO_RESERVE,
     before: Turn | None = None,
+    earlier: Sequence[RejectedTry] = (),
 ) -> Outcome:
     """Runs a role, and again with the reason while its answer breaks a rule that can be asked of it.
 
     After the tries that the rules allow come the versions of `best_of`, then the fallback. The version with the fewest
     faults stands. A fault that condemns it takes turns back, or ends the conversation. `before` is the turn as it was
-    when its message was sent back.
+    when its message was sent back, and `earlier` has the answers that were.
     """
     rules = recipe.rules
     if rules is None:
         return await play(event, act, role=role, model=model)
     tried: list[_Version] = []
-    for attempt in _attempts(tried, rules, reserve, before):
+    sent_back = _sent_back_before(before or event.conversation.turns[-1], earlier) if earlier else []
+    for attempt in _attempts(tried, rules, reserve, sent_back):
         version = await _version(event, act, role, model, attempt)
         version.faults = [] if version.is_unusable else faults_in(event.conversation, version.conversation, role, rules)
         tried.append(version)
@@ -93,6 +95,7 @@ async def play_again(event: StudentRejected, *, model: Model, recipe: Recipe, re
         recipe=recipe,
         reserve=reserve,
         before=before,
+        earlier=[one for one in before.rejected if one.role == "student"],
     )
 
 
@@ -132,10 +135,11 @@ class _Version:
         return math.inf if self.is_unusable else len(self.faults)
 
 
-def _attempts(tried: Sequence[_Version], rules: Rules, reserve: Reserve, before: Turn | None) -> Iterator[_Attempt]:
+def _attempts(
+    tried: Sequence[_Version], rules: Rules, reserve: Reserve, earlier: Sequence[SentBack]
+) -> Iterator[_Attempt]:
     """Yields what to try next, after a look at what was tried."""
-    earlier = _sent_back_before(before) if before else []
-    yield _Attempt(purpose=("again", len(earlier)), sent_back=earlier) if before else _Attempt()
+    yield _Attempt(purpose=("again", len(earlier)) if earlier else (), sent_back=earlier)
     if not tried[0].ask.calls:
         # No model was asked, and none can do better.
         return
@@ -164,11 +168,11 @@ def _blamed(version: _Version, rules: Rules) -> str:
     return next((prompt for prompt in prompts if prompt.partition("/")[2] in states), prompts[-1])
 
 
-def _sent_back_before(turn: Turn) -> list[SentBack]:
-    """Returns the student's messages of a turn that went back, with what it answered."""
+def _sent_back_before(turn: Turn, earlier: Sequence[RejectedTry]) -> list[SentBack]:
+    """Returns answers of a turn that went back, with what they answered."""
     return [
         SentBack(prompt=one.prompt, raw=call.raw[-1], reason=one.because)
-        for one in turn.rejected
+        for one in earlier
         for call in [turn.calls[place] for place in one.calls if turn.calls[place].prompt == one.prompt][-1:]
     ]
 

@@ -11,7 +11,7 @@ from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.v1.conversation_pb2 import Problem
 
 # The roles whose answers a rule may be asked of as soon as they are given.
-Author = Literal["student", "tutor", "composer"]
+Author = Literal["student", "tutor", "codegen", "composer"]
 
 
 class BadRules(Failure):
@@ -34,7 +34,8 @@ class Rule:
     on_read_plan: Literal["ask", "mark"] | None = None
     # The roles whose answers it is asked of while the conversation goes on.
     by: tuple[Author, ...] = ()
-    # Whether a program's output may change what it finds: it is asked of a student's message again once one has run.
+    # Whether a program's output changes what it finds: once one has run, it is asked of the program, or of the
+    # student's message again.
     reads_programs: bool = False
     # The state whose answer is at fault, where a role answers in several; its last one if empty.
     state: str = ""
@@ -57,6 +58,7 @@ class Tries:
 
     student: Bound
     tutor: Bound
+    codegen: Bound
     composer: Bound
 
 
@@ -95,6 +97,10 @@ class Rulebook:
     def asked_of(self, author: str) -> list[str]:
         """Returns the rules whose faults send an answer of the role back."""
         return [name for name, rule in self.rules.items() if author in rule.by and rule.does != "mark"]
+
+    def shown_by_programs(self, author: str) -> list[str]:
+        """Returns those of these rules that are asked once a program has run."""
+        return [name for name in self.asked_of(author) if self.rules[name].reads_programs]
 
     def of_conversations(self) -> list[str]:
         """Returns the rules whose faults show only in a whole conversation and condemn it."""
@@ -145,6 +151,8 @@ def _contradiction(rule: Rule) -> str:
         return f"it is of a conversation and asked of the {rule.by[0]}'s answers: remove by, or make it of a turn"
     if rule.of != "conversation" and not rule.by and rule.does != "mark":
         return f"it is of a {rule.of} and asked of nobody: name the roles in by, or make it of a conversation"
+    if "codegen" in rule.by and not (rule.reads_programs and rule.by == ("codegen",)):
+        return "it is asked of programs, which show nothing before they have run: set reads_programs, and no other role"
     if rule.of == "conversation" and rule.does == "ask":
         return "no single answer can be asked for again for a whole conversation: use condemn or mark"
     if rule.on_read_plan and rule.does in ("mark", rule.on_read_plan):

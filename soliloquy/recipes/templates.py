@@ -33,8 +33,8 @@ _REMEMBERED = 64
 _SAMPLING = "sampling"
 # The messages of a conversation in a prompt.
 _TRANSCRIPT = re.compile(r"<(conversation|history)>\n(.*?)\n</\1>", re.DOTALL)
-# Lines of the latest exchange: a message, the one before it, and what that answers.
-_EXCHANGE = 3
+# Lines of the latest exchange: a message, and what it answers.
+_EXCHANGE = 2
 
 
 class Templates:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
+from itertools import takewhile
 
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe
@@ -9,13 +10,18 @@ from soliloquy.recipes.rewinding import rewound
 from soliloquy.recipes.rules import Broken, Rules
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
-from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
+from soliloquy.v1.events_pb2 import CalculationNeeded, ConversationFinished, StudentRejected
 
 
 def faults_in(before: Conversation, after: Conversation, role: str, rules: Rules) -> list[Broken]:
     """Returns the rules that a role's answer to `before` breaks, without the faults that were there already."""
     names = rules.book.on_plan(after.problem).asked_of(role)
-    if not names or not after.turns or not after.turns[-1].HasField("tutor" if role == "composer" else "student"):
+    if (
+        role == "codegen"
+        or not names
+        or not after.turns
+        or not after.turns[-1].HasField("tutor" if role == "composer" else "student")
+    ):
         return []
     last = after.turns[-1].number
     found = [fault for fault in rules.broken(after, names, 1) if fault.turn == last]
@@ -73,27 +79,50 @@ def settled(outcome: Outcome, faults: Sequence[Broken], recipe: Recipe) -> Outco
 
 
 def sent_back(conversation: Conversation, recipe: Recipe) -> Outcome | None:
-    """Sends the student's message back if only its calculation shows that it breaks a rule."""
-    said = conversation.turns[-1]
-    if recipe.rules is None or conversation.person or not said.calculation.attempts:
+    """Sends back what only a program that has run shows to be at fault: the program, or the student's message."""
+    said, rules = conversation.turns[-1], recipe.rules
+    if rules is None or conversation.person or not said.calculation.attempts:
         return None
-    book = recipe.rules.book.on_plan(conversation.problem)
-    names = [name for name in book.asked_of("student") if book.rules[name].reads_programs]
-    tries = sum(one.role == "student" for one in said.rejected)
-    if not names or tries >= book.mending.tries.student:
-        return None
-    if not (found := list(recipe.rules.broken(conversation, names, 1))):
-        return None
-    again = deepcopy(conversation)
-    turn = again.turns[-1]
+    book = rules.book.on_plan(conversation.problem)
+    messages = [one for one in said.rejected if one.role == "student"]
+    # A wrong program shows nothing of the message.
+    for role, tried, back in (
+        ("codegen", programs_sent_back(said), _program_back),
+        ("student", messages, _message_back),
+    ):
+        names = book.shown_by_programs(role) if len(tried) < book.mending.tries_of(role) else ()
+        if names and (found := list(rules.broken(conversation, names, 1))):
+            return back(deepcopy(conversation), found, rules)
+    return None
+
+
+def programs_sent_back(turn: Turn) -> list[RejectedTry]:
+    """Returns the programs for the student's latest message that went back, latest first."""
+    return [*takewhile(lambda one: one.role == "codegen", reversed(turn.rejected))]
+
+
+def _program_back(conversation: Conversation, found: Sequence[Broken], rules: Rules) -> Outcome:
+    turn = conversation.turns[-1]
+    claimed = {place for one in turn.rejected for place in one.calls}
+    asked = [place for place, call in enumerate(turn.calls) if call.role == "codegen" and place not in claimed]
+    record = rejected("codegen", turn, found, rules, turn.calls[asked[-1]].prompt if asked else "")
+    record.calculation.CopyFrom(turn.calculation)
+    record.calls.extend(asked)
+    turn.rejected.append(record)
+    del turn.calculation.attempts[:]
+    return emit(CalculationNeeded(conversation=conversation))
+
+
+def _message_back(conversation: Conversation, found: Sequence[Broken], rules: Rules) -> Outcome:
+    turn = conversation.turns[-1]
     asked = [place for place, call in enumerate(turn.calls) if call.role == "student"]
-    record = rejected("student", turn, found, recipe.rules, turn.calls[asked[-1]].prompt if asked else "")
+    record = rejected("student", turn, found, rules, turn.calls[asked[-1]].prompt if asked else "")
     record.calculation.CopyFrom(turn.calculation)
     record.judge = Judge.JUDGE_CODE
     turn.rejected.append(record)
     claim_calls(turn)
     turn.ClearField("calculation")
-    return emit(StudentRejected(conversation=again))
+    return emit(StudentRejected(conversation=conversation))
 
 
 def claim_calls(turn: Turn) -> None:

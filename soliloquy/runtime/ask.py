@@ -68,7 +68,7 @@ class Ask:
     fallback: bool = False
     # Earlier answers to the same event, each with the reason why it cannot be used; the last one follows its prompt.
     sent_back: Sequence[SentBack] = ()
-    # Shortens the messages of a prompt whose answer is sent back.
+    # Shortens the messages of a prompt whose answer cannot be used.
     shortened: Callable[[str], str] = str
     # Earlier answers that stand: they are returned in this order instead of asking.
     standing: Sequence[Answered] = ()
@@ -89,8 +89,7 @@ class Ask:
         self.calls.append(call)
         messages = prompt.messages
         if last := next((one for one in reversed(self.sent_back) if one.prompt == prompt.name), None):
-            messages = [Message(role=one.role, text=self.shortened(one.text)) for one in messages]
-            messages += _again(last.raw, last.reason)
+            messages = self._again(prompt, last.raw, last.reason)
         problem: Unreadable
         extra_room = 0
         for _ in range(MAX_ASKS):
@@ -151,7 +150,7 @@ class Ask:
                 continue
             except Unreadable as unreadable:
                 problem = unreadable
-                messages += _again(words.text, str(problem))
+                messages = self._again(prompt, words.text, str(problem))
                 continue
             if len(call.raw) > 1:
                 self._close(call, ParseOutcome.PARSE_OUTCOME_REASKED)
@@ -162,13 +161,14 @@ class Ask:
         self._close(call, OUTCOMES.get(type(problem), ParseOutcome.PARSE_OUTCOME_FAILED))
         raise Unusable(f"{prompt.name}: unusable after {len(call.raw)} asks: {problem}")
 
+    def _again(self, prompt: Prompt, raw: str, reason: str) -> list[Message]:
+        """Returns a prompt with its last answer and why it cannot be used."""
+        return [
+            *(Message(role=one.role, text=self.shortened(one.text)) for one in prompt.messages),
+            Message(role="assistant", text=raw),
+            Message(role="user", text=f"That answer cannot be used: {reason}. Answer once more, as asked."),
+        ]
+
     def _close(self, call: ModelCall, outcome: ParseOutcome) -> None:
         call.outcome = outcome
         ANSWERS.labels(self.role, ParseOutcome.Name(outcome).removeprefix("PARSE_OUTCOME_").lower()).inc()
-
-
-def _again(raw: str, reason: str) -> list[Message]:
-    return [
-        Message(role="assistant", text=raw),
-        Message(role="user", text=f"That answer cannot be used: {reason}. Answer once more, as asked."),
-    ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
+from soliloquy.recipes.agreement import code_verdict, letter_of, verdict_is_true, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.mathdial.claims import (
@@ -94,6 +94,13 @@ def _blind(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
             yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
 
 
+def _wrong_program(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    problem = conversation.problem
+    for turn in (turn for turn in turns if code_verdict(turn.calculation) is False):
+        if gives_right_answer(turn.student.text, problem) and has_supported_answer(problem):
+            yield turn.number, "the program finds the right answer wrong"
+
+
 def _solved(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     problem, looked_at = conversation.problem, list(turns)
     if turns and conversation.ending == Ending.ENDING_SOLVED:
@@ -150,6 +157,7 @@ _RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
     "moves": _moves,
     "opening": _opening,
     "blind": _blind,
+    "wrong_program": _wrong_program,
     "solved": _solved,
     "belief": _belief,
     "arithmetic": _arithmetic,

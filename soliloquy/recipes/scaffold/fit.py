@@ -31,6 +31,8 @@ from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
 from soliloquy.v1.events_pb2 import StudentRejected
 
+TRIES_AGAIN: int = POLICY["mending"]["tries"]["student"]
+
 
 class AnswerCheck(NamedTuple):
     """Whether a message gives the expected answer, None if unknown, and who decided that."""
@@ -80,8 +82,7 @@ def misfit(because: str, judge: Judge) -> RejectedTry:
 
 
 def is_last_try(turn: Turn) -> bool:
-    most: int = POLICY["talk"]["tries"]
-    return len(misfits(turn)) + 1 >= most
+    return len(misfits(turn)) >= TRIES_AGAIN
 
 
 def follows(conversation: Conversation, turn: Turn, shown: LearnerState | None = None) -> bool:
@@ -116,7 +117,7 @@ def send_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
     turn.rejected.append(rejected)
     student.text = ""
     tries = len(misfits(turn))
-    if tries < POLICY["talk"]["tries"]:
+    if tries <= TRIES_AGAIN:
         return emit(StudentRejected(conversation=conversation))
     why = (
         f"rejected: {tries} messages of turn {turn.number} do not show "

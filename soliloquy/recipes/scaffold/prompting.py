@@ -23,7 +23,7 @@ TEMPLATES = Templates(
     SLOTS
     | {
         "student": _ASKED | {"expected", "conversation", "shown", "instruction", "examples", "rejected"},
-        "student_again": {"tries"},
+        "student_again": {"tried"},
         "describing": _TUTORING | {"solution"},
         "use_python": {"tutor", "description", "failure"},
         "use_python_again": {"code", "error"},
@@ -42,8 +42,8 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks the student for its message in a turn; with the latest exchange alone once it has tried."""
     state, texts = NAMES[drawn_state(turn)], _texts(conversation)
     shown = texts.table("states")[state]
-    tries = "\n".join(f"- {one_line(one.text)} (sent back: {one_line(one.because)})" for one in misfits(turn))
-    before = conversation.turns[turn.number - 2 if tries else 0 : turn.number - 1]
+    tried = "".join(f"{one_line(one.text)} (sent back: {one_line(one.because)})" for one in misfits(turn)[-1:])
+    before = conversation.turns[turn.number - 2 if tried else 0 : turn.number - 1]
     return texts.prompt(
         "student",
         **_question_slots(conversation, turn),
@@ -52,7 +52,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
         shown=state,
         instruction=shown["student"],
         examples=shown["said"].strip(),
-        rejected=texts.fill("student_again", tries=tries) if tries else "",
+        rejected=texts.fill("student_again", tried=tried) if tried else "",
     )
 
 

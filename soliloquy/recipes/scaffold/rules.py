@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from soliloquy.recipes import agreement
-from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
+from soliloquy.recipes.agreement import code_verdict, letter_of, verdict_is_true, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.rulebook import Rulebook, rulebook
@@ -99,6 +99,12 @@ def _contradiction(conversation: Conversation, turns: Sequence[Turn]) -> Finding
             yield turn.number, f"the code finds {'right' if ran else 'wrong'} what is not so with {wanted!r}"
 
 
+def _wrong_program(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    for turn in (turn for turn in turns if code_verdict(turn.calculation) is False):
+        if gives_expected(turn.student.text, current_question(conversation, turn)) and is_settled(conversation, turn):
+            yield turn.number, "the program finds the student's answer wrong, which is right"
+
+
 def _blind(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     for turn in turns:
         if needs_calculation(conversation, turn) and not has_run(turn.calculation):
@@ -130,6 +136,7 @@ _RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
     "state": _state,
     "contradiction": _contradiction,
     "blind": _blind,
+    "wrong_program": _wrong_program,
     "progress": _progress,
     "session": _session,
 }

@@ -186,6 +186,13 @@ def _drawn(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
             yield truth.turn.number, f"{_quoted_claim(truth)} is {is_so}, and was to be {should_be}"
 
 
+def _wrong_program(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
+    """A program that finds a number right may allow for what was rounded on the way."""
+    for truth in truths:
+        if code_verdict(truth.turn.calculation) is False and truth.claim.right and truth.claim.settled:
+            yield truth.turn.number, f"the program finds {_quoted_claim(truth)} wrong, which is right"
+
+
 _OwnRule = Callable[[Conversation, Sequence[TurnTruth]], Findings]
 _RULES: dict[str, _OwnRule] = {
     "verdict": _verdict,
@@ -195,6 +202,7 @@ _RULES: dict[str, _OwnRule] = {
     "unasked": _unasked,
     "early_answer": _early_answer,
     "drawn": _drawn,
+    "wrong_program": _wrong_program,
 }
 BOOK = rulebook(POLICY, "soliloquy/rules.toml", [*common_rules(POLICY, POLICY["agreeing"]), *_RULES])
 RULES = Rules(book=BOOK, broken=_broken, check_by=check_by)

@@ -27,7 +27,7 @@ from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Status, Value
 FOLDERS = [Path(__file__).with_name(name) for name in ("labelled", "held_out")]
 AGREEMENT = 0.98
 # A labelled dialogue may be as short and a message as long as it is; what calculations lack was not labelled.
-RULES = POLICY["rules"].keys() - {"length", "given_values", "uncalculated"}
+RULES = POLICY["rules"].keys() - {"length", "given_values", "uncalculated", "wrong_program"}
 
 
 def dialogues() -> list[tuple[str, dict[str, Any]]]:
@@ -72,6 +72,18 @@ def judged() -> Iterator[tuple[str, dict[str, Any], bool | None, set[str]]]:
         for number, (turn, truth) in enumerate(zip(dialogue["turns"], assess(built), strict=True), start=1):
             found = {rule.replace(" ", "_") for rule, at, *_ in faults if at == f"turn {number}"}
             yield f"{name}:{number}", turn["labels"], truth.claim.right, found & RULES
+
+
+def test_each_program_that_finds_a_right_answer_wrong_is_found_and_no_other() -> None:
+    wrong, found = set(), set()
+    for name, dialogue in dialogues():
+        checked = check(conversation(dialogue))
+        found |= {(name, mark.split(": ")[1]) for mark in checked.marks if mark.startswith("wrong program: ")}
+        for number, turn in enumerate(dialogue["turns"], start=1):
+            if turn["labels"].get("right") and turn.get("python", {}).get("is_right") is False:
+                wrong.add((name, f"turn {number}"))
+    assert len(wrong) >= 8
+    assert found == wrong
 
 
 def test_what_a_student_claims_is_judged_as_by_hand() -> None:

@@ -60,7 +60,7 @@ async def test_an_answer_that_breaks_a_rule_goes_back_with_what_was_said_and_why
     first, again = student.requests
     # Without the messages before the latest exchange, which its correction does not need.
     assert [message.text for message in again.messages][:-2] == [latest_exchange(one.text) for one in first.messages]
-    assert "[..]\nTutor: What net force acts?" in again.messages[1].text
+    assert "[..]\nStudent: It is 3600 N.\nTutor: " in again.messages[1].text
     assert [(message.role, message.text[:26]) for message in again.messages][-2:] == [
         ("assistant", FAULTY[:26]),
         ("user", "That answer cannot be used"),

@@ -12,7 +12,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.recipes.conversations import conversation, sound_turns
 
 RULE = {"says": "the same words again", "of": "turn", "by": ["student"], "rests_on": "fact", "does": "condemn"}
-TRIES = {"student": 5, "tutor": 2, "composer": 3}
+TRIES = {"student": 5, "tutor": 2, "codegen": 2, "composer": 3}
 MENDING = {"tries": TRIES, "rewinds": 2}
 
 
@@ -23,7 +23,8 @@ MENDING = {"tries": TRIES, "rewinds": 2}
         (RULE | {"says": " "}, MENDING, "rules.repeated.says: String should match pattern"),
         (RULE | {"of": "dialogue"}, MENDING, "rules.repeated.of: Input should be 'turn', 'pair' or 'conversation'"),
         (RULE | {"by": []}, MENDING, "it is of a turn and asked of nobody"),
-        (RULE | {"by": ["codegen"]}, MENDING, "rules.repeated.by.0: Input should be 'student', 'tutor' or 'composer'"),
+        (RULE | {"by": ["planner"]}, MENDING, "rules.repeated.by.0: Input should be 'student', 'tutor', 'codegen' or"),
+        (RULE | {"by": ["codegen"]}, MENDING, "it is asked of programs, which show nothing before they have run"),
         (RULE | {"of": "conversation"}, MENDING, "it is of a conversation and asked of the student's answers"),
         (RULE | {"of": "conversation", "by": [], "does": "ask"}, MENDING, "use condemn or mark"),
         (RULE | {"does": "mark", "state": "choosing"}, MENDING, "it only marks, and names the state 'choosing'"),
@@ -80,13 +81,15 @@ def test_the_table_in_the_readme_is_that_of_the_rules() -> None:
 
 
 @pytest.mark.parametrize("name", ["mathdial", "scaffold", "soliloquy"])
-def test_rules_of_a_turn_are_asked_of_somebody_or_mark_and_those_of_a_program_of_the_student(name: str) -> None:
+def test_rules_of_a_turn_are_asked_of_somebody_or_mark_and_those_of_a_program_of_its_author_or_the_student(
+    name: str,
+) -> None:
     rules = find(name).rules
     assert rules
-    asked = {rule for role in ("student", "tutor", "composer") for rule in rules.book.asked_of(role)}
+    asked = {rule for role in ("student", "tutor", "codegen", "composer") for rule in rules.book.asked_of(role)}
     marking = {name for name, rule in rules.book.rules.items() if rule.does == "mark"}
     assert asked | marking | set(rules.book.of_conversations()) == set(rules.book.rules)
-    assert all("student" in rule.by for rule in rules.book.rules.values() if rule.reads_programs)
+    assert all({*rule.by} & {"student", "codegen"} for rule in rules.book.rules.values() if rule.reads_programs)
 
 
 def test_a_conversation_is_counted_as_other_rules_would_have_it() -> None:

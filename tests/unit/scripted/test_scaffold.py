@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.scaffold.fit import TRIES_AGAIN
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved, store_solved, sub_question
 from soliloquy.recipes.scaffold.states import (
@@ -149,7 +150,7 @@ def test_what_does_not_fit_goes_back_with_the_reason_and_is_kept() -> None:
 async def test_a_student_s_last_try_stands_as_what_it_shows(text: str, state: LearnerState) -> None:
     one = await with_an_obstinate_student(text)
     turn = one.turns[1]
-    assert [(tried.text, tried.rule) for tried in turn.rejected] == [(text, "state")] * 2
+    assert [(tried.text, tried.rule) for tried in turn.rejected] == [(text, "state")] * TRIES_AGAIN
     assert (turn.student.text, drawn_state(turn), found_state(turn)) == (text, state, state)
     told = json.loads(json.dumps(RECIPE.record(one)))["turns"][1]
     assert [tried["because"] for tried in told["rejected"]] == [tried.because for tried in turn.rejected]
@@ -159,7 +160,10 @@ async def test_a_turn_whose_messages_show_no_state_is_taken_back_for_another_dra
     one = await with_an_obstinate_student("My dog is hungry.")
     rewind = next(rewind for rewind in one.rewinds if rewind.rule == "state")
     [taken] = rewind.turns
-    assert ([tried.text for tried in taken.rejected], taken.HasField("tutor")) == (["My dog is hungry."] * 3, False)
+    assert ([tried.text for tried in taken.rejected], taken.HasField("tutor")) == (
+        ["My dog is hungry."] * (TRIES_AGAIN + 1),
+        False,
+    )
     assert drawn_state(one.turns[taken.number - 1]) != drawn_state(taken)
 
 

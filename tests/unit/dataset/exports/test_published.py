@@ -158,6 +158,7 @@ def test_a_conversation_gets_the_solution_of_its_problem_and_comes_back_whole(tm
         "three_wrong",
         "early_answer",
         "drawn",
+        "wrong_program",
     }
     [(_, made)] = rows_of("soliloquies", ExportOptions(), iter([told(conversation)]))
     assert made == row

@@ -4,7 +4,7 @@ import pytest
 
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.scaffold.expected_answers import expected_number
-from soliloquy.recipes.scaffold.fit import find_misfit, misfit, send_back
+from soliloquy.recipes.scaffold.fit import TRIES_AGAIN, find_misfit, misfit, send_back
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, LearnerState, Plan, StudentLabels, SubQuestion
 from soliloquy.recipes.scaffold.memory import next_turn, plan_of, store_solved
 from soliloquy.recipes.scaffold.reply_rules import reply_faults
@@ -154,18 +154,18 @@ def test_an_answer_in_words_is_left_to_the_model() -> None:
 
 def test_a_message_goes_back_with_its_reason_until_the_student_has_tried_often_enough() -> None:
     made = conversation("I see.", CORRECT, found=False)
-    for number in range(1, 3):
+    for number in range(1, TRIES_AGAIN + 1):
         (event,) = send_back(made, misfit(f"reason {number}", Judge.JUDGE_CODE))
         assert isinstance(event, StudentRejected)
         turn = event.conversation.turns[-1]
         assert (turn.student.text, turn.rejected[-1].because) == ("", f"reason {number}")
         assert not event.conversation.turns[-1].HasField("calculation")
         turn.student.text = "I see!"
-    assert [one.HasField("calculation") for one in turn.rejected] == [True, False]
-    (event,) = send_back(made, misfit("reason 3", Judge.JUDGE_RULE))
+    assert [one.HasField("calculation") for one in turn.rejected] == [True, *[False] * (TRIES_AGAIN - 1)]
+    (event,) = send_back(made, misfit("the last reason", Judge.JUDGE_RULE))
     assert isinstance(event, ConversationFinished)
     assert made.ending == Ending.ENDING_REJECTED
-    assert made.ending_reason.endswith("do not show 'correct', the last because reason 3")
+    assert made.ending_reason.endswith("do not show 'correct', the last because the last reason")
 
 
 @pytest.mark.parametrize(
