@@ -1,4 +1,4 @@
-"""`python -m benchmarks mending-cost`."""
+"""`python -m benchmarks noise-cost`."""
 
 import json
 import subprocess
@@ -26,8 +26,8 @@ _SOLILOQUY = Path(sys.executable).with_name("soliloquy")
 @click.option("--conversations", default=100, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=5, show_default=True, type=int)
 @AS_JSON
-def mending_cost(*, conversations: int, seed: int, as_json: bool) -> None:
-    """Count what is accepted at each level of noise and what tokens go into, recipe by recipe.
+def noise_cost(*, conversations: int, seed: int, as_json: bool) -> None:
+    """Count what each level of `--noise` leaves and costs, recipe by recipe.
 
     Tokens are relative to a run without noise, and to one of long messages without a fault.
     """

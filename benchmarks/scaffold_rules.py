@@ -1,4 +1,4 @@
-"""`python -m benchmarks replies`."""
+"""`python -m benchmarks scaffold-rules`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,8 +26,8 @@ _OUTCOMES = ("labelled", "right", "faults", "found", "false rejections", "false 
 @click.option("--set", "chosen", type=click.Choice([*SETS]), default="first", show_default=True, help="The labels.")
 @LISTED
 @AS_JSON
-def replies(*, chosen: str, listed: bool, as_json: bool) -> None:
-    """Ask scaffold's rules of labelled replies, and count by rule what is rejected or accepted in error.
+def scaffold_rules(*, chosen: str, listed: bool, as_json: bool) -> None:
+    """Compare what scaffold's rules find in labelled replies of our own.
 
     Each reply answers a student's message at a sub-question of a plan, and is labelled with the rules that it breaks.
     The row `state` counts messages of students, and whether they show the state that was drawn.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import mended, rules
+from benchmarks import replay, soliloquy_rules
 from benchmarks.__main__ import benchmarks
 from benchmarks.soliloquies import conversations
 from services.model.engines.scripted import ScriptedEngine
@@ -58,12 +58,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         {"file": NAME, "turn": 3, "faults": ["repeated"], "set": "unseen"},
     ]
     labels.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    monkeypatch.setattr(rules, "LABELS", labels)
+    monkeypatch.setattr(soliloquy_rules, "LABELS", labels)
     return tmp_path
 
 
 def test_what_a_reader_agrees_with_and_what_is_missed_are_counted_by_rule_and_by_turn(folder: Path) -> None:
-    counts = json.loads(CliRunner().invoke(benchmarks, ["rules", str(folder), "--json"]).output)
+    counts = json.loads(CliRunner().invoke(benchmarks, ["soliloquy-rules", str(folder), "--json"]).output)
     assert counts["early_answer"] == {"sent back": 1, "labelled": 1, "right": 1, "marked": 1}
     assert counts["repeated"] == {"labelled": 1, "missed": 1}
     assert counts["turns seen"] == {"sent back": 1, "labelled": 1, "right": 1}
@@ -71,7 +71,7 @@ def test_what_a_reader_agrees_with_and_what_is_missed_are_counted_by_rule_and_by
 
 
 def test_a_folder_without_conversations_is_refused(tmp_path: Path) -> None:
-    result = CliRunner().invoke(benchmarks, ["rules", str(tmp_path)])
+    result = CliRunner().invoke(benchmarks, ["soliloquy-rules", str(tmp_path)])
     assert result.exit_code == 2
     assert "has no conversations with solutions" in result.output
 
@@ -79,8 +79,8 @@ def test_a_folder_without_conversations_is_refused(tmp_path: Path) -> None:
 async def test_what_is_sent_back_of_a_recorded_conversation_is_answered_by_the_scripted_model(folder: Path) -> None:
     ((_, recorded),) = conversations(folder)
     book = ProblemBook({as_one_line(recorded.problem.question): recorded.problem}.get)
-    played = await mended.finished(recorded, 0, ScriptedEngine(book), DESK, asyncio.Semaphore())
-    counts = mended.counts([recorded], [played])
+    played = await replay.finished(recorded, 0, ScriptedEngine(book), DESK, asyncio.Semaphore())
+    counts = replay.counts([recorded], [played])
     assert (counts["kept as published"], counts["kept when mended"]) == (1, 1)
     assert counts["sent back for early_answer"] == 1
     recorded_replies = [reply for *_, reply in REPLIES]

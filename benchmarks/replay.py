@@ -1,4 +1,4 @@
-"""`python -m benchmarks mended`."""
+"""`python -m benchmarks replay`."""
 
 import asyncio
 import json
@@ -30,8 +30,8 @@ _TOGETHER = 16
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @AS_JSON
-def mended(*, folder: Path, as_json: bool) -> None:
-    """Replay published conversations through the loop, and count those that are kept.
+def replay(*, folder: Path, as_json: bool) -> None:
+    """Play published conversations through the loop again, and count what is kept.
 
     FOLDER holds published conversations of Code Soliloquies and their solutions. Every answer is the recorded one,
     programs run in sandboxes, and the scripted model answers what a rule sends back.

@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_each_fault_is_counted_under_its_state(folder: Path) -> None:
-    printed = CliRunner().invoke(benchmarks, ["faults", str(folder), "--json"], catch_exceptions=False)
+    printed = CliRunner().invoke(benchmarks, ["noise-rates", str(folder), "--json"], catch_exceptions=False)
     found = json.loads(printed.stdout)["faults"]
     assert found["student"] == {"speaker's name": 1, "of": 3}
     assert found["verdict"] == {"contradicted": 1, "of": 2}
@@ -64,6 +64,6 @@ def test_each_fault_is_counted_under_its_state(folder: Path) -> None:
 
 
 def test_a_folder_without_conversations_is_refused(tmp_path: Path) -> None:
-    refused = CliRunner().invoke(benchmarks, ["faults", str(tmp_path)])
+    refused = CliRunner().invoke(benchmarks, ["noise-rates", str(tmp_path)])
     assert refused.exit_code == 2
     assert "has no conversations" in refused.output

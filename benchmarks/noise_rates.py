@@ -1,4 +1,4 @@
-"""`python -m benchmarks faults`."""
+"""`python -m benchmarks noise-rates`."""
 
 import ast
 import json
@@ -29,7 +29,7 @@ from soliloquy.truth.phrases import is_much_like
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
-_BEGINS = table_beside(__file__, "faults.toml")
+_BEGINS = table_beside(__file__, "noise_rates.toml")
 _SAYS = {
     letter: re.compile(rf"\W*(?:{'|'.join(_BEGINS[kind])})", re.IGNORECASE)
     for letter, kind in (("b", "right"), ("a", "wrong"))
@@ -47,8 +47,8 @@ Fault = tuple[str, str]
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @AS_JSON
-def faults(*, folder: Path, as_json: bool) -> None:
-    """Count the faults of a model's answers in FOLDER, by state: the rates of `noise.toml`.
+def noise_rates(*, folder: Path, as_json: bool) -> None:
+    """Count how often a published model erred: the rates of `--noise real`.
 
     FOLDER holds published conversations of Code Soliloquies, in which a model played student and tutor.
     """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.replies import SETS, judge, judge_messages
+from benchmarks.scaffold_rules import SETS, judge, judge_messages
 
 # False rejections and false acceptances of each rule.
 FIRST = {

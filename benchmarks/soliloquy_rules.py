@@ -1,4 +1,4 @@
-"""`python -m benchmarks rules`."""
+"""`python -m benchmarks soliloquy-rules`."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -23,8 +23,8 @@ _OUTCOMES = ("sent back", "marked", "labelled", "right", "wrong", "missed")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @LISTED
 @AS_JSON
-def rules(*, folder: Path, listed: bool, as_json: bool) -> None:
-    """Ask soliloquy's rules of each turn of published conversations, and compare what they send back with labels.
+def soliloquy_rules(*, folder: Path, listed: bool, as_json: bool) -> None:
+    """Compare what soliloquy's rules find in published conversations with labels.
 
     FOLDER holds published conversations of Code Soliloquies and their solutions. `right` and `wrong` say of labelled
     turns that were sent back whether a reader agrees, `missed` of the others whether a reader finds a fault. Rows of
