@@ -1,5 +1,6 @@
 """Rules of good conversation for every recipe; the recipe's policy sets the limits."""
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,7 +20,7 @@ def check_length(conversation: Conversation, turns: Sequence[Turn], policy: Poli
     if conversation.ending and len(conversation.turns) < policy["shortest_turns"]:
         yield len(conversation.turns), f"the last one; at least {policy['shortest_turns']} are wanted"
     for turn, speaker, text in _model_messages(conversation, turns):
-        words = len(text.split())
+        words = _words_in(text)
         if speaker == "student" and turn.number == 1:
             # It quotes the problem, which may be long.
             words -= len(conversation.problem.question.split())
@@ -45,7 +46,7 @@ def check_speaker(conversation: Conversation, turns: Sequence[Turn]) -> Findings
 def check_repetition(conversation: Conversation, turns: Sequence[Turn], policy: Policy) -> Findings:
     """Finds messages that say what their speaker has said, in nearly the same words and with the same numbers."""
     for turn, speaker, text, before in _repeatable(conversation, turns, policy):
-        long = len(text.split()) >= policy["same_words_from"]
+        long = _words_in(text) >= policy["same_words_from"]
         if text in before or (long and any(_says_the_same(text, one, policy["same_words"]) for one in before)):
             yield turn.number, f"the {speaker} repeats {text[:40]!r}"
 
@@ -67,12 +68,23 @@ def _repeatable(
     for turn, speaker, text in _model_messages(conversation, conversation.turns):
         if turn.number >= first:
             yield turn, speaker, text, said[speaker]
-        if len(text.split()) >= policy["repeated_from"]:
+        if _words_in(text) >= policy["repeated_from"]:
             said[speaker].append(text)
 
 
 def _says_the_same(text: str, other: str, share: float) -> bool:
-    return _NUMBER.findall(text) == _NUMBER.findall(other) and is_much_like(text, other, share)
+    return _numbers_of(text) == _numbers_of(other) and is_much_like(text, other, share)
+
+
+# Each message is compared with all that come after it.
+@functools.lru_cache(4096)
+def _words_in(text: str) -> int:
+    return len(text.split())
+
+
+@functools.lru_cache(4096)
+def _numbers_of(text: str) -> tuple[str, ...]:
+    return tuple(_NUMBER.findall(text))
 
 
 def _model_messages(conversation: Conversation, turns: Sequence[Turn]) -> Iterator[tuple[Turn, str, str]]:

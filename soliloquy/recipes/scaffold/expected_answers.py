@@ -32,6 +32,8 @@ _TOLERANCE: float = POLICY["talk"]["tolerance"]
 _quantities = functools.lru_cache(256)(quantities_in)
 
 
+# A message is read when it is checked, when it is answered and for several rules.
+@functools.lru_cache(1024)
 def final_number(text: str) -> WrittenQuantity | None:
     """Returns the quantity that a text comes to, or the result of the calculation that it is."""
     told = without_markup(text)

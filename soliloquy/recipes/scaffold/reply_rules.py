@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from soliloquy.recipes.scaffold.expected_answers import miscalculations, revealed
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
@@ -34,8 +34,9 @@ def reply_faults(
     else:
         yield from _on_the_way(reply, state, conversation, turn)
     # A reply may quote what the student miscalculated, but not as right.
-    quoted = set[str]() if state in SOLVING else {_tight(one) for one in miscalculations(turn.student.text)}
-    for calculation in miscalculations(reply):
+    false = list(miscalculations(reply))
+    quoted = {_tight(one) for one in miscalculations(turn.student.text)} if false and state not in SOLVING else set()
+    for calculation in false:
         if _tight(calculation) not in quoted:
             yield "arithmetic", f"the reply says {calculation!r}, which does not come out"
     # An imported reply may have no state.
@@ -65,26 +66,24 @@ def _on_the_way(reply: str, state: LearnerState, conversation: Conversation, tur
     solved = solved_after(conversation, turn, state)
     parted = list(zip(questions(conversation), solved, strict=True))
     hidden = [target for target, done in parted if not done]
-    known = "\n".join(
-        [
-            conversation.problem.question,
-            *(text for target, done in parted if done for text in (target.question, target.answer)),
-            hidden[0].question,
-        ]
-    )
-    for target in revealed(reply, [one for one in hidden if not _is_yes_or_no(one)], known):
+    known = [
+        conversation.problem.question,
+        *(text for target, done in parted if done for text in (target.question, target.answer)),
+        hidden[0].question,
+    ]
+    for target in revealed(reply, [one for one in hidden if not _is_yes_or_no(one)], "\n".join(known)):
         yield "revealed", f"the reply tells {target.answer!r}, which the student has still to find"
-    about = f"{known}\n{current_question(conversation, turn).question}"
     answers = (target.answer for target in hidden)
-    if not _is_about(reply, about, "\n".join([about, turn.student.text, *answers])):
+    if not _is_about(reply, [*known, current_question(conversation, turn).question], [turn.student.text, *answers]):
         yield "off_task", "the reply is not about the problem: lead back to it"
 
 
-def _is_about(reply: str, words: str, numbers: str) -> bool:
-    """Whether a reply shares a word with one text or a number with another, or is mathematical."""
-    if _stems(reply) & (_stems(words) | _mathematical()):
+def _is_about(reply: str, told: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether a reply is mathematical, or shares a word with what was told, or a number with any text."""
+    stems = _stems(reply)
+    if stems & _mathematical() or any(stems & _stems(text) for text in told):
         return True
-    return any(one.value in _values(numbers) for one in quantities_in(reply))
+    return any(one.value in _values(text) for one in quantities_in(reply) for text in (*told, *others))
 
 
 def _at_the_end(reply: str, conversation: Conversation) -> Iterator[tuple[str, str]]:
