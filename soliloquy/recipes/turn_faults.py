@@ -85,15 +85,18 @@ def sent_back(conversation: Conversation, recipe: Recipe) -> Outcome | None:
         return None
     book = rules.book.on_plan(conversation.problem)
     messages = [one for one in said.rejected if one.role == "student"]
+    tried = {"codegen": len(programs_sent_back(said)), "student": len(messages)}
+    names = {
+        name: role
+        for role, tries in tried.items()
+        if tries < book.mending.tries_of(role)
+        for name in book.shown_by_programs(role)
+    }
+    found = list(rules.broken(conversation, names, 1)) if names else []
     # A wrong program shows nothing of the message.
-    for role, tried, back in (
-        ("codegen", programs_sent_back(said), _program_back),
-        ("student", messages, _message_back),
-    ):
-        names = book.shown_by_programs(role) if len(tried) < book.mending.tries_of(role) else ()
-        if names and (found := list(rules.broken(conversation, names, 1))):
-            return back(deepcopy(conversation), found, rules)
-    return None
+    if programs := [fault for fault in found if names[fault.rule] == "codegen"]:
+        return _program_back(deepcopy(conversation), programs, rules)
+    return _message_back(deepcopy(conversation), found, rules) if found else None
 
 
 def programs_sent_back(turn: Turn) -> list[RejectedTry]:
