@@ -1,15 +1,16 @@
-"""Floods of connections that never make an admitted call, and the calls of an operator beside them.
+"""Floods of connections and of HTTP/2 frames without an admitted call, and the calls of an operator beside them.
 
 `python -m tests.integration.gateway.floods ADDRESS KIND CONNECTIONS` floods until its input ends.
 """
 
 import asyncio
 import contextlib
+import itertools
 import os
 import resource
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import aiohttp
@@ -21,8 +22,10 @@ from tests.unit.gateway.tokens import OPERATOR
 
 # Before a closed connection is opened again.
 PAUSE_SECONDS = 0.1
-# An attacker has cores of its own; here it leaves them to the gateway.
+# Many attackers have cores of their own; here they leave them to the gateway. Those who send frames take what they can.
 NICENESS = 10
+# Frames that are sent at once.
+BURST = 1_000
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
@@ -62,6 +65,55 @@ FLOODS = {
 }
 
 
+def resets() -> Iterator[bytes]:
+    """Yields calls that are cancelled as soon as they are made."""
+    for stream in itertools.count(1, 2 * BURST):
+        each = range(stream, stream + 2 * BURST, 2)
+        yield b"".join(frame(1, 4, number, CALL) + frame(3, 0, number, b"\0\0\0\x08") for number in each)
+
+
+# What each connection of a flood of frames sends after its preface, without end.
+FRAMES: dict[str, Callable[[], Iterator[bytes]]] = {
+    "grpc pings": lambda: itertools.repeat(frame(6, 0, 0, bytes(8)) * BURST),
+    "grpc settings": lambda: itertools.repeat(frame(4, 0, 0, b"") * BURST),
+    "grpc rapid reset": resets,
+    "grpc continuation": lambda: itertools.chain(
+        [frame(1, 0, 1, CALL)], itertools.repeat(frame(9, 0, 1, field(b"x", bytes(100)) * 100))
+    ),
+    "grpc empty continuation": lambda: itertools.chain(
+        [frame(1, 0, 1, CALL)], itertools.repeat(frame(9, 0, 1, b"") * BURST)
+    ),
+    "grpc empty data": lambda: itertools.chain([frame(1, 4, 1, CALL)], itertools.repeat(frame(0, 0, 1, b"") * BURST)),
+    "grpc window updates": lambda: itertools.repeat(frame(8, 0, 0, b"\0\0\0\1") * BURST),
+    "grpc window zero": lambda: itertools.chain(
+        [frame(4, 0, 0, b"\0\4\0\0\0\0") + WATCHES], itertools.repeat(frame(6, 1, 0, bytes(8)))
+    ),
+}
+
+
+async def send_frames(address: str, kind: str, counts: Counter[str]) -> None:
+    """Sends frames as fast as they are read, and connects again whenever the connection is closed."""
+    host, _, port = address.rpartition(":")
+    while True:
+        with contextlib.suppress(OSError):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            counts["opened"] += 1
+            reading = asyncio.create_task(reader.read())
+            try:
+                writer.write(PREFACE)
+                for content in FRAMES[kind]():
+                    writer.write(content)
+                    await writer.drain()
+                    counts["sent"] += 1
+                    # Others have their turn even where nothing has to wait.
+                    await asyncio.sleep(0)
+            finally:
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
+                writer.transport.abort()
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
 async def hold(address: str, kind: str, counts: Counter[str]) -> None:
     """Holds a connection, and opens it again whenever it is closed."""
     first, reads = FLOODS[kind]
@@ -90,7 +142,8 @@ async def hold(address: str, kind: str, counts: Counter[str]) -> None:
 async def flooded(address: str, kind: str, connections: int) -> AsyncIterator[Counter[str]]:
     """Yields the numbers of connections that were opened and are held."""
     counts: Counter[str] = Counter()
-    tasks = [asyncio.create_task(hold(address, kind, counts)) for _ in range(connections)]
+    flood = send_frames if kind in FRAMES else hold
+    tasks = [asyncio.create_task(flood(address, kind, counts)) for _ in range(connections)]
     try:
         yield counts
     finally:
@@ -123,7 +176,7 @@ async def _main(address: str, kind: str, connections: int) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(NICENESS)
+    os.nice(NICENESS if sys.argv[2] in FLOODS else 0)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     asyncio.run(_main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
