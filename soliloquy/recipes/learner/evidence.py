@@ -31,7 +31,7 @@ def strength(message: str, held: Misconception, step: Step) -> int:
         return _against_statement(message, held, step)
     if says(message, step.formula) or says(message, step.formula.partition(" = ")[2]) or _explains(message, step):
         return SAYS
-    if step.HasField("result") and step.result.value in _values(message):
+    if step.HasField("result") and step.result.value in values_in(message):
         return SAYS
     wrong, right = _tokens(held.working.partition(" = ")[2].partition(" = ")[0]), _tokens(_right_side(step))
     lacking, extra = right - wrong, wrong - right
@@ -41,10 +41,15 @@ def strength(message: str, held: Misconception, step: Step) -> int:
     signs_it = any(_signs(message, token) for token in (*lacking, *extra))
     if names_it and any(_signs(message, token) for token in lacking):
         return SAYS
+    if all(_names(said, message, token, names) or _signs(message, token) for token in right):
+        return SAYS
     if says(held.working, step.formula):
         # The formula is right, and a number was put in that is not given.
-        put_in = _values(held.working)
-        return SAYS if any(one.value in _values(message) - put_in for one in step.inputs) else 0
+        put_in, named = values_in(held.working), values_in(message)
+        if any(one.value in named - put_in for one in step.inputs):
+            return SAYS
+        # With the right numbers, it was miscalculated: to be worked out again, once they are named.
+        return POINTS if step.inputs and all(one.value in named for one in step.inputs) else 0
     return POINTS if names_it or signs_it else 0
 
 
@@ -57,7 +62,9 @@ def _against_statement(message: str, held: Misconception, step: Step) -> int:
 
 
 def _explains(message: str, step: Step) -> bool:
-    """Whether a message says most of the explanation in any order."""
+    """Whether a message gives the explanation, or most of it in any order."""
+    if step.explanation and says(message, step.explanation.rstrip(".")):
+        return True
     idea = _stems(step.explanation) - _stems(step.ask)
     return len(idea) > 1 and _shared(idea, _stems(message)) >= _TABLE["judging"]["explained"]
 
@@ -74,7 +81,7 @@ def _tokens(formula: str) -> Counter[str]:
 def _names(said: Collection[str], message: str, token: str, names: Mapping[str, str]) -> bool:
     """Whether a message names a quantity or says a number."""
     if token[0].isdigit():
-        return float(token) in _values(message)
+        return float(token) in values_in(message)
     name = _stems(names.get(token, ""))
     return bool(name) and name <= set(said)
 
@@ -89,8 +96,9 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(word.casefold().removesuffix("s") for word in content_words(text)) - _EMPTY
 
 
-def _values(text: str) -> set[float]:
-    return {number.value for number in numbers_in_digits(text)}
+def values_in(text: str) -> set[float]:
+    """Returns the numbers of a text; of "120 / 8" the quotient and both of its parts."""
+    return {number.value for form in {text, text.replace("/", ":")} for number in numbers_in_digits(form)}
 
 
 def _shared(wanted: Collection[str], said: Collection[str]) -> float:

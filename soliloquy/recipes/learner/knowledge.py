@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from soliloquy.recipes.codes import STRATEGIES
-from soliloquy.recipes.learner.evidence import strength
-from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.recipes.learner.evidence import strength, values_in
 from soliloquy.truth.phrases import says
 from soliloquy.truth.plausibility import is_plausible
 from soliloquy.v1.conversation_pb2 import (
@@ -22,6 +21,8 @@ from soliloquy.v1.conversation_pb2 import (
 
 # A value that would startle whoever reads it is drawn this much more rarely, and so is one without a nameable reason.
 RARELY = 0.1
+# The weights of one, two and three points of evidence that a student wants, as files name them.
+EVIDENCE = ("one", "two", "three")
 _SAME = 0.01
 
 
@@ -99,7 +100,7 @@ def is_miscalculation(slip: Slip, step: Step) -> bool:
     """Whether the right calculation, with the right numbers, comes to another value."""
     if not says(slip.working, step.formula):
         return False
-    written = {number.value for number in numbers_in_digits(slip.working)}
+    written = values_in(slip.working)
     return all(any(_is_same(one, known.value) for one in written) for known in step.inputs)
 
 

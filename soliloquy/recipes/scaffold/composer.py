@@ -19,11 +19,11 @@ from soliloquy.recipes.scaffold.states import (
     END,
     INCORRECT,
     NAMES,
-    SOLVING,
     START,
     STATES,
     UNDRAWN,
     drawn_state,
+    solving,
     states,
 )
 from soliloquy.runtime.answers import Unreadable
@@ -96,4 +96,4 @@ def _fits(tutored: Tutored, conversation: Conversation) -> bool:
     """Whether the state is the drawn one; the last sub-question may also be called the end."""
     turn = conversation.turns[-1]
     drawn, state = drawn_state(turn), STATES[tutored.state]
-    return drawn == UNDRAWN or state == drawn or (state == END and drawn in SOLVING)
+    return drawn == UNDRAWN or state == drawn or (state == END and drawn in solving(conversation))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, LearnerState, Plan, SubQuestion, TurnLabels
-from soliloquy.recipes.scaffold.states import END, SOLVING
+from soliloquy.recipes.scaffold.states import END, solving
 from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, RejectedTry, Turn
 
@@ -62,11 +62,11 @@ def next_turn(conversation: Conversation) -> Turn:
 def closing_state(conversation: Conversation, turn: Turn, state: LearnerState) -> LearnerState:
     """Returns the end in place of a state that solves the last sub-question."""
     last = sub_question(turn) == len(questions(conversation))
-    return END if last and state in SOLVING else state
+    return END if last and state in solving(conversation) else state
 
 
 def solved_after(conversation: Conversation, turn: Turn, state: LearnerState) -> list[bool]:
     """Returns which sub-questions are solved once the student has shown this state."""
     flags = solved_before(conversation, turn)
-    flags[sub_question(turn) - 1] |= state in SOLVING
+    flags[sub_question(turn) - 1] |= state in solving(conversation)
     return flags

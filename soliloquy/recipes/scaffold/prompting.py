@@ -7,13 +7,25 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
+from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.scaffold import plan_prompting
+from soliloquy.recipes.scaffold.learner import is_later, stance_of
 from soliloquy.recipes.scaffold.memory import current_question, misfits, questions, solved_before, sub_question
 from soliloquy.recipes.scaffold.plan_prompting import SLOTS
-from soliloquy.recipes.scaffold.states import NAMES, START, TABLES, UNDRAWN, drawn_state, found_state, states
+from soliloquy.recipes.scaffold.states import (
+    INCORRECT,
+    NAMES,
+    START,
+    TABLES,
+    UNDRAWN,
+    drawn_state,
+    found_state,
+    is_understanding_tested,
+    states,
+)
 from soliloquy.recipes.templates import Templates, Texts, fill, one_line, transcript
 from soliloquy.runtime.ask import Prompt
-from soliloquy.v1.conversation_pb2 import Conversation, Judge, StudentReply, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Judge, Knowledge, StudentReply, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _ASKED = {"question", "number", "steps", "sub_question"}
@@ -22,7 +34,9 @@ TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     SLOTS
     | {
-        "student": _ASKED | {"expected", "conversation", "shown", "instruction", "examples", "rejected"},
+        "student": _ASKED
+        | {"expected", "conversation", "shown", "knowledge", "place", "instruction", "examples", "rejected"},
+        "believing": {"because", "working"},
         "student_again": {"tried"},
         "describing": _TUTORING | {"solution"},
         "use_python": {"tutor", "description", "failure"},
@@ -30,7 +44,7 @@ TEMPLATES = Templates(
         "calculated": {"output"},
         "tutor": {"states", "examples"},
         "judging": {"question", "plan", "conversation"},
-        "tutoring": _TUTORING | {"expected", "solved", "calculated"},
+        "tutoring": _TUTORING | {"expected", "solved", "understanding", "understood", "calculated"},
     },
     TABLES,
     # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
@@ -50,10 +64,19 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
         expected=current_question(conversation, turn).answer,
         conversation=transcript(before),
         shown=state,
-        instruction=shown["student"],
+        knowledge=word_of(Knowledge, stance_of(turn.student).knowledge),
+        place="later" if is_later(conversation.turns[: turn.number - 1], turn) else "first",
+        instruction=_instruction(texts, conversation, turn),
         examples=shown["said"].strip(),
         rejected=texts.fill("student_again", tried=tried) if tried else "",
     )
+
+
+def _instruction(texts: Texts, conversation: Conversation, turn: Turn) -> str:
+    told, held = states(conversation)[NAMES[drawn_state(turn)]]["student"], stance_of(turn.student).misconception
+    if drawn_state(turn) != INCORRECT or held is None:
+        return told
+    return f"{told}\n{texts.fill('believing', because=held.because or held.working, working=held.working)}"
 
 
 def describing(conversation: Conversation, turn: Turn) -> Prompt:
@@ -66,11 +89,14 @@ def describing(conversation: Conversation, turn: Turn) -> Prompt:
 def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
     """Shows the whole memory and the student's message; training uses the same prompt."""
     solved, texts = solved_before(conversation, turn), _texts(conversation)
+    understanding = "tested" if is_understanding_tested(conversation) else "taken"
     return texts.prompt(
         "tutoring",
         **_tutoring_slots(conversation, turn),
         expected=current_question(conversation, turn).answer,
         solved=", ".join(f"{number}: {done}" for number, done in enumerate(solved, start=1)),
+        understanding=understanding,
+        understood=texts.table("understanding")[understanding],
         calculated=texts.fill("calculated", output=output(turn.calculation)) if has_run(turn.calculation) else "",
     )
 

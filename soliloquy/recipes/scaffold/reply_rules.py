@@ -9,7 +9,7 @@ from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved_after
 from soliloquy.recipes.scaffold.plan_rules import POLICY as PLANNING
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.states import END, NAMES, SOLVING
+from soliloquy.recipes.scaffold.states import END, NAMES, solving
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.utterances import content_words
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
@@ -34,8 +34,8 @@ def reply_faults(
     else:
         yield from _on_the_way(reply, state, conversation, turn)
     # A reply may quote what the student miscalculated, but not as right.
-    false = list(miscalculations(reply))
-    quoted = {_tight(one) for one in miscalculations(turn.student.text)} if false and state not in SOLVING else set()
+    false, is_solved = list(miscalculations(reply)), state in solving(conversation)
+    quoted = {_tight(one) for one in miscalculations(turn.student.text)} if false and not is_solved else set()
     for calculation in false:
         if _tight(calculation) not in quoted:
             yield "arithmetic", f"the reply says {calculation!r}, which does not come out"

@@ -27,11 +27,11 @@ from soliloquy.recipes.scaffold.states import (
     CORRECT,
     INCORRECT,
     NAMES,
-    SOLVING,
     START,
     UNDRAWN,
     drawn_state,
     found_state,
+    solving,
 )
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
@@ -121,7 +121,9 @@ def _progress(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
         elif after != solved_after(conversation, turn, state):
             yield turn.number, f"{after} after {before} and {NAMES.get(state)!r}"
     for last in conversation.turns[-1:]:
-        if all(solved(last)) != (found_state(last) in SOLVING and conversation.ending == Ending.ENDING_SOLVED):
+        if all(solved(last)) != (
+            found_state(last) in solving(conversation) and conversation.ending == Ending.ENDING_SOLVED
+        ):
             yield last.number, f"ends with {solved(last)}"
 
 

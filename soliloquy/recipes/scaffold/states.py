@@ -1,16 +1,14 @@
-"""Defines the eight states that a student may show, and draws the next one."""
+"""Defines the eight states that a student may show, and which of them solve a sub-question."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from soliloquy.recipes.codes import EVALUATIONS
-from soliloquy.recipes.prompt_checks import Kind
-from soliloquy.recipes.rewinding import rewinding_parts
-from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, StudentLabels, TutorLabels
-from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.recipes.learner.knowledge import EVIDENCE, Stance
+from soliloquy.recipes.prompt_checks import ANY, Kind
+from soliloquy.recipes.scaffold.labels_pb2 import ConversationLabels, LearnerState, StudentLabels, TutorLabels
 from soliloquy.recipes.templates import Templates
-from soliloquy.runtime.seeds import draw
 from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
 
 START, END = LearnerState.LEARNER_STATE_START, LearnerState.LEARNER_STATE_END
@@ -21,7 +19,6 @@ CONFUSION = LearnerState.LEARNER_STATE_CONFUSION
 UNDRAWN = LearnerState.LEARNER_STATE_UNSPECIFIED
 # States in which a message may give an answer.
 ANSWERING = (CORRECT, INCORRECT, UNDRAWN)
-SOLVING = (CORRECT, COMPREHENSION, END)
 
 STATES = {
     "start": START,
@@ -36,7 +33,18 @@ STATES = {
 NAMES = {state: name for name, state in STATES.items()}
 _TEXTS = ("meaning", "student", "tutor", "said", "turn")
 _STATE: Kind = {**dict.fromkeys(_TEXTS, str), "evaluation": frozenset(EVALUATIONS)}
-TABLES: Mapping[str, Kind] = {"states": dict.fromkeys(STATES, _STATE)}
+_LEARNER: Kind = {
+    "share": float,
+    "understanding": frozenset(("tested", "taken")),
+    "mistaken": float,
+    "shaky": float,
+    "evidence": dict.fromkeys(EVIDENCE, float),
+}
+TABLES: Mapping[str, Kind] = {
+    "states": dict.fromkeys(STATES, _STATE),
+    "learners": {ANY: _LEARNER},
+    "understanding": {"tested": str, "taken": str},
+}
 _TEMPLATES = Templates(Path(__file__).with_name("prompts"), {}, TABLES)
 INTENTS = {START: Intent.INTENT_OPENING, CORRECT: Intent.INTENT_RIGHT, INCORRECT: Intent.INTENT_WRONG}
 
@@ -51,9 +59,13 @@ def drawn_state(turn: Turn) -> LearnerState:
     return StudentLabels.FromString(turn.student.labels).learner_state
 
 
-def mark(turn: Turn, state: LearnerState) -> None:
-    """Records the state that a message is to show."""
-    turn.student.labels = StudentLabels(learner_state=state).SerializeToString()
+def mark(turn: Turn, state: LearnerState, stance: Stance | None = None) -> None:
+    """Records the state that a message is to show, and what the student knows if that has changed."""
+    labels = StudentLabels.FromString(turn.student.labels)
+    labels.learner_state = state
+    if stance is not None:
+        labels.MergeFrom(StudentLabels(knowledge=stance.knowledge, misconception=stance.misconception))
+    turn.student.labels = labels.SerializeToString()
     turn.student.intent = INTENTS.get(state, Intent.INTENT_UNSPECIFIED)
 
 
@@ -62,12 +74,15 @@ def found_state(turn: Turn) -> LearnerState:
     return TutorLabels.FromString(turn.tutor.labels).learner_state
 
 
-def draw_state(conversation: Conversation) -> LearnerState:
-    """Draws the student's next state; after the limit of turns only those that make progress."""
-    policy: dict[str, Any] = POLICY["states"]
-    shares: Mapping[str, float] = policy["shares"]
-    if len(conversation.turns) >= policy["turns"]:
-        shares = {name: share for name, share in shares.items() if STATES[name] in SOLVING}
-    rewound = rewinding_parts(conversation)
-    choice = draw(conversation.run.seed, conversation.id, len(conversation.turns), "state", *rewound)
-    return STATES[choice.choices(list(shares), list(shares.values()))[0]]
+def learners(conversation: Conversation) -> Mapping[str, Mapping[str, Any]]:
+    """Returns the kinds of learners, with their shares and what they know."""
+    return _TEMPLATES.of(conversation.run.prompts).table("learners")
+
+
+def is_understanding_tested(conversation: Conversation) -> bool:
+    return ConversationLabels.FromString(conversation.labels).understanding_tested
+
+
+def solving(conversation: Conversation) -> Collection[LearnerState]:
+    """Returns the states that solve a sub-question."""
+    return (CORRECT, END) if is_understanding_tested(conversation) else (CORRECT, COMPREHENSION, END)

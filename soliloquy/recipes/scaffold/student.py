@@ -5,6 +5,7 @@ from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
 from soliloquy.recipes.scaffold.labels_pb2 import TutorLabels
+from soliloquy.recipes.scaffold.learner import draw_learner, draw_message
 from soliloquy.recipes.scaffold.memory import (
     current_question,
     next_turn,
@@ -13,7 +14,7 @@ from soliloquy.recipes.scaffold.memory import (
     solved_before,
     store_solved,
 )
-from soliloquy.recipes.scaffold.states import CONFUSION, CORRECT, INCORRECT, START, draw_state, mark
+from soliloquy.recipes.scaffold.states import CONFUSION, CORRECT, INCORRECT, START, mark
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
@@ -26,8 +27,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     if not conversation.turns:
         return open_conversation(event)
     turn = next_turn(conversation)
-    state = draw_state(conversation)
-    mark(turn, state)
+    mark(turn, *draw_message(conversation, turn))
     turn.student.text = await _ask_for_message(conversation, turn, ask)
     conversation.turns.append(turn)
     return emit(StudentReplied(conversation=conversation))
@@ -73,6 +73,7 @@ def open_conversation(event: ConversationStarted | TutorReplied) -> Outcome:
             del enrichment.calls[:]
         why = enrichment.plain_because or "no plan: nobody was asked for one"
         return finish(conversation, Ending.ENDING_UNFIT, why)
+    draw_learner(conversation)
     record_message(conversation, conversation.problem.question)
     mark(conversation.turns[-1], START)
     return emit(StudentReplied(conversation=conversation))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
-from soliloquy.recipes.learner.knowledge import Shares
+from soliloquy.recipes.learner.knowledge import EVIDENCE, Shares
 from soliloquy.recipes.prompt_checks import ANY, Kind
 from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
@@ -35,8 +35,6 @@ _STANCES = {
     Knowledge.KNOWLEDGE_MISTAKEN: "mistaken",
     Knowledge.KNOWLEDGE_CORRECTED: "corrected",
 }
-# The weights of one, two and three points of evidence.
-_EVIDENCE = ("one", "two", "three")
 SLOTS = {
     "enriching": {"question", "solution", "steps", "count"},
     "student": {"question", "persona", "manner", "conversation", "kind", "knowledge", "step", "tries", "instruction"},
@@ -53,7 +51,7 @@ SLOTS = {
 TABLES: Mapping[str, Kind] = {
     "intents": dict.fromkeys(("opening", *_STANCES.values(), "reason", "still", *STRATEGIES.values()), str),
     "learners": {
-        ANY: {"share": float, "mistaken": float, "shaky": float, "evidence": dict.fromkeys(_EVIDENCE, float)},
+        ANY: {"share": float, "mistaken": float, "shaky": float, "evidence": dict.fromkeys(EVIDENCE, float)},
     },
     "personas": {ANY: {"share": float, "manner": str}},
 }
@@ -220,7 +218,7 @@ def learners(changed: Mapping[str, str]) -> Mapping[str, Learner]:
         name: Learner(
             share=row["share"],
             shares=Shares(
-                mistaken=row["mistaken"], shaky=row["shaky"], evidence=[row["evidence"][one] for one in _EVIDENCE]
+                mistaken=row["mistaken"], shaky=row["shaky"], evidence=[row["evidence"][one] for one in EVIDENCE]
             ),
         )
         for name, row in TEMPLATES.of(changed).table("learners").items()

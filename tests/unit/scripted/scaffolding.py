@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 from services.curriculum.handler import attempt_at
 from services.model.engines.scripted import ScriptedEngine
@@ -22,10 +22,14 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 _SPACES = re.compile(r"\s")
 
 
-async def scaffolded(count: int, *, seed: int, engine: Model = ENGINE) -> AsyncIterator[Conversation]:
+async def scaffolded(
+    count: int, *, seed: int, engine: Model = ENGINE, prompts: Mapping[str, str] = {}
+) -> AsyncIterator[Conversation]:
     """So many conversations, each from its problem to its end."""
     enrichments = Enrichments(count)
-    run = Run(id=f"run-{seed}", recipe="scaffold", seed=seed, max_turns=20, max_attempts=1, enrich=True)
+    run = Run(
+        id=f"run-{seed}", recipe="scaffold", seed=seed, max_turns=20, max_attempts=1, enrich=True, prompts=prompts
+    )
     for ordinal in range(count):
         conversation = attempt_at(BANK.problem(seed, ordinal), run=run, ordinal=ordinal, attempt=0)
         (event,) = await enrich(EnrichmentNeeded(conversation=conversation), ENGINE, enrichments)

@@ -2,14 +2,21 @@
 
 from random import Random
 
-from soliloquy.recipes.scaffold.expected_answers import expects_formula, expects_number
+from soliloquy.recipes.scaffold.expected_answers import expects_formula, expects_number, gives_expected
+from soliloquy.recipes.scaffold.learner import said, wrong_answers
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
-from soliloquy.recipes.scaffold.scripted.steps import mistakes, step, target, working
+from soliloquy.recipes.scaffold.scripted.steps import step, target, working
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
+from soliloquy.recipes.scripted.slips import split_working
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_value
+from soliloquy.truth.phrases import says
+from soliloquy.v1.conversation_pb2 import Slip, Step
+
+# The wordings of an answer that are tried: in some, another number would be taken for it.
+_TRIED = 4
 
 
 def reply(reading: ParsedPrompt, rng: Random) -> str:
@@ -19,29 +26,80 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         raise ModelRefused(f"the <state> of {reading.prompt} has kind {kind!r}; it must be one of {', '.join(kinds)}")
     if not reading.has("rejected") and rng.random() < book().tables["student"]["rates"]["unlike"]:
         kind = rng.choice([other for other in kinds if other != kind])
-    said = _answer(reading, rng, right=kind == "correct") if kind in ("correct", "incorrect") else _part(reading, kind)
-    return capitalize(
-        rephrase(
-            [book().optional("student", "says", "lead"), said], rng, reading.word_limit, reading.messages(student=True)
-        )
-    )
+    if kind == "correct":
+        parts = _right(reading, rng)
+    elif kind == "incorrect":
+        parts = _wrong(reading, rng)
+    else:
+        parts = [book().part("student", "says", kind, name=step(reading).result.name or "next step")]
+    return capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
 
 
-def _answer(reading: ParsedPrompt, rng: Random, *, right: bool) -> Part:
+def _right(reading: ParsedPrompt, rng: Random) -> list[Part]:
     wanted, at = target(reading), step(reading)
-    formula = expects_formula(wanted.answer)
-    if right:
-        answer = wanted.answer.rstrip(".")
-        written_out = (
-            working(at) if expects_number(wanted) and format_value(at.result.value, at.result.unit) == answer else ""
-        )
-        return book().part("student", "says", "formula" if formula else "correct", answer=answer, working=written_out)
-    ways = list(mistakes(at, wanted))
+    answer = wanted.answer.rstrip(".")
+    is_worked = expects_number(wanted) and format_value(at.result.value, at.result.unit) == answer
+    kind = "formula" if expects_formula(wanted.answer) else "correct"
+    slots = {"answer": answer, "working": working(at) if is_worked else "", "name": _name(at) if is_worked else ""}
+    lead, reason = _lead(reading), Part(options=())
+    if is_worked and _is_asked(reading, "asks_why"):
+        idea = at.explanation.partition(". ")[0].rstrip(".")
+        idea = "" if any(sign.isdigit() or sign in "=?" for sign in idea) else idea
+        lead, reason = Part(options=()), book().part("student", "says", "reason", idea=idea)
+    answers = list(book().wordings("student", "says", kind, **slots))
+    rng.shuffle(answers)
+    fitting = [text for text in answers[:_TRIED] if gives_expected(text, wanted) is not False]
+    return [lead, Part(options=fitting or [f"{answer}."]), reason]
+
+
+def _wrong(reading: ParsedPrompt, rng: Random) -> list[Part]:
+    """Gives the wrong answer of the misconception that the prompt names, and its reason if asked or now and then."""
+    wanted, at = target(reading), step(reading)
+    held = reading.attributes("misconception").get("working", "") if reading.has("misconception") else ""
+    ways = [slip for slip in wrong_answers(at, wanted) if not held or slip.working == held]
     if not ways:
-        return book().part("student", "says", "mistaken")
-    wrong, slip = rng.choice(ways)
-    return book().part("student", "says", "wrongly" if formula else "incorrect", wrong=wrong, slip=slip)
+        return [book().part("student", "says", "mistaken")]
+    slip = rng.choice(ways)
+    is_asked = _is_asked(reading, "asks_how")
+    is_again = _has_said(reading, slip)
+    lead = book().part("student", "says", "explaining" if is_asked else "unconvinced") if is_again else _lead(reading)
+    reason = Part(options=())
+    is_told = any(says(text, slip.because.rstrip(".")) for text in reading.messages(student=True)[-3:])
+    if is_asked or (not is_told and rng.random() < book().tables["student"]["rates"]["gives_reason"]):
+        reason = book().part("student", "says", "belief", because=slip.because)
+    numbers = split_working(slip)[1]
+    kind = "wrongly" if expects_formula(wanted.answer) or not at.HasField("result") else "incorrect"
+    slots = {
+        "wrong": numbers if kind == "incorrect" else said(slip, wanted),
+        "slip": format_value(slip.value, slip.unit),
+    }
+    if is_asked and kind == "incorrect" and numbers:
+        kind = "worked"
+    answers = list(book().wordings("student", "says", kind, **slots))
+    rng.shuffle(answers)
+    fitting = [text for text in answers[:_TRIED] if gives_expected(text, wanted) is not True]
+    return [lead, reason, Part(options=fitting or [f"{slots['slip']}."])]
 
 
-def _part(reading: ParsedPrompt, kind: str) -> Part:
-    return book().part("student", "says", kind, name=step(reading).result.name or "next step")
+def _name(at: Step) -> str:
+    """Returns what a result is called; empty if its unit says that again."""
+    return "" if at.result.unit and at.result.unit in at.result.name else at.result.name
+
+
+def _lead(reading: ParsedPrompt) -> Part:
+    """Returns a transition to an answer: after help, after a change of mind, or at a new sub-question."""
+    if reading.attributes("state").get("knowledge") == "corrected":
+        return book().part("student", "says", "corrected")
+    if reading.attributes("state").get("place") == "later":
+        return book().part("student", "says", "helped")
+    return book().part("student", "says", "lead")
+
+
+def _is_asked(reading: ParsedPrompt, cue: str) -> bool:
+    return any(book().cue(cue).search(asked) for asked in reading.messages(student=False)[-1:])
+
+
+def _has_said(reading: ParsedPrompt, slip: Slip) -> bool:
+    value = format_value(slip.value, slip.unit)
+    told = reading.messages(student=True)[1:][-1:]
+    return any(says(text, value) or says(text, slip.working) for text in told)

@@ -8,18 +8,27 @@ from random import Random
 from soliloquy.recipes.scaffold.answers import tutored_text
 from soliloquy.recipes.scaffold.expected_answers import final_number, gives_expected, revealed
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
+from soliloquy.recipes.scaffold.reply_rules import count_questions
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import step
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import capitalize, rephrase
+from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
+from soliloquy.recipes.scripted.questions import nudges, rewordings
+from soliloquy.recipes.scripted.slips import split_working
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.number_format import format_exact
+from soliloquy.truth.number_format import format_exact, format_number, format_quantity
+from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Quantity, Step
 
 _PLANNED = re.compile(r"^Sub-question \d+: (.*)\nExpected answer: (.*)$", re.MULTILINE)
 _SAID = re.compile(r"^Tutor: (.*)$", re.MULTILINE)
-_SOLVING = ("correct", "comprehension")
+
+
+# A tutor who has asked for the working does not ask again for so many messages.
+_ASKED = 4
+# The states that a message without an answer may show; the first whose cue it has counts.
+_SHOWN = ("irrelevant", "confusion", "question", "comprehension")
 
 
 def describe(reading: ParsedPrompt, rng: Random) -> str:
@@ -44,11 +53,17 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     ]
     at = int(reading.attributes("sub_question")["number"]) - 1
     state = _state(reading, plan[at])
-    shown = "end" if state in _SOLVING and at == len(plan) - 1 else state
+    shown = "end" if state in solving(reading) and at == len(plan) - 1 else state
     name = step(reading).result.name or "next step"
     answer = plan[at].answer.rstrip(".")
     analysis = book().one_of(rng, "tutor", "analysis", shown, name=name, answer=answer, final=answer, now=str(at + 1))
     return tutored_text(analysis, shown, _message(reading, plan, at, shown, rng, name=name, answer=answer))
+
+
+def solving(reading: ParsedPrompt) -> tuple[str, ...]:
+    """Returns the states that solve a sub-question."""
+    tested = reading.attributes("progress").get("understanding") == "tested"
+    return ("correct",) if tested else ("correct", "comprehension")
 
 
 def _state(reading: ParsedPrompt, current: SubQuestion) -> str:
@@ -61,7 +76,7 @@ def _state(reading: ParsedPrompt, current: SubQuestion) -> str:
     if gives_expected(message, current):
         return "correct"
     about = f"{reading.section('question')} {reading.section('plan')}"
-    cues = (cue for cue in book().tables["cues"] if _has(cue, message, about=about))
+    cues = (cue for cue in _SHOWN if _has(cue, message, about=about))
     return next(cues, "incorrect")
 
 
@@ -72,21 +87,94 @@ def _has(cue: str, message: str, *, about: str) -> bool:
 
 
 def _message(reading: ParsedPrompt, plan: list[SubQuestion], at: int, shown: str, rng: Random, **facts: str) -> str:
-    hidden = plan[at + (shown in _SOLVING) :]
+    hidden = plan[at + (shown in solving(reading)) :]
     ask = hidden[0].question if hidden else ""
     known = "\n".join(
         [reading.section("question"), ask, *(f"{one.question} {one.answer}" for one in plan if one not in hidden)]
     )
-    explanation = step(reading).explanation
+    told = step(reading)
+    explanation = told.explanation
     slots: Mapping[str, str] = {
         **facts,
-        "ask": ask,
+        **_taken_up(reading, told),
+        "found": facts["name"] if plan[at].question == told.ask else "",
         "final": plan[-1].answer.rstrip("."),
         "way": ", then ".join(one.answer.rstrip(".") for one in plan[:-1]),
+        "inputs": _inputs(told, known),
         "explanation": "" if "?" in explanation or any(revealed(explanation, hidden, known)) else explanation,
     }
-    said = [book().part("tutor", "says", shown, **slots)]
-    return capitalize(rephrase(said, rng, reading.word_limit, tutor_messages(reading)))
+    if shown == "end":
+        parts = [book().part("tutor", "says", "end", **slots), book().part("tutor", "says", "farewell", **slots)]
+    elif shown == "incorrect":
+        parts = _object(reading, told, rng, hidden[0], slots)
+    elif shown in ("start", *solving(reading), "comprehension"):
+        kind = "understood" if shown == "comprehension" and shown not in solving(reading) else shown
+        parts = [book().part("tutor", "says", kind, **slots), _question(reading, hidden[0])]
+        if shown == "correct" and slots["said"] and rng.random() < book().tables["tutor"]["rates"]["asks_why"]:
+            parts.insert(1, book().part("tutor", "says", "why"))
+    else:
+        parts = [
+            book().part("tutor", "says", shown, **slots),
+            _question(reading, hidden[0], again=shown != "irrelevant"),
+        ]
+    return capitalize(rephrase(parts, rng, reading.word_limit, tutor_messages(reading)))
+
+
+def _object(reading: ParsedPrompt, told: Step, rng: Random, asked: SubQuestion, slots: Mapping[str, str]) -> list[Part]:
+    """Speaks to the working that the student has shown, or asks for it once: no cause is named that was not shown."""
+    lead = book().part("tutor", "says", "doubt", **slots)
+    is_asked = any(book().cue("asks_how").search(text) for text in tutor_messages(reading)[-_ASKED:])
+    if (
+        slots["said"]
+        and not slots["working"]
+        and not is_asked
+        and rng.random() < book().tables["tutor"]["rates"]["asks_how"]
+    ):
+        return [lead, book().part("tutor", "says", "asking_how", **slots)]
+    kind = "shown" if slots["working"] else "incorrect"
+    return [lead, book().part("tutor", "says", kind, **slots), _question(reading, asked, again=True)]
+
+
+def _taken_up(reading: ParsedPrompt, told: Step) -> dict[str, str]:
+    """Returns what a reply may repeat of the student's message: its number, and the working of a wrong one."""
+    message = reading.section("message")
+    given = final_number(message)
+    workings = [numbers for slip in told.slips if (numbers := split_working(slip)[1]) and says(message, numbers)]
+    shown = next((numbers for numbers in workings if any(sign in numbers for sign in "+-×*/")), "")
+    number = message[given.start : given.end].strip(" .,;!") if given else ""
+    return {"said": number if number and number in message else "", "working": shown}
+
+
+def _inputs(told: Step, text: str) -> str:
+    """Lists what goes into a step, if all of it is known by now."""
+    if not all(known.name and says(text, format_number(known.value)) for known in told.inputs):
+        return ""
+    return " and ".join(f"{format_quantity(known)} for the {known.name}" for known in told.inputs)
+
+
+def _question(reading: ParsedPrompt, asked: SubQuestion, *, again: bool = False) -> Part:
+    """Puts a sub-question in other words, or hands it back; word for word where nobody knows others, else seldom."""
+    told = _step_asking(reading, asked.question)
+    name = told.result.name if told else ""
+    plain = asked.question == (told.ask if told else "")
+    if name and not plain:
+        options = [asked.question, *book().wordings("tutor", "says", "way", name=name)]
+    else:
+        unit = told.result.unit if told else ""
+        options = [
+            asked.question,
+            *rewordings(asked.question, name=name, unit=unit),
+            *(nudges(name) if again and name else ()),
+        ]
+    return Part(options=[text for text in options if count_questions(text) == 1] or [asked.question])
+
+
+def _step_asking(reading: ParsedPrompt, question: str) -> Step | None:
+    """Returns the step whose question or quantity a sub-question names."""
+    steps = reading.problem.steps
+    asking = (one for one in steps if one.ask == question)
+    named = (one for one in reversed(steps) if one.result.name and one.result.name in question)
+    return next(asking, None) or next(named, None)
 
 
 def tutor_messages(reading: ParsedPrompt) -> list[str]:

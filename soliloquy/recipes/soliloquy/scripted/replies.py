@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.slips import same
 from soliloquy.recipes.soliloquy.scripted.phrases import book
-from soliloquy.recipes.soliloquy.scripted.steps import answer, is_algebra, is_numeric, same, stated_answer
+from soliloquy.recipes.soliloquy.scripted.steps import answer, is_algebra, is_numeric, stated_answer
 from soliloquy.truth.algebra_answers import gives_algebra
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.phrases import says, says_exactly, without

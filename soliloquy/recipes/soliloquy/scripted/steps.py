@@ -1,9 +1,9 @@
 """Writes a step of a problem out: its working, its answer, and what would give it away."""
 
-import math
 import re
 from collections.abc import Sequence
 
+from soliloquy.recipes.scripted.slips import same
 from soliloquy.truth.exactness import is_exact
 from soliloquy.truth.number_format import format_quantity, format_rounded
 from soliloquy.truth.numbers import numbers_in_digits
@@ -11,12 +11,9 @@ from soliloquy.truth.phrases import without
 from soliloquy.truth.quantities import calculations_in, quantities_in
 from soliloquy.truth.spelled import has_any
 from soliloquy.truth.stated_answer import answer_in
-from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
+from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Problem, Quantity, Step
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
-# Matches a symbol, as opposed to a function or a number.
-_SYMBOL = re.compile(r"(?<![\w.])(?!π)[^\W\d]\w*\b(?!\()")
-_POWER_OF_TEN = re.compile(r"(\d(?:\.\d+)?)e(-?\d+)\b")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _WHOLE = re.compile(r"(?<=\d)\.0(?!\d)")
 # Replaces Python's notation with the textbook's; angles are in degrees.
@@ -30,8 +27,6 @@ _WRITTEN = {
     re.compile(r"\blog10\("): "log(",
     re.compile(r"\bpi\b"): "π",
 }
-# Readers take two numbers for the same if they differ by less than this.
-_SAME = 0.01
 
 
 def is_numeric(step: Step) -> bool:
@@ -50,17 +45,6 @@ def working(step: Step, digits: int = 4) -> str:
     for python, written in _WRITTEN.items():
         text = python.sub(written, text)
     return text.replace(" * ", " × ").replace("*", " × ")
-
-
-def split_working(slip: Slip) -> tuple[str, str]:
-    """Splits a mistake's working into formula and numbers: "a = m / F = 2 / 6" into "a = m / F" and "2 / 6"."""
-    pieces = [piece.strip() for piece in slip.working.split(" = ")]
-    if len(pieces) > 1 and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
-        pieces.pop()
-    numbers = "" if _SYMBOL.search(pieces[-1]) else pieces.pop()
-    # Right answers are written this way too, so the notation does not tell them apart.
-    numbers = _POWER_OF_TEN.sub(r"\1 × 10^\2", numbers).replace("²", "^2").replace("³", "^3")
-    return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
 
 
 def list_values(quantities: Sequence[Quantity]) -> str:
@@ -90,10 +74,6 @@ def answer_form(step: Step) -> str:
 
 def sentences(text: str) -> list[str]:
     return _SENTENCE_END.split(" ".join(text.split()))
-
-
-def same(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=_SAME)
 
 
 def stated_answer(text: str, step: Step) -> float | None:

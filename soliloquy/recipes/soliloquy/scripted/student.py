@@ -7,15 +7,14 @@ from random import Random
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, Phrasebook, capitalize, compose, rephrase
+from soliloquy.recipes.scripted.slips import same, split_working
 from soliloquy.recipes.soliloquy.scripted.phrases import book, voice_of
 from soliloquy.recipes.soliloquy.scripted.steps import (
     answer,
     answer_form,
     is_numeric,
     list_values,
-    same,
     sentences,
-    split_working,
     stated_answer,
     stated_digits,
     working,

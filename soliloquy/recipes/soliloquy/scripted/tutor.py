@@ -9,6 +9,7 @@ from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import comparison, description
 from soliloquy.recipes.scripted.questions import nudges, rewordings
+from soliloquy.recipes.scripted.slips import same, split_working
 from soliloquy.recipes.soliloquy.scripted.hints import (
     concept_wordings,
     hints,
@@ -23,9 +24,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     answer_form,
     is_algebra,
     is_numeric,
-    same,
     sentences,
-    split_working,
     working,
 )
 from soliloquy.truth.algebra_answers import algebra, stated_algebra

@@ -168,11 +168,14 @@ def test_a_judge_scores_by_the_rubrics_and_each_row_says_who_judged() -> None:
     made = figures(results)
     assert {rubric(request) for request in judge.requests} == set(SCORES)
     assert made["metrics"]["question"]["share"] == 1.0
-    # A repeated reply brings nothing new, whatever a judge says of it.
-    assert made["judged_by"]["guidance"]["rule"] > 0
-    assert 0.5 < made["metrics"]["guidance"]["share"] < 1.0
     assert {one.by for result in results for one in result.scores} == {"rule", "model"}
     assert set(made["adaptive_by_state"]) == {"correct", "incorrect", "question"}
+
+
+async def test_a_repeated_reply_brings_nothing_new_whatever_a_judge_says_of_it() -> None:
+    dialogue = talk(MIXED, "What is first?", "And what is next?", "What is first?", ended=False)
+    scores = [one async for one in score_dialogue(dialogue, Saying(best)) if one.dimension == "guidance"]
+    assert [(one.score, one.by) for one in scores] == [(1.0, "model"), (1.0, "model"), (0.0, "rule")]
 
 
 def test_a_judge_whose_answers_are_none_leaves_the_dimension_unmeasured() -> None:

@@ -1,0 +1,28 @@
+"""Reads the working of a mistake, as a student writes it and a tutor recognises it."""
+
+import math
+import re
+
+from soliloquy.truth.stated_answer import answer_in
+from soliloquy.v1.conversation_pb2 import Slip
+
+# Matches a symbol, as opposed to a function or a number.
+_SYMBOL = re.compile(r"(?<![\w.])(?!π)[^\W\d]\w*\b(?!\()")
+_POWER_OF_TEN = re.compile(r"(\d(?:\.\d+)?)e(-?\d+)\b")
+# Readers take two numbers for the same if they differ by less than this.
+_SAME = 0.01
+
+
+def split_working(slip: Slip) -> tuple[str, str]:
+    """Splits a mistake's working into formula and numbers: "a = m / F = 2 / 6" into "a = m / F" and "2 / 6"."""
+    pieces = [piece.strip() for piece in slip.working.split(" = ")]
+    if len(pieces) > 1 and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
+        pieces.pop()
+    numbers = "" if _SYMBOL.search(pieces[-1]) else pieces.pop()
+    # Right answers are written this way too, so the notation does not tell them apart.
+    numbers = _POWER_OF_TEN.sub(r"\1 × 10^\2", numbers).replace("²", "^2").replace("³", "^3")
+    return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
+
+
+def same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_SAME)
