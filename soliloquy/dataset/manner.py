@@ -4,14 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below, named
-from soliloquy.dataset.labelling import label_values
+from soliloquy.dataset.labelling import label_texts, label_values
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.tables import share
 from soliloquy.recipes.labels import columns_of
@@ -49,6 +49,8 @@ class Talk:
     # The questions of the problem's steps, and the values of its known mistakes with their misconceptions.
     asks: Sequence[str] = ()
     question: str = ""
+    # What is right on the way: a wrong reply may name it, too.
+    results: Sequence[float] = ()
     slips: Sequence[tuple[float, str]] = ()
 
     def said(self, speaker: str) -> Iterator[str]:
@@ -101,13 +103,20 @@ class Manner:
         return sum(any(ask in _plain(text) for ask in asks) for text, asks in replies), len(replies)
 
     def causes(self) -> tuple[int, int, int]:
-        """Counts wrong replies with the value of a known mistake, those with a named one, and all with a number."""
+        """Counts wrong replies with the value of a known mistake, those with a named one, and all with a wrong number.
+
+        What a student goes on to calculate from a mistake, and says again later, follows from it.
+        """
         known = named_ones = whole = 0
         for talk in self.talks:
-            for turn in talk.turns if talk.slips else ():
+            right = [*talk.results, *(number.value for number in numbers_in_digits(talk.question))]
+            slips = list(talk.slips)
+            for turn in talk.turns if slips else ():
                 values = [number.value for number in numbers_in_digits(turn.student)] if turn.is_wrong else []
-                found = [because for value, because in talk.slips if any(_is_same(value, one) for one in values)]
-                whole += bool(values)
+                found = [because for value, because in slips if any(_is_same(value, one) for one in values)]
+                wrong = [value for value in values if not any(_is_same(value, one) for one in right)]
+                slips += [(value, max(found)) for value in wrong if found]
+                whole += bool(wrong or found)
                 known += bool(found)
                 named_ones += any(found)
         return known, named_ones, whole
@@ -186,12 +195,13 @@ def _talks(batch: pa.RecordBatch) -> Iterator[Talk]:
     at = 0
     lengths = pc.list_value_length(batch["turns"]).to_pylist()
     questions, solved = (pc.struct_field(batch["problem"], name).to_pylist() for name in ("question", "steps"))
-    for length, question, told in zip(lengths, questions, solved, strict=True):
+    for length, question, told, asked in zip(lengths, questions, solved, _planned(batch), strict=True):
         steps: Sequence[Mapping[str, Any]] = told or ()
         yield Talk(
             turns=read[at : at + (length or 0)],
             question=question or "",
-            asks=[_plain(step["ask"]) for step in steps if step.get("ask")],
+            asks=[_plain(step["ask"]) for step in steps if step.get("ask")] + [_plain(ask) for ask in asked],
+            results=[step["result"]["value"] for step in steps if step.get("result")],
             slips=[
                 (slip["value"], slip.get("because") or "")
                 for step in steps
@@ -202,10 +212,24 @@ def _talks(batch: pa.RecordBatch) -> Iterator[Talk]:
         at += length or 0
 
 
+def _planned(batch: pa.RecordBatch) -> Iterator[Sequence[str]]:
+    """Yields for each conversation the questions that a plan among its labels puts."""
+    columns = columns_of(recipe_of(batch))
+    names = [name for name, column in columns.items() if column.asks]
+    texts = [label_texts(batch, name, f"{{{columns[name].asks}}}") for name in names]
+    return (
+        ([line for text in row for line in text.splitlines()] for row in zip(*texts, strict=True))
+        if texts
+        else repeat((), len(batch))
+    )
+
+
 def _opening(talk: Talk) -> str:
     """Returns the first message, without the problem that it quotes."""
-    first = next((turn.student or turn.tutor for turn in talk.turns), "")
-    return _plain(first).replace(_plain(talk.question), "") if talk.question else first
+    question = _plain(talk.question)
+    said = (_plain(text) for turn in talk.turns for text in (turn.student, turn.tutor))
+    own = (text.replace(question, "") if question else text for text in said)
+    return next((text for text in own if text), "")
 
 
 def _distinct(found: Counter[str], size: int) -> float:

@@ -104,6 +104,8 @@ class Column:
     drawn: str = ""
     # For texts that belong to the whole conversation: the fields of a message as a line, such as "{question} {answer}".
     text: str = ""
+    # The field of a message that is a question planned for the tutor.
+    asks: str = ""
     # Whether it is the student's name.
     names_student: bool = False
 

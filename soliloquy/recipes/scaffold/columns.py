@@ -3,7 +3,7 @@
 from soliloquy.recipes.labels import Column
 
 COLUMNS = {
-    "enrichment.plan.questions": Column(title="The plan", text="{number}. {question} {answer}"),
+    "enrichment.plan.questions": Column(title="The plan", text="{number}. {question} {answer}", asks="question"),
     "conversation.dropped_because": Column(title="Why a judge would drop it"),
     "turn.sub_question": Column(title="sub-question"),
     "student.learner_state": Column(title="state", heading="What messages were to show", drawn="to show: {}"),

@@ -9,7 +9,7 @@ from typing import Any
 from soliloquy.recipes.learner.knowledge import Shares, Stance, after, drawn
 from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.scaffold.expected_answers import expects_formula, gives_expected
-from soliloquy.recipes.scaffold.labels_pb2 import ConversationLabels, LearnerState, StudentLabels, SubQuestion
+from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, StudentLabels, SubQuestion, TurnLabels
 from soliloquy.recipes.scaffold.memory import current_question, questions, sub_question
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import (
@@ -46,9 +46,10 @@ _HESITANT = ("question", "confusion")
 
 
 def draw_learner(conversation: Conversation) -> None:
-    """Records whether this student's understanding is tested."""
-    tested = _learner(conversation)["understanding"] == "tested"
-    conversation.labels = ConversationLabels(understanding_tested=tested).SerializeToString()
+    """Records in the first turn whether this student's understanding is tested."""
+    labels = TurnLabels.FromString(conversation.turns[0].labels)
+    labels.understanding_tested = _learner(conversation)["understanding"] == "tested"
+    conversation.turns[0].labels = labels.SerializeToString()
 
 
 def draw_message(conversation: Conversation, turn: Turn) -> tuple[LearnerState, Stance]:

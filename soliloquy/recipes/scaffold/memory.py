@@ -30,7 +30,9 @@ def solved(turn: Turn) -> list[bool]:
 
 
 def store_solved(turn: Turn, flags: Sequence[bool]) -> None:
-    turn.labels = TurnLabels(sub_question=sub_question(turn), solved=flags).SerializeToString()
+    labels = TurnLabels.FromString(turn.labels)
+    labels.solved[:] = flags
+    turn.labels = labels.SerializeToString()
 
 
 def solved_before(conversation: Conversation, turn: Turn) -> list[bool]:

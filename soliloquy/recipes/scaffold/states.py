@@ -7,7 +7,7 @@ from typing import Any
 from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.learner.knowledge import EVIDENCE, Stance
 from soliloquy.recipes.prompt_checks import ANY, Kind
-from soliloquy.recipes.scaffold.labels_pb2 import ConversationLabels, LearnerState, StudentLabels, TutorLabels
+from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, StudentLabels, TurnLabels, TutorLabels
 from soliloquy.recipes.templates import Templates
 from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
 
@@ -80,7 +80,7 @@ def learners(conversation: Conversation) -> Mapping[str, Mapping[str, Any]]:
 
 
 def is_understanding_tested(conversation: Conversation) -> bool:
-    return ConversationLabels.FromString(conversation.labels).understanding_tested
+    return any(TurnLabels.FromString(turn.labels).understanding_tested for turn in conversation.turns[:1])
 
 
 def solving(conversation: Conversation) -> Collection[LearnerState]:

@@ -73,7 +73,7 @@ def open_conversation(event: ConversationStarted | TutorReplied) -> Outcome:
             del enrichment.calls[:]
         why = enrichment.plain_because or "no plan: nobody was asked for one"
         return finish(conversation, Ending.ENDING_UNFIT, why)
-    draw_learner(conversation)
     record_message(conversation, conversation.problem.question)
+    draw_learner(conversation)
     mark(conversation.turns[-1], START)
     return emit(StudentReplied(conversation=conversation))
