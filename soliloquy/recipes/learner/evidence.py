@@ -18,15 +18,33 @@ from soliloquy.v1.conversation_pb2 import Misconception, Step
 # The message points at what is wrong, or says what is right there.
 POINTS, SAYS = 1, 2
 
+
+def _pattern(words: Sequence[str]) -> re.Pattern[str]:
+    """Matches any of these signs and words, and what begins as "add*"."""
+    return re.compile("|".join(map(_written, words)), re.IGNORECASE)
+
+
+def _written(word: str) -> str:
+    if not word[0].isalpha():
+        return re.escape(word)
+    return rf"\b{re.escape(word[:-1])}" if word.endswith("*") else rf"\b{re.escape(word)}\b"
+
+
 _TABLE: Mapping[str, Any] = table_beside(__file__, "evidence.toml")
-_SIGNS: Mapping[str, Sequence[str]] = _TABLE["signs"]
+_SIGN_WORDS = {sign: _pattern(words) for sign, words in _TABLE["signs"].items()}
+_CLAUSES = {name: re.compile("|".join(cues), re.IGNORECASE) for name, cues in _TABLE["clauses"].items()}
 _EMPTY = frozenset(_TABLE["judging"]["empty"])
 _TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d+)?|[×/+√^(-]")
+_CLAUSE = re.compile(r"(?<!\d)[.;!?](?!\d)|[.;!?]\s|,\s(?=(?:not|and|so)\b)|,?\s(?=but\b)")
+# "3 x 68" as people type it.
+_TYPED = re.compile(r"(?<=\d)\s*[xX]\s*(?=\d)")
 _POWERS = str.maketrans({"²": "^", "³": "^", "·": "×", "*": "×", "−": "-", "÷": "/"})
 
 
 def strength(message: str, held: Misconception, step: Step) -> int:
     """Returns 0 if a message says nothing about what is wrong, POINTS or SAYS."""
+    clauses = [one for one in _CLAUSE.split(_TYPED.sub(" × ", message)) if one and not _CLAUSES["confirms"].search(one)]
+    message = ". ".join(clauses)
     if not step.formula:
         return _against_statement(message, held, step)
     if says(message, step.formula) or says(message, step.formula.partition(" = ")[2]) or _explains(message, step):
@@ -37,11 +55,14 @@ def strength(message: str, held: Misconception, step: Step) -> int:
     lacking, extra = right - wrong, wrong - right
     names = {known.symbol: known.name for known in step.inputs}
     said = _stems(message)
+    if any(_denies(clause, extra, names) for clause in clauses):
+        return SAYS
     names_it = any(_names(said, message, token, names) for token in (*lacking, *extra))
     signs_it = any(_signs(message, token) for token in (*lacking, *extra))
     if names_it and any(_signs(message, token) for token in lacking):
         return SAYS
-    if all(_names(said, message, token, names) or _signs(message, token) for token in right):
+    valued = {known.symbol for known in step.inputs if known.value in values_in(message)}
+    if all(token in valued or _names(said, message, token, names) or _signs(message, token) for token in right):
         return SAYS
     if says(held.working, step.formula):
         # The formula is right, and a number was put in that is not given.
@@ -51,6 +72,13 @@ def strength(message: str, held: Misconception, step: Step) -> int:
         # With the right numbers, it was miscalculated: to be worked out again, once they are named.
         return POINTS if step.inputs and all(one.value in named for one in step.inputs) else 0
     return POINTS if names_it or signs_it else 0
+
+
+def _denies(clause: str, extra: Collection[str], names: Mapping[str, str]) -> bool:
+    """Whether a clause says that a part of the wrong calculation does not belong there."""
+    if not _CLAUSES["denies"].search(clause):
+        return False
+    return any(_names(_stems(clause), clause, token, names) or _signs(clause, token) for token in extra)
 
 
 def _against_statement(message: str, held: Misconception, step: Step) -> int:
@@ -87,8 +115,7 @@ def _names(said: Collection[str], message: str, token: str, names: Mapping[str, 
 
 
 def _signs(message: str, token: str) -> bool:
-    plain = message.casefold()
-    return any(word in plain for word in _SIGNS.get(token, ()))
+    return token in _SIGN_WORDS and bool(_SIGN_WORDS[token].search(message))
 
 
 @lru_cache(4096)

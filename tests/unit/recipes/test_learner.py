@@ -36,6 +36,18 @@ SAME_SIZE = Misconception(working="The shadow keeps its size, because the star k
 
 @pytest.mark.parametrize(
     "said",
+    [
+        "There is nothing wrong with how you added them.",
+        "That is not wrong: adding them is right.",
+        "Well done, you added.",
+    ],
+)
+def test_whoever_finds_nothing_wrong_gives_no_evidence(said: str) -> None:
+    assert strength(said, ADDED, PAINT) == 0
+
+
+@pytest.mark.parametrize(
+    "said",
     ["Why?", "Why do you think so?", "Are you sure? Check your work again.", "Not quite. Try again.", "That is wrong."],
 )
 def test_words_that_name_nothing_are_no_evidence(said: str) -> None:
@@ -50,6 +62,8 @@ def test_words_that_name_nothing_are_no_evidence(said: str) -> None:
         ("Does anybody paint what has to be taken away?", POINTS),
         ("Think of area = wall - window.", SAYS),
         ("The window stays free, doesn't it? So leave it out.", SAYS),
+        ("You should not add them.", SAYS),
+        ("15 - 1.5, then?", SAYS),
     ],
 )
 def test_words_about_the_wrong_line_are_evidence(said: str, worth: int) -> None:
@@ -102,7 +116,7 @@ def test_nearly_every_wrong_value_follows_from_its_working_and_has_a_reason(bank
             counts["reason"] += bool(held.because)
     assert counts["reason"] == counts["all"]
     # The others are slips of the pen. In conversations 97.5 % of 363 followed.
-    assert counts["follows"] >= 0.94 * counts["all"]
+    assert counts["follows"] >= 0.95 * counts["all"]
 
 
 def test_the_shares_of_what_is_known_are_those_that_are_asked_for() -> None:
