@@ -120,7 +120,7 @@ def _signs(message: str, token: str) -> bool:
 
 @lru_cache(4096)
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(word.casefold().removesuffix("s") for word in content_words(text)) - _EMPTY
+    return frozenset(word.casefold().removesuffix("s") for word in content_words(text) if word[0].isalpha()) - _EMPTY
 
 
 def values_in(text: str) -> set[float]:
