@@ -25,6 +25,10 @@ class NoConfusion(Exception):
         self.confusion = confusion
 
 
+class InDispute(NoConfusion):
+    """The samples agree on another answer than the problem's."""
+
+
 def sampling_refusal(problem: Problem) -> str:
     """Returns the reason not to sample solutions of a problem; empty if there is none."""
     steps, most = len(problem.steps), POLICY["confusion"]["most_steps"]
@@ -53,7 +57,7 @@ def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
         raise NoConfusion(f"no sample is wrong: {told}", none)
     common, agreeing = wrong.most_common(1)[0]
     if agreeing > len(solutions) - limits["disagreeing_at_least"]:
-        raise NoConfusion(f"samples agree on a wrong answer: {agreeing} of {len(solutions)} on {common:g}", none)
+        raise InDispute(f"samples agree on a wrong answer: {agreeing} of {len(solutions)} on {common:g}", none)
     if not most:
         raise NoConfusion(f"no wrong sample will do: {told}", none)
     return Confusion(

@@ -7,6 +7,7 @@ from functools import partial
 from soliloquy.recipes.mathdial import prompting
 from soliloquy.recipes.mathdial.answers import ConfusionDescription, SampledSolution
 from soliloquy.recipes.mathdial.confusion import (
+    InDispute,
     NoConfusion,
     choose_confusion,
     labelled,
@@ -15,6 +16,7 @@ from soliloquy.recipes.mathdial.confusion import (
     sampling_refusal,
 )
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
+from soliloquy.recipes.mathdial.mutation import mutated
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
@@ -45,7 +47,14 @@ async def _described_confusion(problem: Problem, changed: Mapping[str, str], ask
     sampled = await asyncio.gather(*(one(prompt, SampledSolution) for one in asks))
     for one in asks:
         ask.calls += one.calls
-    confusion = choose_confusion([one.solution for one in sampled], problem)
+    try:
+        confusion = choose_confusion([one.solution for one in sampled], problem)
+    except InDispute:
+        raise
+    except NoConfusion as none:
+        if (made := mutated(problem, none.confusion)) is None:
+            raise
+        return made
     check = partial(_check, confusion=confusion)
     try:
         described = await ask(prompting.describing(problem, confusion, changed), ConfusionDescription, check)

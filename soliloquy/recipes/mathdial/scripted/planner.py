@@ -5,27 +5,19 @@ import math
 from collections.abc import Iterator
 from random import Random
 
-from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion
+from soliloquy.recipes.mathdial.confusion import InDispute, NoConfusion, choose_confusion
+from soliloquy.recipes.mathdial.mutation import CATEGORIES, mutated
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.worked_solutions import (
-    Mistake,
-    WorkedLine,
-    mistakes,
-    pupil_solution,
-    work_through,
-)
+from soliloquy.recipes.mathdial.scripted.pupil import pupil_solution
+from soliloquy.recipes.mathdial.worked_solutions import Mistake, WorkedLine, mistakes, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import UNWORKABLE
 from soliloquy.truth.number_format import format_number, format_quantity, tidy
-from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Slip
+from soliloquy.v1.conversation_pb2 import Problem, Slip
 
 _SAMPLES: int = POLICY["confusion"]["samples"]
-_CATEGORIES = {
-    ErrorStrategy.ERROR_STRATEGY_REARRANGEMENT: "quantity",
-    ErrorStrategy.ERROR_STRATEGY_CONVERSION: "conversion",
-}
 
 
 def solve(reading: ParsedPrompt, rng: Random) -> str:
@@ -37,8 +29,10 @@ def without_confusion(problem: Problem) -> str:
     samples = [_solve(problem, draw(problem.id, "confusion", number)) for number in range(_SAMPLES)]
     try:
         choose_confusion(samples, problem)
-    except NoConfusion as none:
+    except InDispute as none:
         return str(none)
+    except NoConfusion as none:
+        return "" if mutated(problem, none.confusion) else str(none)
     return ""
 
 
@@ -70,7 +64,7 @@ def describe(reading: ParsedPrompt, rng: Random) -> str:
     found = pupil_solution(reading)
     wrong = found.equation.rpartition(" = ")[0]
     slip = next((one.slip for one in mistakes(reading.problem) if one.slip.working.endswith(wrong)), None)
-    category = _CATEGORIES.get(slip.strategy, "question") if slip else "question"
+    category = CATEGORIES.get(slip.strategy, "question") if slip else "question"
     answer = {
         "First Wrong Line": found.line,
         "Error Category": category,

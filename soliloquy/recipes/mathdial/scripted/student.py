@@ -3,12 +3,8 @@
 from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.worked_solutions import (
-    PupilSolution,
-    mistakes,
-    pupil_solution,
-    work_through,
-)
+from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
+from soliloquy.recipes.mathdial.worked_solutions import mistakes, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.runtime.model import ModelRefused

@@ -7,7 +7,8 @@ from random import Random
 from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.worked_solutions import PupilSolution, pupil_solution, work_through
+from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
+from soliloquy.recipes.mathdial.worked_solutions import work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description

@@ -2,6 +2,8 @@
 
 import json
 
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.recipes.mathdial.belief import believed
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import ErrorCategory
 from soliloquy.recipes.mathdial.planner import enrich
@@ -17,15 +19,17 @@ DESCRIBED = {"First Wrong Line": 1, "Error Category": "fact", "Confusion": "Mult
 class Answering:
     """Every sample is the same but for the last two, which are right."""
 
-    def __init__(self, described: str) -> None:
+    def __init__(self, described: str, always: str = "") -> None:
         self._described = described
+        self._always = always
         self._sampled = 0
 
     async def generate(self, request: GenerateRequest) -> Completion:
         if request.prompt != "mathdial/solving":
             return Completion(text=self._described, model="fake")
         self._sampled += 1
-        return Completion(text=WRONG if self._sampled <= 48 else "#### 28", model="fake")
+        text = WRONG if self._sampled <= 48 else "#### 28"
+        return Completion(text=self._always or text, model="fake")
 
 
 async def enriched(described: str, *, answer: float = 28) -> Enrichment:
@@ -54,3 +58,23 @@ async def test_a_confusion_that_nobody_can_describe_is_none_and_what_was_sampled
     assert made.plain_because.startswith("not described: mathdial/describing: unusable after")
     assert (confusion_of(made).solution, confusion_of(made).samples) == ("", 50)
     assert len(made.calls) == 51
+
+
+async def test_where_no_sample_is_wrong_a_known_mistake_of_the_problem_is_the_confusion() -> None:
+    problem = next(one for one in map(load_bank("arithmetic").draw, range(20)) if len(one.steps) == 2)
+    right = f"#### {problem.answer.value:g}"
+    made = await enrich(problem, {}, Ask(model=Answering("", always=right), role="planner", origin=("test",)))
+    confusion, found = confusion_of(made), believed(_with(problem, made))
+    assert confusion.mutated
+    assert (confusion.samples, confusion.discarded[0].samples) == (50, 50)
+    assert found is not None
+    # The wrong program of the step, its value and its reason are those of a mistake that the problem knows.
+    assert (found.held.working, found.held.value) in [(slip.working, slip.value) for slip in found.step.slips]
+    assert confusion.description == found.held.because != ""
+    wrong = confusion.solution.splitlines()[confusion.first_wrong_step - 1]
+    assert f"{found.held.value:g}" in wrong
+
+
+def _with(problem: Problem, made: Enrichment) -> Problem:
+    problem.enrichment.CopyFrom(made)
+    return problem

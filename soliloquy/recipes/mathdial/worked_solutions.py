@@ -1,4 +1,4 @@
-"""Problems worked through on paper, correctly or with one mistake, and the parsed solution of a pupil."""
+"""Problems worked through on paper, rightly or with one mistake."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from soliloquy.recipes.learner.knowledge import is_miscalculation
 from soliloquy.recipes.mathdial.claims import false_equations
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import UNWORKABLE, parse_expression
 from soliloquy.truth.number_format import format_number, tidy
@@ -17,10 +16,6 @@ from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _NUMBERS = re.compile(r"[-+*/×÷().\d\s]+")
-_LINE = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
-_NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-_OPERAND = rf"\({{0,4}}{_NUMBER}\){{0,4}}"
-_EQUATION = re.compile(rf"((?:{_OPERAND}\s*[-+*/]\s*)+{_OPERAND}) = ({_NUMBER})")
 _SAME = 0.005
 
 
@@ -47,18 +42,6 @@ class Mistake:
     @property
     def numbers(self) -> str:
         return _put_in(self.slip)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PupilSolution:
-    """A pupil's solution: its equations line by line, and its first error."""
-
-    equations: Sequence[str]
-    # The first wrong line, and its step.
-    line: int
-    step: Step
-    equation: str
-    answer: str
 
 
 def work_through(problem: Problem, mistake: Mistake | None = None) -> list[WorkedLine]:
@@ -107,33 +90,10 @@ def _is_handed_in(problem: Problem, mistake: Mistake) -> bool:
         values = [line.value for line in work_through(problem, mistake)]
     except UNWORKABLE:
         return False
-    return is_plausible(values[-1], right.value, right.unit) and not _among(right.value, values)
+    return is_plausible(values[-1], right.value, right.unit) and not is_among(right.value, values)
 
 
-def pupil_solution(reading: ParsedPrompt) -> PupilSolution:
-    return _pupil(reading.section("pupil"), reading.problem.SerializeToString(deterministic=True))
-
-
-# All prompts of the conversations about a problem quote the same solution.
-@lru_cache(1024)
-def _pupil(quoted: str, serialised: bytes) -> PupilSolution:
-    problem = Problem.FromString(serialised)
-    lines = _LINE.sub("", quoted).splitlines()
-    right = [line.value for line in work_through(problem)]
-    steps = [step for step in problem.steps if step.expression]
-    found = [(number, match[0], match[2]) for number, line in enumerate(lines, 1) for match in _EQUATION.finditer(line)]
-    wrong = next((at for at, row in enumerate(found) if not _among(float(row[2]), right)), len(found) - 1)
-    line, equation, _ = found[wrong]
-    return PupilSolution(
-        equations=[row[1] for row in found],
-        line=line,
-        step=steps[min(wrong, len(steps) - 1)],
-        equation=equation,
-        answer=found[-1][2],
-    )
-
-
-def _among(value: float, results: Sequence[float]) -> bool:
+def is_among(value: float, results: Sequence[float]) -> bool:
     return any(abs(value - result) <= _SAME * abs(result) for result in results)
 
 
