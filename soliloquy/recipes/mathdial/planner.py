@@ -1,7 +1,7 @@
 """The planner: samples solutions, chooses a confusion among them, and describes it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from soliloquy.recipes.mathdial import prompting
@@ -36,13 +36,7 @@ async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enri
 async def _described_confusion(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Confusion:
     if why := sampling_refusal(problem):
         raise NoConfusion(why, Confusion())
-    # Each sample has its own seeds.
-    samples = POLICY["confusion"]["samples"]
-    joined = JoinedRequests(ask.model, samples)
-    asks = [
-        Ask(model=joined, role=ask.role, origin=(*ask.origin, number), draw_key=ask.draw_key)
-        for number in range(samples)
-    ]
+    asks = list(_samplers(ask))
     prompt = prompting.enriching(problem, changed)
     sampled = await asyncio.gather(*(one(prompt, SampledSolution) for one in asks))
     for one in asks:
@@ -65,6 +59,16 @@ async def _described_confusion(problem: Problem, changed: Mapping[str, str], ask
     error = f"ERROR_CATEGORY_{category.upper()}"
     confusion.MergeFrom(Confusion(description=described.confusion, category=error, first_wrong_step=line))
     return confusion
+
+
+def _samplers(ask: Ask) -> Iterator[Ask]:
+    """Yields who solves the problem: each has its own seeds, and each group its own draw from the sampler's mixture."""
+    samples, together = POLICY["confusion"]["samples"], POLICY["confusion"]["together"]
+    for first in range(0, samples, together):
+        group = range(first, min(first + together, samples))
+        joined = JoinedRequests(ask.model, len(group))
+        key = f"{ask.draw_key}/{first}"
+        yield from (Ask(model=joined, role="sampler", origin=(*ask.origin, number), draw_key=key) for number in group)
 
 
 def _check(described: ConfusionDescription, confusion: Confusion) -> None:

@@ -25,6 +25,8 @@ _KEYS = {
     "openai": {*_OF_ANY, "base_url", "model", "key_variable", "key_file", "schema", "dialect"},
     "ray": {*_OF_ANY, "address", "model", "tls"},
 }
+# A role that is asked like another one where a file does not name it.
+_LIKE = {"sampler": "planner"}
 _NEEDED = {"openai": "base_url", "ray": "address"}
 
 
@@ -79,7 +81,7 @@ def _models(table: Mapping[str, Any], file: Path, known: Mapping[str, tuple[Role
     for name in known or given:
         where = f"{file}: roles.{name}"
         kept = asdict(known[name][0]) if known else {}
-        members = _members(given.get(name, {}), where)
+        members = _members(given.get(name, given.get(_LIKE.get(name, ""), {})), where)
         roles[name] = tuple(_role({**kept, "endpoint": usual, **member}, where, endpoints) for member in members)
     prompts = {
         name: _prompt(settings, f"{file}: prompts.{name}", endpoints)

@@ -45,7 +45,7 @@ from training.evaluation.cases import DrawnCases
 from training.evaluation.report import is_measured
 from training.evaluation.text_models import BertScore
 
-_STUDENTS = ("planner", "student")
+_STUDENTS = ("planner", "sampler", "student")
 _TUTORS: Mapping[str, Callable[[], Recipe]] = {
     MODEL: partial(find, RECIPE),
     PROMPTED: prompted,

@@ -75,6 +75,20 @@ async def test_where_no_sample_is_wrong_a_known_mistake_of_the_problem_is_the_co
     assert f"{found.held.value:g}" in wrong
 
 
+async def test_the_sampler_solves_and_the_planner_describes_and_a_mixture_shares_the_samples() -> None:
+    class Recording(Answering):
+        async def generate(self, request: GenerateRequest) -> Completion:
+            asked.append((request.role, request.draw_key))
+            return await super().generate(request)
+
+    asked: list[tuple[str, str]] = []
+    problem = load_bank("arithmetic").draw(1)
+    await enrich(problem, {}, Ask(model=Recording(json.dumps(DESCRIBED)), role="planner", origin=("test",)))
+    samplers = [key for role, key in asked if role == "sampler"]
+    assert len(set(samplers)) == 5
+    assert [role for role, _ in asked if role != "sampler"] == ["planner"]
+
+
 def _with(problem: Problem, made: Enrichment) -> Problem:
     problem.enrichment.CopyFrom(made)
     return problem

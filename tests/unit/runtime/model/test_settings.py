@@ -36,6 +36,15 @@ def test_a_file_needs_only_what_differs(tmp_path: Path) -> None:
     assert set(models.used) == {"hosted"}
 
 
+def test_the_sampler_is_the_planner_unless_it_is_named(tmp_path: Path) -> None:
+    models = read(tmp_path, 'endpoint = "hosted"\n' + HOSTED + TUNED + '[roles.planner]\nendpoint = "tuned"\n')
+    assert models.roles["sampler"][0].endpoint == "tuned"
+    mixed = '[[roles.sampler]]\nendpoint = "tuned"\nweight = 2\n[[roles.sampler]]\nendpoint = "hosted"\n'
+    models = read(tmp_path, 'endpoint = "hosted"\n' + HOSTED + TUNED + mixed)
+    assert [member.endpoint for member in models.roles["sampler"]] == ["tuned", "hosted"]
+    assert models.roles["planner"][0].endpoint == "hosted"
+
+
 def test_roles_may_be_answered_in_different_places(tmp_path: Path) -> None:
     models = read(
         tmp_path, f'endpoint = "hosted"\n{HOSTED}{TUNED}[roles.composer]\nendpoint = "tuned"\nadapter = "tutor-1"\n'
