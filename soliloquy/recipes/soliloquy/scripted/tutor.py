@@ -74,7 +74,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     move = _move(reading, said)
     if move.evaluation == "b" and said.gist is Gist.NUMBER and rng.random() < book().tables["tutor"]["asks_why"]:
         asked = book().part("tutor", "why", **step_facts(reading), **taken_up(reading, said))
-        move = move._replace(state="q", parts=[move.parts[0], asked])
+        move = move._replace(state="q", parts=[asked])
     return written(move, reading, rng)
 
 
