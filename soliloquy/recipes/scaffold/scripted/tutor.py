@@ -157,15 +157,16 @@ def _question(reading: ParsedPrompt, asked: SubQuestion, *, again: bool = False)
     told = _step_asking(reading, asked.question)
     name = told.result.name if told else ""
     plain = asked.question == (told.ask if told else "")
-    if name and not plain:
+    if again and name:
+        options = [asked.question, *nudges(name)]
+    elif name and plain and told == step(reading) and tutor_messages(reading):
+        # The way to it has just been found.
+        options = [asked.question, *book().wordings("tutor", "says", "result", name=name)]
+    elif name and not plain:
         options = [asked.question, *book().wordings("tutor", "says", "way", name=name)]
     else:
         unit = told.result.unit if told else ""
-        options = [
-            asked.question,
-            *rewordings(asked.question, name=name, unit=unit),
-            *(nudges(name) if again and name else ()),
-        ]
+        options = [asked.question, *rewordings(asked.question, name=name, unit=unit)]
     return Part(options=[text for text in options if count_questions(text) == 1] or [asked.question])
 
 
