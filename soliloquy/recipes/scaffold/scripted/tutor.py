@@ -109,13 +109,13 @@ def _message(reading: ParsedPrompt, plan: list[SubQuestion], at: int, shown: str
         parts = _object(reading, told, rng, hidden[0], slots)
     elif shown in ("start", *solving(reading), "comprehension"):
         kind = "understood" if shown == "comprehension" and shown not in solving(reading) else shown
-        parts = [book().part("tutor", "says", kind, **slots), _question(reading, hidden[0])]
+        parts = [book().part("tutor", "says", kind, **slots), _question(reading, hidden[0], shown)]
         if shown == "correct" and slots["said"] and rng.random() < book().tables["tutor"]["rates"]["asks_why"]:
             parts.insert(1, book().part("tutor", "says", "why"))
     else:
         parts = [
             book().part("tutor", "says", shown, **slots),
-            _question(reading, hidden[0], again=shown != "irrelevant"),
+            _question(reading, hidden[0], shown),
         ]
     return capitalize(rephrase(parts, rng, reading.word_limit, tutor_messages(reading)))
 
@@ -132,7 +132,7 @@ def _object(reading: ParsedPrompt, told: Step, rng: Random, asked: SubQuestion, 
     ):
         return [lead, book().part("tutor", "says", "asking_how", **slots)]
     kind = "shown" if slots["working"] else "incorrect"
-    return [lead, book().part("tutor", "says", kind, **slots), _question(reading, asked, again=True)]
+    return [lead, book().part("tutor", "says", kind, **slots), _question(reading, asked, "incorrect")]
 
 
 def _taken_up(reading: ParsedPrompt, told: Step) -> dict[str, str]:
@@ -152,14 +152,14 @@ def _inputs(told: Step, text: str) -> str:
     return " and ".join(f"{format_quantity(known)} for the {known.name}" for known in told.inputs)
 
 
-def _question(reading: ParsedPrompt, asked: SubQuestion, *, again: bool = False) -> Part:
+def _question(reading: ParsedPrompt, asked: SubQuestion, shown: str) -> Part:
     """Puts a sub-question in other words, or hands it back; word for word where nobody knows others, else seldom."""
     told = _step_asking(reading, asked.question)
     name = told.result.name if told else ""
     plain = asked.question == (told.ask if told else "")
-    if again and name:
+    if name and shown in ("incorrect", "confusion", "question"):
         options = [asked.question, *nudges(name)]
-    elif name and plain and told == step(reading) and tutor_messages(reading):
+    elif name and plain and shown == "correct" and told == step(reading):
         # The way to it has just been found.
         options = [asked.question, *book().wordings("tutor", "says", "result", name=name)]
     elif name and not plain:
