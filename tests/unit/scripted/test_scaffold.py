@@ -11,8 +11,8 @@ import pytest
 from soliloquy.recipes.learner.evidence import strength
 from soliloquy.recipes.packages import folder
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scaffold.fit import TRIES_AGAIN
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
+from soliloquy.recipes.scaffold.fit import TRIES_AGAIN
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
 from soliloquy.recipes.scaffold.learner import asked_step, stance_of
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved, store_solved, sub_question
