@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -50,7 +50,6 @@ def _joined(value: object) -> object:
     return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
-NumberT = TypeVar("NumberT", int, str)
 _MOST_STEPS = 10_000
 
 
@@ -62,8 +61,8 @@ def _none_if_empty(value: object) -> object:
     return None if isinstance(value, str) and (not value.strip() or says_nothing(value)) else value
 
 
-def _possible(number: NumberT) -> NumberT:
-    if abs(int(number)) > _MOST_STEPS:
+def _possible(number: int) -> int:
+    if abs(number) > _MOST_STEPS:
         raise ValueError(f"there is no step {number}")
     return number
 

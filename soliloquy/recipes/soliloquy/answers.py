@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from soliloquy.recipes.answers import PossibleStep, Text, any_of, says_nothing, spoken_by_tutor
+from soliloquy.recipes.answers import Text, any_of, says_nothing, spoken_by_tutor
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.runtime.answers import Answer, partial_field
 
@@ -108,7 +108,7 @@ class Reply(Answer):
         alias="Action Based on Evaluation",
         validation_alias=AliasChoices("Action Based on Evaluation", "Action Based on the Evaluation"),
     )
-    step: Annotated[str, StringConstraints(pattern=r"^\d+$"), BeforeValidator(_first_number), PossibleStep] = Field(
+    step: Annotated[str, StringConstraints(pattern=r"^\d{1,4}$"), BeforeValidator(_first_number)] = Field(
         alias="Step Number"
     )
     state: Annotated[Literal["p", "q", "r", "t"], BeforeValidator(_code_or_sentence(_STATE_WORDS))] = Field(

@@ -81,7 +81,8 @@ def test_a_step_that_was_measured_is_not_measured_again_and_one_without_its_libr
     figures = tmp_path / "figures"
     figures.mkdir()
     adapters = {"callers": 32, "replaced": 3, "replaced_seconds": {"median": 0.5}, "tokens_per_second": 10.0}
-    known = {"callers": {}, "start_seconds": 1.0, "adapters": adapters}
+    reading = {"tokens_per_second": {"median": 20.0}, "prompt_tokens": 100}
+    known = {"callers": {}, "start_seconds": 1.0, "reading": reading, "adapters": adapters}
     (figures / "transformers_1b.json").write_text(json.dumps(known), "utf-8")
     options = ["--data", str(tmp_path), "--out", str(tmp_path), "--minutes", "0"]
     ran = CliRunner().invoke(gpu, [*options, "transformers_1b", "train_8b_4bit", "train_8b_lora"])
