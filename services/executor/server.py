@@ -17,6 +17,7 @@ from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
 from services.executor.submission import LimitExceeded
 from soliloquy.runtime.grpc_server import GrpcServer
+from soliloquy.runtime.tls import ServerTls
 from soliloquy.runtime.traces import spans
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Execution, Job
@@ -43,17 +44,15 @@ class DeadlinePassed(Exception):
 
 
 class SandboxServer(SandboxServiceServicer):
-    """Runs requests on a pool; a caller that disconnects cancels its waiting jobs.
+    """Runs requests on a pool; a caller that disconnects cancels its waiting jobs."""
 
-    Has neither TLS nor authentication: for local use, or behind a service mesh that provides both.
-    """
-
-    def __init__(self, pool: SandboxPool, settings: SandboxSettings) -> None:
+    def __init__(self, pool: SandboxPool, settings: SandboxSettings, tls: ServerTls | None = None) -> None:
         self._server = GrpcServer(
             SERVICE,
             lambda server: add_SandboxServiceServicer_to_server(self, server),
             lambda: pool.fault,
             most_bytes=MAX_REQUEST_BYTES,
+            credentials=tls.for_grpc() if tls else None,
         )
         self._pool = pool
         self._wall_seconds = settings.wall_seconds

@@ -8,7 +8,6 @@ from functools import partial
 from starlette.types import ASGIApp
 
 from services.gateway.access.access import Access
-from services.gateway.access.certificates import ServerTls
 from services.gateway.access.connections import ConnectionWatch
 from services.gateway.access.loopback import check_closed
 from services.gateway.access.tokens import TokenFile
@@ -19,6 +18,7 @@ from services.gateway.http.routes import HttpRoute
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
 from soliloquy.runtime.http_server import http_server
+from soliloquy.runtime.tls import ServerTls
 
 IDLE_SECONDS = 30
 # asyncio accepts as many connections before it serves those that are there.

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from services.gateway.access.certificates import ServerTls
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import shipped_models
+from soliloquy.runtime.tls import ServerTls
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

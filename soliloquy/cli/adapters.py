@@ -17,6 +17,7 @@ from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.parameters import ADDRESS, real
 from soliloquy.cli.service_options import option
 from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
@@ -27,7 +28,13 @@ if TYPE_CHECKING:
 _CANARIES = 6
 
 REGISTRY = option("--registry", required=True, metavar="DIR|URL", help="The registry: a folder or s3://bucket/folder.")
-SERVICE = option("--model-address", required=True, metavar="HOST:PORT", type=ADDRESS, help="The model service.")
+SERVICE = option(
+    "--model-address",
+    required=True,
+    metavar="HOST:PORT",
+    type=ADDRESS,
+    help=f"The model service; {TLS_HELP}",
+)
 CACHE = click.option(
     "--cache",
     metavar="DIR",
@@ -134,7 +141,7 @@ def _change(
     from training.adapters.serving import ModelService
 
     async def changed() -> "Active":
-        async with ModelService(model_address) as service:
+        async with ModelService(model_address, tls=client_tls()) as service:
             return await change(Activation(registry=_opened(registry), service=service, cache=cache))
 
     with reporting_file_errors():

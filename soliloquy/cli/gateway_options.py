@@ -2,19 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import click
 
 from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import gathered, option
+from soliloquy.cli.tls_options import SERVER_TLS, server_tls
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import checked_endpoint
-
-if TYPE_CHECKING:
-    from services.gateway.access.certificates import ServerTls
 
 _OPTIONS = (
     option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Serve gRPC there.  [default: the next port]"),
@@ -36,16 +31,7 @@ _OPTIONS = (
     ),
     option("--adapters", metavar="DIR|URL", help="The registry of adapters to show."),
     option("--evaluations", metavar="DIR", type=EXISTING_FOLDER, help="The folder of evaluations to show."),
-    option(
-        "--tls-cert", metavar="FILE", type=EXISTING_FILE, help="PEM: the gateway's certificate; requires --tls-key."
-    ),
-    option("--tls-key", metavar="FILE", type=EXISTING_FILE, help="PEM: the key of --tls-cert."),
-    option(
-        "--client-ca",
-        metavar="FILE",
-        type=EXISTING_FILE,
-        help="PEM: the authority that signs the certificates of callers.",
-    ),
+    *SERVER_TLS,
 )
 
 
@@ -67,17 +53,14 @@ class GatewayOptions:
 
         for url in self.chat_endpoints:
             checked_endpoint({"engine": "openai", "base_url": url}, "--chat-endpoint")
-        tls = _tls(self.tls_cert, self.tls_key, self.client_ca)
         # Bad files end the command before it starts a process.
         if self.tokens:
             read_tokens(self.tokens)
-        if tls:
-            tls.for_http()
         settings = GatewaySettings(
             listen=listen,
             grpc=self.grpc or _next_port(listen),
             tokens=self.tokens,
-            tls=tls,
+            tls=server_tls(self.tls_cert, self.tls_key, self.client_ca),
             models=models,
             datasets=datasets,
             adapters=self.adapters,
@@ -94,15 +77,3 @@ gateway_options = gathered("gateway", GatewayOptions, _OPTIONS)
 def _next_port(address: str) -> str:
     host, _, port = address.rpartition(":")
     return f"{host}:{int(port) + 1 if int(port) else 0}"
-
-
-def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> "ServerTls | None":
-    if (certificate is None) != (key is None):
-        raise click.UsageError("--tls-cert requires --tls-key" if certificate else "--tls-key requires --tls-cert")
-    if certificate is None or key is None:
-        if client_ca:
-            raise click.UsageError("--client-ca requires --tls-cert")
-        return None
-    from services.gateway.access.certificates import ServerTls
-
-    return ServerTls(certificate=certificate, key=key, client_ca=client_ca)

@@ -21,6 +21,7 @@ from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, QUIET, count_option
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.tls_options import client_tls
 from soliloquy.cli.training_view import serving_metrics, train_observed
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings_file import shipped_models
@@ -120,7 +121,12 @@ def retrain(
                 source=source,
                 every=every,
                 served=Served(
-                    name=name, base=base, registry=Registry(registry), model_address=model_address, cache=cache
+                    name=name,
+                    base=base,
+                    registry=Registry(registry),
+                    model_address=model_address,
+                    model_tls=client_tls(),
+                    cache=cache,
                 ),
                 settings=read_settings(launch.file),
                 policy=chosen,

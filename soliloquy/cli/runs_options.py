@@ -3,12 +3,11 @@
 import os
 from pathlib import Path
 
-import click
-
 from soliloquy.cli.options import EXISTING_FILE
 from soliloquy.cli.parameters import ADDRESS
-from soliloquy.cli.service_options import from_environment, gathered, option
-from soliloquy.client import Runs, Tls
+from soliloquy.cli.service_options import gathered, option
+from soliloquy.cli.tls_options import TLS_HELP, client_tls
+from soliloquy.client import Runs
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.regular_file import read_regular_text
 
@@ -22,21 +21,17 @@ _OPTIONS = (
         show_default=True,
         metavar="HOST:PORT",
         type=ADDRESS,
-        help="The gRPC address of the gateway; docs/operating.md names the variables for TLS.",
+        help=f"The gRPC address of the gateway; {TLS_HELP}",
     ),
     option("--token-file", type=EXISTING_FILE, help=f"A file with the token; {TOKEN} can hold it instead."),
 )
 
 
 def _runs(gateway: str, token_file: Path | None) -> Runs:
-    ca, certificate, key = map(_file, ("SOLILOQUY_CA_FILE", "SOLILOQUY_CERTIFICATE_FILE", "SOLILOQUY_KEY_FILE"))
-    if key and not certificate:
-        raise click.UsageError("SOLILOQUY_KEY_FILE requires SOLILOQUY_CERTIFICATE_FILE")
-    encrypted = ca or certificate or from_environment("SOLILOQUY_TLS", click.BOOL)
     return Runs(
         gateway,
         token=_token(token_file),
-        tls=Tls(ca=ca, certificate=certificate, key=key) if encrypted else None,
+        tls=client_tls(),
         deadline_seconds=_ANSWER_SECONDS,
     )
 
@@ -56,10 +51,3 @@ def _token(file: Path | None) -> str:
     if not token.isprintable() or not token:
         raise Failure(f"{file} holds no token: put it on a line of its own")
     return token
-
-
-def _file(variable: str) -> Path | None:
-    path = os.environ.get(variable)
-    if path and not Path(path).is_file():
-        raise Failure(f"{variable} is {path!r}, which is not a file")
-    return Path(path) if path else None

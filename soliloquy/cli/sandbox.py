@@ -17,9 +17,11 @@ from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, duration_text, siz
 from soliloquy.cli.service_options import GRACE, sandbox_options
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import echo
+from soliloquy.cli.tls_options import TLS_HELP, client_tls, server_tls_options
 from soliloquy.client import Sandbox
 from soliloquy.runtime.code import names
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.tls import ServerTls
 from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
 from soliloquy.runtime.values import lane_name, plain, shown, status_name
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, Limits
@@ -51,7 +53,12 @@ def _names(_: click.Context, __: click.Parameter, listed: str) -> list[str]:
 @click.option("--vars", "variables", default="", metavar="A,B", callback=_names, help="Variables to print afterwards.")
 @click.option("--wall", type=DURATION, help="Wall time limit.  [default: 2s, the maximum]")
 @click.option("--memory", type=SIZE, help="Address space limit.  [default: 512MiB, the maximum]")
-@click.option("--address", metavar="HOST:PORT", type=ADDRESS, help="Send the job to this sandbox service.")
+@click.option(
+    "--address",
+    metavar="HOST:PORT",
+    type=ADDRESS,
+    help=f"Send the job to this sandbox service; {TLS_HELP}",
+)
 @AS_JSON
 @click.pass_context
 def run(
@@ -104,20 +111,22 @@ def selftest() -> None:
     type=ADDRESS,
     help="Port 0 picks a free port.",
 )
+@server_tls_options
 @sandbox_options
 @GRACE
 @observing("executor")
-def serve(*, listen: str, sandbox: "SandboxSettings", grace: float, traces: TraceSettings) -> None:
+def serve(
+    *, listen: str, tls: ServerTls | None, sandbox: "SandboxSettings", grace: float, traces: TraceSettings
+) -> None:
     """Serve sandboxes over gRPC, with health checks and reflection.
 
     Ctrl-C or SIGTERM stops the service after the running jobs are answered.
 
-    The service has neither encryption nor authentication: anyone who can reach the port can run code in the sandbox. To
-    serve other machines, put it behind something that authenticates, such as a service mesh's mTLS.
+    Anyone who can reach the port can run code in the sandbox, unless --client-ca requires a certificate of callers.
     """
 
     with recorded_traces(traces):
-        uvloop.run(_serve(listen, sandbox, grace))
+        uvloop.run(_serve(listen, tls, sandbox, grace))
 
 
 def _in_options(message: str) -> str:
@@ -141,7 +150,7 @@ def _code(file: BinaryIO) -> str:
 
 async def _submit(job: Job, address: str) -> Execution:
     patience = _ANSWER_SECONDS + job.limits.wall_seconds
-    async with Sandbox(address, deadline_seconds=patience) as client:
+    async with Sandbox(address, tls=client_tls(), deadline_seconds=patience) as client:
         return await client.submit(job)
 
 
@@ -179,13 +188,13 @@ async def _boot_each_kind() -> None:
         await asyncio.to_thread(site.folder.remove)
 
 
-async def _serve(listen: str, settings: "SandboxSettings", grace_seconds: float) -> None:
+async def _serve(listen: str, tls: ServerTls | None, settings: "SandboxSettings", grace_seconds: float) -> None:
     from services.executor.pool import SandboxPool
     from services.executor.server import SandboxServer
 
     stopped = stop_signals()
     pool = SandboxPool(settings)
-    server = SandboxServer(pool, settings)
+    server = SandboxServer(pool, settings, tls)
     # Listens before the pool starts: an address in use fails at once, and early callers are told to wait.
     address = await server.start(listen)
     try:

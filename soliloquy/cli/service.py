@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -25,6 +26,7 @@ from soliloquy.cli.service_options import (
     with_options,
 )
 from soliloquy.cli.signals import stop_signals
+from soliloquy.cli.tls_options import TLS_HELP, client_tls, server_tls_options
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import READY
@@ -56,6 +58,7 @@ _HANDLERS: dict[str, tuple[str, tuple[Callable[[Any], Any], ...]]] = {
         (
             sandbox_options,
             option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Accept jobs of other programs there too."),
+            server_tls_options,
         ),
     ),
     "composer": ("Write the tutor's replies.", (model_settings_options, CLASSIFIERS)),
@@ -94,7 +97,12 @@ for name, (purpose, own) in _HANDLERS.items():
 @gateway_options
 @option("--data", metavar="DIR", type=click.Path(file_okay=False, exists=True), help="The collector's --data.")
 @option("--store", metavar="URL", help="The collector's --store, as s3://bucket/folder.")
-@option("--sandbox", metavar="HOST:PORT", type=ADDRESS, help="The executor's --grpc, for chats.")
+@option(
+    "--sandbox",
+    metavar="HOST:PORT",
+    type=ADDRESS,
+    help=f"The executor's --grpc, for chats; {TLS_HELP}",
+)
 @model_settings_options
 @with_options(_PROCESS)
 @observing("gateway")
@@ -112,10 +120,12 @@ def gateway(
     if data and store:
         raise click.UsageError("--data cannot be used with --store")
     served = gateway.assignment(listen=listen, datasets=store or data, models=model.models, sandbox=sandbox or "")
-    _run(services=(), gateway=served, model=model, **options)
+    _run(services=(), gateway=replace(served, sandbox_tls=client_tls()), model=model, **options)
 
 
 def _run(*, kafka: KafkaSettings, **options: Any) -> None:
+    if options.get("tls") and not options["grpc"]:
+        raise click.UsageError("--tls-cert requires --grpc")
     # Ours are loaded with their first event: all of them would take longer than the rest of a start.
     check_recipes(ours=False)
     patience = from_environment(KAFKA_WAIT, DURATION) or 0.0

@@ -9,7 +9,8 @@ from typing import Any, Self, TypeVar
 import grpc
 from google.protobuf.message import Message
 
-from soliloquy.client.calls import GatewayClient, RetryBudget, open_channel, raise_refusal
+from soliloquy.client.calls import GATEWAY_OPTIONS, GatewayClient, RetryBudget, raise_refusal
+from soliloquy.runtime.tls import open_channel
 from soliloquy.v1 import gateway_pb2
 from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, RunStatus
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
@@ -38,7 +39,7 @@ class AsyncRuns(GatewayClient):
     async def __aenter__(self) -> Self:
         self._gateway = f"the gateway at {self.address}"
         self._metadata = (("authorization", f"Bearer {self.token}"),) if self.token else ()
-        self._channel = open_channel(self.address, self.tls)
+        self._channel = open_channel(self.address, self.tls, GATEWAY_OPTIONS)
         self._stub = RunServiceStub(self._channel)
         return self
 
@@ -174,7 +175,7 @@ class AsyncRuns(GatewayClient):
         return replayed
 
     async def _ask(self, method: Callable[..., Awaitable[T]], request: Message, seconds: float | None = None) -> T:
-        budget = RetryBudget(self._gateway, seconds or self.deadline_seconds)
+        budget = RetryBudget(self._gateway, seconds or self.deadline_seconds, self.tls)
         while True:
             try:
                 return await method(request, timeout=budget.seconds_left, metadata=self._metadata)
@@ -207,7 +208,7 @@ class AsyncRuns(GatewayClient):
                 await asyncio.sleep(_REOPEN_SECONDS)
             except grpc.aio.AioRpcError as error:
                 raise_refusal(error)
-                await RetryBudget(self._gateway, seconds).wait(error)
+                await RetryBudget(self._gateway, seconds, self.tls).wait(error)
             finally:
                 call.cancel()
 

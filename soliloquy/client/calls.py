@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 import grpc
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.tls import Tls
+from soliloquy.runtime.tls import Tls, handshake_advice
 
 _PAUSE_SECONDS = 0.05
 _PAUSE_CAP_SECONDS = 2.0
@@ -25,7 +25,7 @@ RECONNECT_OPTIONS = (
     ("grpc.min_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 1_000),
 )
-_GATEWAY_OPTIONS = (
+GATEWAY_OPTIONS = (
     *RECONNECT_OPTIONS,
     # Detects a cut connection while nothing is sent. Servers close connections that ping more often than every 300 s.
     ("grpc.keepalive_time_ms", 310_000),
@@ -65,8 +65,9 @@ _EXCEPTIONS: Mapping[grpc.StatusCode, type[Exception]] = {
 class RetryBudget:
     """The time left for an answer. Pauses grow and are jittered, so that callers do not come back together."""
 
-    def __init__(self, service: str, seconds: float) -> None:
+    def __init__(self, service: str, seconds: float, tls: Tls | None = None) -> None:
         self._service = service
+        self._tls = tls
         self._seconds = seconds
         self.reset()
 
@@ -87,9 +88,10 @@ class RetryBudget:
         pause = max(seconds, self._pause * random.uniform(0.5, 1.0))
         is_transient = code in _TRANSIENT or error.details() == _CUT_OFF
         if not is_transient or pause >= self.seconds_left:
-            reason = _CONNECTING.sub("", error.details() or "")
-            advice = ": start it, or name the address where it runs" if "refused" in reason else ""
-            raise self.unavailable(f"{reason} ({code.name}){advice}") from error
+            details = error.details() or ""
+            advice = ": start it, or name the address where it runs" if "refused" in details else ""
+            reason = f"{_CONNECTING.sub('', details)} ({code.name}){advice or handshake_advice(details, self._tls)}"
+            raise self.unavailable(reason) from error
         await asyncio.sleep(pause)
         self._pause = min(_PAUSE_CAP_SECONDS, 2 * self._pause)
 
@@ -113,12 +115,6 @@ class GatewayClient:
     tls: Tls | None = None
     deadline_seconds: float = 30.0
     away_seconds: float = 600.0
-
-
-def open_channel(address: str, tls: Tls | None) -> grpc.aio.Channel:
-    if tls is None:
-        return grpc.aio.insecure_channel(address, options=_GATEWAY_OPTIONS)
-    return grpc.aio.secure_channel(address, tls.credentials(), options=_GATEWAY_OPTIONS)
 
 
 def raise_refusal(error: grpc.aio.AioRpcError) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import grpc
 
 from soliloquy.client.calls import RECONNECT_OPTIONS, RetryBudget
+from soliloquy.runtime.tls import Tls, open_channel
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.runtime.values import lane_name, python_value, status_name
 from soliloquy.v1 import sandbox_pb2
@@ -67,12 +68,13 @@ class Sandbox:
         print(done.values["speed"])
     """
 
-    def __init__(self, address: str, *, deadline_seconds: float = 30.0) -> None:
+    def __init__(self, address: str, *, tls: Tls | None = None, deadline_seconds: float = 30.0) -> None:
         self._address = address
+        self._tls = tls
         self._deadline_seconds = deadline_seconds
 
     async def __aenter__(self) -> Self:
-        self._channel = grpc.aio.insecure_channel(self._address, options=RECONNECT_OPTIONS)
+        self._channel = open_channel(self._address, self._tls, RECONNECT_OPTIONS)
         self._stub = SandboxServiceStub(self._channel)
         return self
 
@@ -158,7 +160,7 @@ class Sandbox:
             await asyncio.gather(reading, return_exceptions=True)
 
     def _budget(self) -> RetryBudget:
-        return RetryBudget(f"the sandbox service at {self._address}", self._deadline_seconds)
+        return RetryBudget(f"the sandbox service at {self._address}", self._deadline_seconds, self._tls)
 
 
 class _Batch:

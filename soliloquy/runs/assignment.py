@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from soliloquy.runs.model import ModelSettings
+from soliloquy.runtime.tls import ServerTls, Tls
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -30,6 +31,7 @@ class GatewayAssignment:
     problem_files: Path | None = None
     # The address of the SandboxService that runs the programs of chats; empty if the gateway offers no chats.
     sandbox: str = ""
+    sandbox_tls: Tls | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +53,8 @@ class Assignment:
     # The addresses of health and metrics, and of the executor's gRPC server.
     http: str | None = None
     grpc: str | None = None
+    # Of `grpc`; the gateway has its own.
+    tls: ServerTls | None = None
     # Seconds that unfinished work has when the process is told to stop.
     grace: float = 20.0
     # Seconds to wait for a Kafka that is unavailable at the start; None waits for ever.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from services.gateway.http.routes import HttpRoute
 
 
-# A person waits for a sandbox less long than a run does.
-SANDBOX_SECONDS = 10.0
 # The role that writes the tutor's replies.
 _TUTORING_ROLE = "composer"
 _UNSOLVED = "Nobody has written a solution down. Work it out with the student, and calculate what is to be calculated."
@@ -71,18 +69,16 @@ class ChatProblems:
 
 
 @asynccontextmanager
-async def tutoring(
-    model: ModelSettings, sandbox: str, settings: "ChatSettings", *, sandbox_seconds: float = SANDBOX_SECONDS
-) -> AsyncIterator["ChatTutors"]:
-    """`sandbox` is the address of a `SandboxService`. Completions are not cached: they may answer a person's words."""
+async def tutoring(model: ModelSettings, sandbox: Sandbox, settings: "ChatSettings") -> AsyncIterator["ChatTutors"]:
+    """Completions are not cached: they may answer a person's words."""
     # A chat may be about a problem of any bank.
     known = replace(model, problems=list(dict.fromkeys([*model.problems, *bank_names()])))
     async with (
         open_models(model.models, lambda: scripted_model(known, person=True), None) as models,
-        Sandbox(sandbox, deadline_seconds=sandbox_seconds) as client,
+        sandbox,
     ):
-        usual = tutor(models, client, settings, by=tutoring_model(model.models))
-        tutors = ChatTutors(usual=usual, models=model.models, sandbox=client, settings=settings)
+        usual = tutor(models, sandbox, settings, by=tutoring_model(model.models))
+        tutors = ChatTutors(usual=usual, models=model.models, sandbox=sandbox, settings=settings)
         try:
             yield tutors
         finally:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from soliloquy.client import Sandbox
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sources import ProblemSource
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from services.gateway.http.routes import HttpRoute
     from services.gateway.planning import Offered
     from services.gateway.service import Gateway
+
+# A person waits for a sandbox less long than a run does.
+SANDBOX_SECONDS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,7 +121,8 @@ async def served(
         more: Sequence[HttpRoute] = ()
         if assignment.sandbox:
             rules = EndpointRules(listed=settings.chat_endpoints, loopback=settings.tokens is None)
-            talking = await opened.enter_async_context(tutoring(model, assignment.sandbox, ChatSettings()))
+            sandbox = Sandbox(assignment.sandbox, tls=assignment.sandbox_tls, deadline_seconds=SANDBOX_SECONDS)
+            talking = await opened.enter_async_context(tutoring(model, sandbox, ChatSettings()))
             more = routes(talking, transport, ChatSettings(), rules)
         addresses = await opened.enter_async_context(answering(gateway, settings, callers, more))
         yield gateway, addresses

@@ -96,7 +96,7 @@ class Worker:
         from services.executor.server import SandboxServer
         from services.executor.settings import SandboxSettings
 
-        server = SandboxServer(sandboxes, self._assignment.sandbox or SandboxSettings())
+        server = SandboxServer(sandboxes, self._assignment.sandbox or SandboxSettings(), self._assignment.tls)
         self.addresses.append(f"grpc on {await server.start(address)}")
         try:
             await self._stopping.wait()

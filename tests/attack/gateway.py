@@ -6,6 +6,7 @@ from pathlib import Path
 
 from services.gateway.chat.chats import ChatSettings
 from services.gateway.chat.endpoints import EndpointRules
+from soliloquy.client import Sandbox
 from soliloquy.runs.chat import routes, tutoring
 from soliloquy.runs.model import ModelSettings
 from tests.integration.executor.calling import served
@@ -24,7 +25,7 @@ async def attacked(folder: Path) -> AsyncIterator[Site]:
     async with (
         started(folder) as pool,
         served(pool) as sandbox,
-        tutoring(MODEL, sandbox, settings) as tutors,
+        tutoring(MODEL, Sandbox(sandbox), settings) as tutors,
         connect(str(folder / "chats.db")) as transport,
         site(
             folder,

@@ -10,6 +10,7 @@ import grpc
 from google.protobuf.message import Message
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.tls import Tls, handshake_advice, open_channel
 from soliloquy.v1 import model_pb2 as pb
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
@@ -23,11 +24,12 @@ T = TypeVar("T")
 
 
 class ModelService:
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, tls: Tls | None = None) -> None:
         self._address = address
+        self._tls = tls
 
     async def __aenter__(self) -> Self:
-        self._channel = grpc.aio.insecure_channel(self._address)
+        self._channel = open_channel(self._address, self._tls)
         self._stub = ModelServiceStub(self._channel)
         return self
 
@@ -65,5 +67,6 @@ class ModelService:
             except grpc.aio.AioRpcError as error:
                 if error.code() not in _TRANSIENT or time.monotonic() > until:
                     said = " ".join((error.details() or "").split())
-                    raise Failure(f"the model service at {self._address}: {said} ({error.code().name})") from error
+                    said += f" ({error.code().name}){handshake_advice(said, self._tls)}"
+                    raise Failure(f"the model service at {self._address}: {said}") from error
             await asyncio.sleep(_PAUSE_SECONDS)

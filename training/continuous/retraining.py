@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.tls import Tls
 from soliloquy.runtime.weights import base_digest
 from training.adapters.activation import Activation
 from training.adapters.canary import Canary
@@ -49,6 +50,7 @@ class Served:
     base: Path
     registry: Registry
     model_address: str
+    model_tls: Tls | None = None
     # See Activation.cache.
     cache: Path | None = None
 
@@ -61,11 +63,11 @@ class Served:
         return self.registry.path(self.registry.find(version), self.cache) if version else None
 
     async def check_base(self, digest: str) -> None:
-        async with ModelService(self.model_address) as service:
+        async with ModelService(self.model_address, tls=self.model_tls) as service:
             await service.check_base(self.base, digest)
 
     async def activate(self, version: Version, canaries: Sequence[Canary], readable: float) -> None:
-        async with ModelService(self.model_address) as service:
+        async with ModelService(self.model_address, tls=self.model_tls) as service:
             activation = Activation(registry=self.registry, service=service, cache=self.cache)
             await activation.activate(version, canaries, readable=readable)
 

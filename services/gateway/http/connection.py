@@ -1,14 +1,12 @@
 """Extends uvicorn's connections: exposes the client certificate, and bounds the wait for a request."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import h11
 from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-from services.gateway.access.certificates import common_name
 
 # For the head of a request to arrive, and between two requests.
 HEAD_SECONDS = 10.0
@@ -23,7 +21,13 @@ _LOST = "lost"
 def certificate_of(scope: Scope) -> str:
     """The common name of the caller's certificate; empty without one."""
     tls = scope["state"][_TRANSPORT].get_extra_info("ssl_object")
-    return common_name(tls.getpeercert()) if tls else ""
+    return _common_name(tls.getpeercert()) if tls else ""
+
+
+def _common_name(certificate: Mapping[str, Any] | None) -> str:
+    """The subject's common name in the result of `SSLSocket.getpeercert`; empty without one."""
+    subject = (certificate or {}).get("subject", ())
+    return next((str(value) for part in subject for name, value in part if name == "commonName"), "")
 
 
 def abort(scope: Scope) -> None:

@@ -16,6 +16,7 @@ from soliloquy.runtime.model.faults import (
     Unreachable,
 )
 from soliloquy.runtime.model.settings import Endpoint, described
+from soliloquy.runtime.tls import open_channel
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
@@ -43,18 +44,15 @@ _PROXY_ERROR = "Received http2 header with status: 5"
 _REFUSED = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OUT_OF_RANGE}
 
 
-def _channel(endpoint: Endpoint) -> grpc.aio.Channel:
-    if endpoint.tls is None:
-        return grpc.aio.insecure_channel(endpoint.address, options=_OPTIONS)
-    return grpc.aio.secure_channel(endpoint.address, endpoint.tls.credentials(), options=_OPTIONS)
-
-
 class ModelServiceClient:
     """Must be created inside the event loop that uses it."""
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
         self._where = described(name, endpoint)
-        self._channels = [_channel(endpoint) for _ in range(math.ceil(endpoint.max_concurrency / STREAMS_A_CHANNEL))]
+        self._channels = [
+            open_channel(endpoint.address, endpoint.tls, _OPTIONS)
+            for _ in range(math.ceil(endpoint.max_concurrency / STREAMS_A_CHANNEL))
+        ]
         self._stubs = itertools.cycle([ModelServiceStub(channel) for channel in self._channels])
 
     async def ask(

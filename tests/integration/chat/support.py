@@ -10,6 +10,7 @@ from services.gateway.chat.messages import ChatState, StartChat
 from services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
 from services.gateway.refusals import Refusal
 from services.planner.handler import Enrichments, enrich
+from soliloquy.client import Sandbox
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels
 from soliloquy.runs.chat import ChatProblems, tutoring
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -61,7 +62,7 @@ async def room(
     """Without a `stand_in`, the scripted model passes for one that can read a person in every recipe."""
     settings = settings or ChatSettings()
     model = replace(MODEL, latency=latency, noise=noise)
-    async with tutoring(model, sandbox, settings, sandbox_seconds=sandbox_seconds) as tutors:
+    async with tutoring(model, Sandbox(sandbox, deadline_seconds=sandbox_seconds), settings) as tutors:
         tutors.usual.by = replace(tutors.usual.by, scripted=stand_in)
         published: list[Event] = []
 

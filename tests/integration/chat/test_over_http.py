@@ -16,6 +16,7 @@ from services.gateway.app import serving
 from services.gateway.chat.chats import ChatSettings
 from services.gateway.http.application import application
 from services.gateway.settings import GatewaySettings
+from soliloquy.client import Sandbox
 from soliloquy.runs.chat import ChatTutors, routes, tutoring
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.chat.support import BANK, BEGINNING, MODEL, PROBLEMS, answers
@@ -35,7 +36,7 @@ async def console(
     async with (
         EmbeddedTransport(folder / "log.sqlite") as transport,
         opened(transport) as gateway,
-        tutoring(MODEL, sandbox, settings or ChatSettings()) as talking,
+        tutoring(MODEL, Sandbox(sandbox), settings or ChatSettings()) as talking,
         serving(
             "127.0.0.1:0",
             application(

@@ -10,6 +10,7 @@ from services.executor.pool import SandboxPool
 from services.executor.server import SandboxServer
 from services.executor.settings import SandboxSettings
 from soliloquy.client import Sandbox
+from soliloquy.runtime.tls import ServerTls
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 
 if TYPE_CHECKING:
@@ -19,8 +20,10 @@ ANY_PORT = "127.0.0.1:0"
 
 
 @asynccontextmanager
-async def served(pool: SandboxPool, *, address: str = ANY_PORT, wall_seconds: float = 1.0) -> AsyncIterator[str]:
-    server = SandboxServer(pool, SandboxSettings(wall_seconds=wall_seconds))
+async def served(
+    pool: SandboxPool, *, address: str = ANY_PORT, wall_seconds: float = 1.0, tls: ServerTls | None = None
+) -> AsyncIterator[str]:
+    server = SandboxServer(pool, SandboxSettings(wall_seconds=wall_seconds), tls)
     try:
         yield await server.start(address)
     finally:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import ssl
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,15 @@ import grpc
 import pytest
 
 from services.gateway.access import connections
-from services.gateway.access.certificates import ServerTls
 from services.gateway.access.connections import ConnectionLimits
 from soliloquy.client.async_runs import AsyncRuns
 from soliloquy.client.calls import ServiceUnavailable
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.tls import Tls
+from soliloquy.runtime.tls import ServerTls
 from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from tests.integration.gateway.site import OPERATOR, site
+from tests.integration.meetings import REFUSED, Meeting, meetings_in
 from tests.kafka.certificates import Authority, Certificate
 from tests.unit.gateway.tokens import entry, written
 
@@ -93,69 +93,29 @@ async def test_a_name_that_is_no_entry_of_the_file_is_nobody(
         assert "'soliloquy-test-client'" in (await answer.json())["error"]["message"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Meeting:
-    """Certificates that a gateway and its caller show each other."""
-
-    server: Certificate
-    client: Certificate | None
-    # By whom the caller's certificate must be signed, and the gateway's.
-    client_ca: Authority
-    server_ca: Authority
-
-
 @pytest.fixture(scope="module")
-def meetings(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> dict[str, Meeting]:
-    stranger = Authority.founded(tmp_path_factory.mktemp("stranger"))
-    hosts = ["IP:127.0.0.1"]
-    good = Meeting(
-        server=authority.sign("broker", hosts),
-        client=authority.sign("client"),
-        client_ca=authority,
-        server_ca=authority,
-    )
-    elsewhere = Authority.founded(tmp_path_factory.mktemp("elsewhere"))
-    return {
-        "good": good,
-        "no client certificate": replace(good, client=None),
-        "a client of another authority": replace(good, client=stranger.sign("client")),
-        "an expired client": replace(good, client=authority.sign("client", days="-1")),
-        "a server's certificate for a client": replace(good, client=good.server),
-        "a server of another authority": replace(good, server=stranger.sign("broker", hosts)),
-        "an expired server": replace(good, server=authority.sign("broker", hosts, days="-1")),
-        "a server of another name": replace(
-            good, server=elsewhere.sign("broker", ["DNS:other.example"]), server_ca=elsewhere
-        ),
-    }
+def meetings(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Meeting]:
+    return meetings_in(tmp_path_factory.mktemp("meetings"))
 
 
-_REFUSED_MEETINGS = (
-    *("no client certificate", "a client of another authority", "an expired client"),
-    *("a server's certificate for a client", "a server of another authority", "an expired server"),
-    "a server of another name",
-)
-
-
-@pytest.mark.parametrize("kind", ["good", *_REFUSED_MEETINGS])
+@pytest.mark.parametrize("kind", ["good", *REFUSED])
 async def test_on_both_ports_a_certificate_that_does_not_fit_is_refused_in_one_line(
-    tmp_path: Path, meetings: dict[str, Meeting], kind: str
+    tmp_path: Path, meetings: Mapping[str, Meeting], kind: str
 ) -> None:
     one = meetings[kind]
     trusting = ssl.create_default_context(cafile=one.server_ca.own.certificate)
     if one.client:
         trusting.load_cert_chain(one.client.certificate, one.client.key)
-    shown = {"certificate": one.client.certificate, "key": one.client.key} if one.client else {}
-    tls = Tls(ca=one.server_ca.own.certificate, **shown)
     tokens = written(tmp_path, entry("soliloquy-test-client", "reader"))
     refusals = []
-    async with site(tmp_path, tokens=tokens, tls=tls_of(one.server, one.client_ca)) as at:
+    async with site(tmp_path, tokens=tokens, tls=one.server_tls) as at:
         try:
             async with at.session.get(f"{at.http}/v1/runs", ssl=trusting) as answer:
                 assert answer.status == 200
         except (aiohttp.ClientError, ConnectionError) as error:
             refusals.append(str(error) or repr(error))
         try:
-            async with AsyncRuns(at.grpc, tls=tls, deadline_seconds=1.0) as runs:
+            async with AsyncRuns(at.grpc, tls=one.tls, deadline_seconds=1.0) as runs:
                 assert [run async for run in runs.list()] == []
         except ServiceUnavailable as error:
             refusals.append(str(error))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.access import certificates
 from services.gateway.access.access import Access
 from services.gateway.access.tokens import TokenFile
 from soliloquy.client import AsyncRuns, PermissionDenied, ServiceUnavailable, Tls
+from soliloquy.runtime.tls import ServerTls
 from tests.integration.gateway.served import ARITHMETIC, command, served
 from tests.integration.transport.support import Connect
 from tests.kafka.certificates import Authority
@@ -32,7 +32,7 @@ async def test_a_certificate_does_for_a_token(connect: Connect, tmp_path: Path) 
     authority = Authority.founded(tmp_path / "certificates")
     own = authority.sign("broker", ["IP:127.0.0.1"])
     caller = authority.sign("client")
-    shown = certificates.ServerTls(certificate=own.certificate, key=own.key, client_ca=authority.own.certificate)
+    shown = ServerTls(certificate=own.certificate, key=own.key, client_ca=authority.own.certificate)
     access = Access(TokenFile(written(tmp_path, entry("soliloquy-test-client", "operator"))))
     tls = Tls(ca=authority.own.certificate, certificate=caller.certificate, key=caller.key)
     async with connect() as transport, served(transport, access=access, credentials=shown.for_grpc()) as address:

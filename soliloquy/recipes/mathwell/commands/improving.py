@@ -213,30 +213,30 @@ class _RoundWriter:
                 address = resources.enter_context(serve_weights(self.base))
                 endpoint = Endpoint(engine="ray", address=address, model=self.base.name, timeout=_PATIENCE_SECONDS)
             name = f"mathwell-{digest_of([adapter / ADAPTER_WEIGHTS])[:12]}" if adapter else ""
-            asyncio.run(_load(endpoint.address, self.base, name, adapter))
+            asyncio.run(_load(endpoint, self.base, name, adapter))
             moved = models.changed(lambda role: replace(role, endpoint="writer", adapter=name), [_WRITER])
             prompts = dict(models.prompts)
             if own := prompts.get(_WRITING):
                 prompts[_WRITING] = replace(own, endpoint=None, adapter=None)
             yield replace(moved, endpoints={**models.endpoints, "writer": endpoint}, prompts=prompts)
-            asyncio.run(_unload(endpoint.address, name))
+            asyncio.run(_unload(endpoint, name))
 
 
-async def _load(address: str, base: Path, name: str, adapter: Path | None) -> None:
+async def _load(endpoint: Endpoint, base: Path, name: str, adapter: Path | None) -> None:
     from training.adapters.serving import ModelService
 
-    async with ModelService(address) as service:
+    async with ModelService(endpoint.address, tls=endpoint.tls) as service:
         await service.check_base(base, base_digest(base))
         if adapter:
             await service.load(Adapter(name=name, path=str(adapter)))
 
 
-async def _unload(address: str, name: str) -> None:
+async def _unload(endpoint: Endpoint, name: str) -> None:
     """Frees the place of the adapter, since a service has few."""
     from training.adapters.serving import ModelService
 
     if name:
-        async with ModelService(address) as service:
+        async with ModelService(endpoint.address, tls=endpoint.tls) as service:
             await service.unload(name)
 
 

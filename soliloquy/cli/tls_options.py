@@ -1,0 +1,59 @@
+"""TLS of the commands: a server's files are options, a client's are in the environment alone."""
+
+import os
+from pathlib import Path
+
+import click
+
+from soliloquy.cli.options import EXISTING_FILE
+from soliloquy.cli.service_options import from_environment, gathered, option
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.tls import ServerTls, Tls
+
+# For the options that name a server.
+TLS_HELP = "docs/operating.md names the variables for TLS."
+
+SERVER_TLS = (
+    option("--tls-cert", metavar="FILE", type=EXISTING_FILE, help="PEM: the server's certificate; requires --tls-key."),
+    option("--tls-key", metavar="FILE", type=EXISTING_FILE, help="PEM: the key of --tls-cert."),
+    option(
+        "--client-ca",
+        metavar="FILE",
+        type=EXISTING_FILE,
+        help="PEM: the authority that signs the certificates of callers.",
+    ),
+)
+
+
+def server_tls(tls_cert: Path | None, tls_key: Path | None, client_ca: Path | None) -> ServerTls | None:
+    """Raises UsageError for options that contradict each other, and Failure for files that cannot be used."""
+    if (tls_cert is None) != (tls_key is None):
+        raise click.UsageError("--tls-cert requires --tls-key" if tls_cert else "--tls-key requires --tls-cert")
+    if tls_cert is None or tls_key is None:
+        if client_ca:
+            raise click.UsageError("--client-ca requires --tls-cert")
+        return None
+    tls = ServerTls(certificate=tls_cert, key=tls_key, client_ca=client_ca)
+    # Bad files end the command before it starts a process.
+    tls.for_http()
+    return tls
+
+
+# Hands the command `tls`.
+server_tls_options = gathered("tls", server_tls, SERVER_TLS)
+
+
+def client_tls() -> Tls | None:
+    """Reads how this process knows the servers of ours that it calls, and is known to them."""
+    ca, certificate, key = map(_file, ("SOLILOQUY_CA_FILE", "SOLILOQUY_CERTIFICATE_FILE", "SOLILOQUY_KEY_FILE"))
+    if key and not certificate:
+        raise click.UsageError("SOLILOQUY_KEY_FILE requires SOLILOQUY_CERTIFICATE_FILE")
+    encrypted = ca or certificate or from_environment("SOLILOQUY_TLS", click.BOOL)
+    return Tls(ca=ca, certificate=certificate, key=key) if encrypted else None
+
+
+def _file(variable: str) -> Path | None:
+    path = os.environ.get(variable)
+    if path and not Path(path).is_file():
+        raise Failure(f"{variable} is {path!r}, which is not a file")
+    return Path(path) if path else None
