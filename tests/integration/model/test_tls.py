@@ -23,6 +23,7 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.integration.transport.support import until
 from tests.kafka.certificates import Authority
 from tests.unit.runtime.model.service import generating
+from training.adapters.serving import ModelService
 
 README = Path(__file__).parents[3] / "services/model/README.md"
 SECONDS = 10.0
@@ -96,6 +97,8 @@ async def test_the_service_answers_only_clients_with_a_certificate_and_they_only
     async with plain_service() as service, proxy(tmp_path, service, authority) as address:
         endpoint = Endpoint(engine="ray", address=address, tls=known)
         assert await answer(endpoint) == "answer to tutor"
+        async with ModelService(address, tls=known) as adapting:
+            assert (await adapting.ask(GenerateRequest(role="tutor"))).text == "answer to tutor"
         for wrong in (
             replace(known, certificate=None, key=None),
             replace(known, certificate=stranger.certificate, key=stranger.key),

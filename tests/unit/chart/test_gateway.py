@@ -117,6 +117,34 @@ def test_the_chat_asks_the_sandboxes_of_the_release() -> None:
     assert {"name": port["targetPort"], "containerPort": port["port"]} in executor["ports"]
 
 
+def test_the_chat_and_the_sandboxes_show_each_other_certificates() -> None:
+    found = objects({"sandbox": {"tls": {"executorSecret": "of-executor", "gatewaySecret": "of-gateway"}}})
+    read = {
+        name: {each["secret"]["secretName"] for each in one["spec"]["template"]["spec"]["volumes"] if "secret" in each}
+        for name, one in services(found).items()
+    }
+    assert {name: secrets for name, secrets in read.items() if secrets} == {
+        "executor": {"of-executor"},
+        "gateway": {"of-gateway"},
+    }
+    executor, gateway = container(services(found)["executor"]), container(services(found)["gateway"])
+    served = dict(arg.removeprefix("--").split("=", 1) for arg in executor["args"] if "/" in arg)
+    called = {name: str(value) for name, value in environment(gateway).items() if name.endswith("_FILE")}
+    for pod, files in ((executor, served), (gateway, called)):
+        assert {file.rpartition("/")[0] for file in files.values()} <= set(mounts(pod))
+    names = {name: file.rpartition("/")[2] for name, file in (served | called).items()}
+    assert names == {
+        "tls-cert": "tls.crt",
+        "tls-key": "tls.key",
+        "client-ca": "ca.crt",
+        "SOLILOQUY_CA_FILE": "ca.crt",
+        "SOLILOQUY_CERTIFICATE_FILE": "tls.crt",
+        "SOLILOQUY_KEY_FILE": "tls.key",
+    }
+    known = {flag for option in command(executor["args"])[0].params for flag in option.opts}
+    assert {f"--{flag}" for flag in served} <= known
+
+
 def test_without_it_the_executor_listens_to_nobody() -> None:
     found = objects({"services": {"gateway": {"enabled": False}}})
     assert "executor" not in kinds(found, "Service")

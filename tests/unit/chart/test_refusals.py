@@ -172,6 +172,18 @@ def of(path: str, value: object) -> dict[str, Any]:
             'gateway.adapters.existingClaim "adapters": choose one',
         ),
         ([REQUIRED, of("gateway.tls.clientCaKey", "ca.crt")], 'gateway.tls.clientCaKey is "ca.crt" but has no effect'),
+        (
+            [REQUIRED, of("sandbox.tls.executorSecret", "own")],
+            'sandbox.tls.executorSecret is "own" and sandbox.tls.gatewaySecret "": name both',
+        ),
+        (
+            [
+                REQUIRED,
+                of("sandbox.tls", {"executorSecret": "own", "gatewaySecret": "its"}),
+                of("services.gateway.enabled", False),
+            ],
+            'sandbox.tls.executorSecret is "own" but has no effect without services.gateway.enabled',
+        ),
         ([REQUIRED, of("modelService.enabled", True)], "modelService.path is empty: the vllm engine requires"),
         ([REQUIRED, SERVED, of("modelService.engine", "scripted")], "modelService.engine scripted has no weights"),
         ([REQUIRED, SERVED, of("modelService.replicas.min", 2)], "modelService.replicas.min is 2 and replicas.max 1"),

@@ -135,6 +135,12 @@
 {{- if and (eq .mode "runtimeClass") .nested.appArmorProfile -}}
 {{- fail (printf "sandbox.nested.appArmorProfile is %q but has no effect with sandbox.mode runtimeClass" .nested.appArmorProfile) -}}
 {{- end -}}
+{{- if ne (empty .tls.executorSecret) (empty .tls.gatewaySecret) -}}
+{{- fail (printf "sandbox.tls.executorSecret is %q and sandbox.tls.gatewaySecret %q: name both, since each end requires the other's certificate" .tls.executorSecret .tls.gatewaySecret) -}}
+{{- end -}}
+{{- if and .tls.executorSecret (not (include "soliloquy.gateway.enabled" $)) -}}
+{{- fail (printf "sandbox.tls.executorSecret is %q but has no effect without services.gateway.enabled: only the gateway calls the sandbox" .tls.executorSecret) -}}
+{{- end -}}
 {{- if has (lower .runtimeClass.name) (list "gvisor" "runsc") -}}
 {{- fail (printf "sandbox.runtimeClass.name is %q: gVisor does not start within gVisor; name a RuntimeClass of virtual machines, or use sandbox.mode nested" .runtimeClass.name) -}}
 {{- end -}}

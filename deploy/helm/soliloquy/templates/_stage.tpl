@@ -86,6 +86,9 @@ spec:
         {{- if eq $name "collector" }}
         - {name: data, mountPath: /data}
         {{- end }}
+        {{- if include "soliloquy.sandbox.secret" . }}
+        - {name: sandbox-tls, mountPath: /etc/soliloquy/sandbox-tls, readOnly: true}
+        {{- end }}
         {{- if eq $name "gateway" }}
         {{- with include "soliloquy.gateway.mounts" $root }}
         {{- . | nindent 8 }}
@@ -108,6 +111,10 @@ spec:
     - name: data
       persistentVolumeClaim: {claimName: {{ $root.Values.dataset.persistence.existingClaim }}}
     {{- end }}
+    {{- with include "soliloquy.sandbox.secret" . }}
+    - name: sandbox-tls
+      secret: {secretName: {{ . }}, defaultMode: 0440}
+    {{- end }}
     {{- if eq $name "gateway" }}
     {{- with include "soliloquy.gateway.volumes" $root }}
     {{- . | nindent 4 }}
@@ -127,6 +134,11 @@ spec:
 - {name: SOLILOQUY_LOG_FORMAT, value: {{ $root.Values.logFormat }}}
 {{- if (index ($root.Files.Get "files/stages.yaml" | fromYaml) $name).model }}
 {{ include "soliloquy.model.env" $root | trim }}
+{{- end }}
+{{- if and (eq $name "gateway") $root.Values.sandbox.tls.gatewaySecret }}
+- {name: SOLILOQUY_CA_FILE, value: /etc/soliloquy/sandbox-tls/ca.crt}
+- {name: SOLILOQUY_CERTIFICATE_FILE, value: /etc/soliloquy/sandbox-tls/tls.crt}
+- {name: SOLILOQUY_KEY_FILE, value: /etc/soliloquy/sandbox-tls/tls.key}
 {{- end }}
 {{- if eq $name "collector" }}
 {{- /* It keeps its name: a start anew makes nobody wait for the group. */}}
@@ -154,7 +166,17 @@ spec:
 {{- end }}
 {{- if include "soliloquy.gateway.enabled" . }}
 - --grpc=0.0.0.0:50051
+{{- with .Values.sandbox.tls.executorSecret }}
+- --tls-cert=/etc/soliloquy/sandbox-tls/tls.crt
+- --tls-key=/etc/soliloquy/sandbox-tls/tls.key
+- --client-ca=/etc/soliloquy/sandbox-tls/ca.crt
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The Secret of this end of the chat's way to the sandbox: (list $ "gateway"). */}}
+{{- define "soliloquy.sandbox.secret" -}}
+{{- get (index . 0).Values.sandbox.tls (printf "%sSecret" (index . 1)) -}}
 {{- end }}
 
 {{- define "soliloquy.collector.args" -}}
