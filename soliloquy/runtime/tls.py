@@ -24,7 +24,7 @@ _CLOSED = ("Socket closed", "Connection reset", "TSI_DATA_CORRUPTED")
 _CLOSED_ADVICE = {
     "plain": ": if the server speaks TLS, call it with TLS",
     "anonymous": ": if the server requires a client's certificate, name one that its client authority signed",
-    "named": ": check that the server's client authority signed the client's certificate, for a client, and its dates",
+    "named": ": check that the server's client authority signed the client's certificate for a client, and its dates",
 }
 
 

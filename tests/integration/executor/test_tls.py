@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from services.executor.pool import SandboxPool
 from soliloquy.cli.main import commands
 from soliloquy.client import Sandbox, ServiceUnavailable
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.tls import Tls
+from tests.e2e.runs import SOLILOQUY, said
 from tests.integration.executor.calling import served
 from tests.integration.executor.support import needs_runsc
 from tests.integration.meetings import REFUSED, Meeting, meetings_in
@@ -67,10 +68,10 @@ async def test_a_certificate_that_does_not_fit_is_refused_with_what_to_do(
 ) -> None:
     one = meetings[kind]
     async with served(pool, tls=one.server_tls) as address:
-        said = await refusal(address, one.tls)
-    assert said.startswith(f"no answer from the sandbox service at {address}: ")
-    assert _ADVICE[kind] in said
-    assert "\n" not in said
+        told = await refusal(address, one.tls)
+    assert told.startswith(f"no answer from the sandbox service at {address}: ")
+    assert _ADVICE[kind] in told
+    assert "\n" not in told
 
 
 async def test_plain_text_and_tls_do_not_meet_in_either_direction(pool: SandboxPool, good: Meeting) -> None:
@@ -92,16 +93,24 @@ def shown(tls: Tls) -> dict[str, str]:
     return {f"SOLILOQUY_{name}": str(file) for name, file in files.items() if file}
 
 
-async def test_the_command_shows_the_certificate_that_the_environment_names(
-    tmp_path: Path, pool: SandboxPool, good: Meeting
+async def test_the_commands_take_the_certificates_of_their_options_and_of_the_environment(
+    tmp_path: Path, good: Meeting
 ) -> None:
     file = tmp_path / "job.py"
     file.write_text("x = 6 * 7\n", "utf-8")
-    words = ["sandbox", "run", str(file), "--vars", "x", "--json", "--address"]
-
-    async def run(address: str, tls: Tls) -> Result:
-        return await asyncio.to_thread(CliRunner().invoke, commands, [*words, address], env=shown(tls))
-
-    async with served(pool, tls=good.server_tls) as address:
-        done = await run(address, good.tls)
-    assert json.loads(done.stdout)["values"] == {"x": 42}
+    own = good.server_tls
+    files = ["--tls-cert", own.certificate, "--tls-key", own.key, "--client-ca", own.client_ca]
+    words = ["sandbox", "serve", "--listen", "127.0.0.1:0", "--sandboxes", "1", *map(str, files)]
+    service = await asyncio.create_subprocess_exec(SOLILOQUY, *words, stdout=asyncio.subprocess.PIPE)
+    try:
+        assert service.stdout
+        async with asyncio.timeout(60):
+            address = (await service.stdout.readline()).decode().removeprefix("serving on ").strip()
+        words = ["sandbox", "run", str(file), "--vars", "x", "--json", "--address", address]
+        done = await asyncio.to_thread(CliRunner().invoke, commands, words, env=shown(good.tls))
+        assert json.loads(done.stdout)["values"] == {"x": 42}
+        refused = await asyncio.to_thread(said, [SOLILOQUY, *words])
+        assert "if the server speaks TLS, call it with TLS" in refused.stderr
+    finally:
+        service.terminate()
+        await service.wait()

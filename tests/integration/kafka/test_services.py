@@ -5,20 +5,17 @@ import contextlib
 import signal
 import urllib.error
 import urllib.request
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
 
 from services.curriculum.handler import attempt_at
 from soliloquy.client import Sandbox
 from soliloquy.problems.sources import problem_source
 from soliloquy.runs.assignment import SERVICES
 from soliloquy.runtime.events import first_event
-from soliloquy.runtime.topics import shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.runtime.transports.kafka.transport import KafkaTransport
@@ -46,21 +43,6 @@ async def probe(address: str, path: str = "/readyz") -> tuple[int, str]:
                 return error.code, error.read().decode()
 
     return await asyncio.to_thread(get)
-
-
-@pytest.fixture
-async def topics(kafka: str) -> AsyncIterator[KafkaSettings]:
-    """A Kafka with all topics, under fresh names."""
-    settings = KafkaSettings(bootstrap=kafka, prefix=f"test-{uuid.uuid4().hex[:8]}.")
-    await apply(settings, replication=1)
-    yield settings
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka)
-    await admin.start()
-    try:
-        # Every client fetches the metadata of all partitions.
-        await admin.delete_topics([settings.prefix + shape.topic for shape in shapes()])
-    finally:
-        await admin.close()
 
 
 def own(name: str, folder: Path) -> tuple[str | Path, ...]:
