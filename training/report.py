@@ -32,6 +32,7 @@ def report(
         "base_model_digest": identity["base"],
         "data_digest": identity["data"],
         "data": data,
+        "left_out": left_out(data, job.settings.sequence_length),
         "steps": len(steps),
         "stopped_early": 0 < job.settings.patience <= progress.stale,
         "loss": {"first": steps[0]["loss"], "last": steps[-1]["loss"]},
@@ -102,6 +103,7 @@ def card(job: Job, content: Mapping[str, Any]) -> str:
         "",
         f"Trained on {data['conversations']:,} conversations ({data['samples']:,} samples, "
         f"{data['learned_tokens']:,} learned of {data['tokens']:,} tokens) in {content['steps']:,} steps.",
+        *(["", f"Samples left out: {content['left_out']}."] if content["left_out"] else []),
         "",
         "| | |",
         "| --- | --- |",
@@ -123,6 +125,15 @@ def card(job: Job, content: Mapping[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def left_out(data: Mapping[str, Any], sequence_length: int) -> str:
+    """Says how many samples are not learned from, and why; empty if there are none."""
+    whys = {
+        "turn_too_long": f"longer than {sequence_length:,} tokens, up to {data['longest_left_out']:,}",
+        "special_words": "with the text of a special token",
+    }
+    return "; ".join(f"{count:,} {whys[name]}" for name, count in data["left_out"].items() if count)
 
 
 def picture(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:

@@ -48,7 +48,7 @@ def test_every_configuration_that_comes_along_is_one(file: Path) -> None:
 def test_soliloquy_is_trained_as_the_paper_says() -> None:
     settings = read_settings(CONFIGS["soliloquy"])
     assert settings.lora.targets == ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-    assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-4, 25, 48)
+    assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-4, 25, 128)
 
 
 def test_higgs_is_tuned_as_its_authors_did_on_one_chat_a_conversation() -> None:
@@ -70,8 +70,8 @@ def test_mathwell_is_trained_as_the_paper_says() -> None:
 def test_scaffold_is_trained_as_the_paper_says() -> None:
     settings = read_settings(CONFIGS["scaffold"])
     assert (settings.learning_rate, settings.epochs) == (1e-5, 2)
-    # Packed sequences, of 8 to 12 samples each: the paper's batch has 64 samples.
-    assert 8 * settings.batch <= 64 <= 12 * settings.batch
+    # Packed sequences, of about 5 samples each: the paper's batch has 64 samples.
+    assert 4.5 * settings.batch <= 64 <= 5.5 * settings.batch
     assert (settings.sequence_length, settings.validation_share, settings.precision) == (12_288, 0.01, "bf16")
 
 

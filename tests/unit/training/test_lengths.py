@@ -1,0 +1,84 @@
+"""The configs of the papers leave no sample of their recipe's conversations out, however finely an encoding divides."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+
+import pytest
+
+from soliloquy.dataset.prompt_reuse import tokens_in
+from soliloquy.recipes.packages import folder, known_recipes
+from soliloquy.v1.conversation_pb2 import Conversation
+from tests.unit.recipes.mathwell.writing import commissions, made
+from tests.unit.scripted.dialling import dialled
+from tests.unit.scripted.growing import grown
+from tests.unit.scripted.scaffolding import scaffolded
+from training.data import split
+from training.samples import Sample, samples
+from training.settings import TrainingSettings, read_settings
+
+COUNT, SEED = 12, 7
+# What a chat template adds to each message.
+FRAME = 5
+# Byte pairs learned from the prompts alone take up to 1.4 times the estimate, of programs above all.
+FINELY = 1.4
+# BART has no more positions: the last replies of long dialogues do not fit.
+BOUNDED = "mathdial-seq2seq"
+CONFIGS = {
+    path.stem: (recipe, path) for recipe in known_recipes() for path in sorted((folder(recipe) / "configs").glob("*.yaml"))
+}
+
+
+async def _soliloquy() -> list[Conversation]:
+    return [await grown(ordinal, seed=SEED) for ordinal in range(COUNT)]
+
+
+async def _mathdial() -> list[Conversation]:
+    return [one async for one in dialled(COUNT, problems=COUNT, seed=SEED) if one.turns]
+
+
+async def _scaffold() -> list[Conversation]:
+    return [one async for one in scaffolded(COUNT, seed=SEED)]
+
+
+async def _mathwell() -> list[Conversation]:
+    return [await made(commissions().problem(SEED, ordinal)) for ordinal in range(COUNT)]
+
+
+PLAYED: dict[str, Callable[[], Coroutine[None, None, list[Conversation]]]] = {
+    "soliloquy": _soliloquy,
+    "mathdial": _mathdial,
+    "scaffold": _scaffold,
+    "mathwell": _mathwell,
+}
+
+
+def length(sample: Sample) -> int:
+    return sum(tokens_in(message.text) + FRAME for message in sample)
+
+
+def sampled(name: str) -> tuple[TrainingSettings, list[Sample]]:
+    recipe, file = CONFIGS[name]
+    settings = read_settings(file)
+    conversations = asyncio.run(PLAYED[recipe]())
+    return settings, [
+        sample for one in conversations for sample in samples(one, settings.layout, settings.given, settings.manual)
+    ]
+
+
+@pytest.mark.parametrize("name", CONFIGS.keys() - {BOUNDED})
+def test_the_longest_sample_of_a_config_fits_into_its_sequence(name: str) -> None:
+    settings, found = sampled(name)
+    if settings.layout == "dialogue":
+        # Raises for a turn that is too long; a chat is divided between turns.
+        found = [part for chat in found for part in split(chat, settings.sequence_length, _finely)]
+    assert max(map(_finely, found)) <= settings.sequence_length
+
+
+def test_nearly_all_replies_fit_into_the_positions_of_bart() -> None:
+    settings, found = sampled(BOUNDED)
+    fitting = sum(length(sample) <= settings.sequence_length for sample in found)
+    assert fitting >= 0.95 * len(found) > 50
+
+
+def _finely(sample: Sample) -> int:
+    return round(FINELY * length(sample))
