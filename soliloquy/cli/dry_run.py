@@ -1,25 +1,19 @@
 """`soliloquy generate --dry-run`: says what a run would take before it is begun."""
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from soliloquy.cli.progress import display, duration
+from soliloquy.cli.progress import duration
+from soliloquy.cli.rehearsal import rehearsed
 from soliloquy.cli.summary import cost_line
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
-from soliloquy.dataset.storage import Storage
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.folder import RunFolder
-from soliloquy.runs.generation import generate_dataset
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.model.settings_file import shipped_models
-from soliloquy.runtime.model.spending import NO_BUDGET
-from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.v1.conversation_pb2 import Conversation
 
 if TYPE_CHECKING:
@@ -34,25 +28,14 @@ _REHEARSED = 200
 
 def rehearse(plan: Plan, source: ProblemSource) -> Mapping[int, float]:
     """Returns how many calls the scripted model takes for each of the run's first problems; {} if it cannot play it."""
-    # They load Arrow.
-    from soliloquy.dataset.reading import Dataset
+    # It loads Arrow.
     from soliloquy.runs.forecast import measured
 
-    scripted = replace(
-        plan,
-        models=shipped_models(),
-        conversations=min(_REHEARSED, plan.conversations),
-        budget=NO_BUDGET,
-        model_cache=None,
-        latency=0.0,
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            run_folder = RunFolder(Storage(folder), scripted, None)
-            generate_dataset(scripted, source, run_folder, None, TraceSettings(), display(0, quiet=True))
-            return {one.ordinal: one.calls for one in measured(Dataset(folder))}
-        except Failure:
-            return {}
+    try:
+        with rehearsed(replace(plan, conversations=min(_REHEARSED, plan.conversations)), source) as dataset:
+            return {one.ordinal: one.calls for one in measured(dataset)}
+    except Failure:
+        return {}
 
 
 def foretell(plan: Plan, like: str, *, together: int, as_json: bool, rehearsal: Mapping[int, float] = {}) -> None:

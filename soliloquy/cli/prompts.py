@@ -8,16 +8,27 @@ import click
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
+from soliloquy.cli.rehearsal import rehearsed
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.recipes.packages import known_recipes
+from soliloquy.runs.plan import Plan, problems_of
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialects
+from soliloquy.runtime.model.settings_file import shipped_models
+from soliloquy.v1.conversation_pb2 import Conversation
+
+# The conversations that are played where no dataset is given, and the bank of their problems.
+_PLAYED = 20
+_BANK = "arithmetic"
 
 
 @click.command(cls=Command)
 @click.argument("recipe", type=Choice(list(known_recipes())))
 @click.option(
-    "--dataset", "folder", required=True, metavar="DIR|URL", help="A dataset of the recipe, whose prompts are replayed."
+    "--dataset",
+    "folder",
+    metavar="DIR|URL",
+    help=f"A dataset of the recipe, whose prompts are replayed.  [default: {_PLAYED} scripted conversations]",
 )
 @click.option(
     "--model-dialect",
@@ -28,21 +39,18 @@ from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialects
     help="How the endpoint differs from OpenAI's API.",
 )
 @AS_JSON
-def prompts(*, recipe: str, folder: str, dialect: str, as_json: bool) -> None:
+def prompts(*, recipe: str, folder: str | None, dialect: str, as_json: bool) -> None:
     """Show what the prompts of a recipe are made of, and how much of them a cache of prefixes holds.
 
     Each prompt is divided where it ceases to begin like others: other states of its role, its own state, its problem's,
     its conversation's; the rest is its own. Caches that hold prefixes of any length, from 128 tokens or from 1,024 on,
     see the conversations one after the other. Prompts are rebuilt from the recipe's present texts, tokens are
-    estimated, and answers that were asked for again are left out.
+    estimated, and answers that were asked for again are left out. Without a dataset the scripted model plays some
+    conversations first; so few fill a cache less than a run does.
     """
-    # They load Arrow.
     from soliloquy.dataset.prompt_reuse import replayed
-    from soliloquy.dataset.reading import Dataset
 
-    conversations = [one for one in Dataset(folder).conversations() if one.run.recipe == recipe]
-    if not conversations:
-        raise Failure(f"{folder} holds no conversation of the recipe {recipe}: choose another --dataset")
+    conversations = _conversations(recipe, folder)
     known = dialects()[dialect]
     reuse = replayed(conversations, together="n" not in known.without)
     rows = [_row(name, reuse.role_of(name), use) for name, use in sorted(reuse.states.items())]
@@ -51,6 +59,38 @@ def prompts(*, recipe: str, folder: str, dialect: str, as_json: bool) -> None:
         echo(json.dumps(told))
         return
     _print(told)
+
+
+def _conversations(recipe: str, folder: str | None) -> list[Conversation]:
+    # It loads Arrow.
+    from soliloquy.dataset.reading import Dataset
+
+    if folder is None:
+        return _played(recipe)
+    found = [one for one in Dataset(folder).conversations() if one.run.recipe == recipe]
+    if not found:
+        raise Failure(f"{folder} holds no conversation of the recipe {recipe}: choose another --dataset")
+    return found
+
+
+def _played(recipe: str) -> list[Conversation]:
+    source = problems_of(_BANK, recipe)
+    plan = Plan.of(
+        recipe,
+        source,
+        problems=_BANK,
+        models=shipped_models(),
+        conversations=_PLAYED,
+        seed=0,
+        noise="none",
+        max_turns=20,
+        max_attempts=10,
+        workers=1,
+        in_flight=_PLAYED,
+        latency=0.0,
+    )
+    with rehearsed(plan, source) as dataset:
+        return list(dataset.conversations())
 
 
 def _row(state: str, role: str, use: Any) -> dict[str, Any]:

@@ -8,7 +8,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
+from typing import Any
+from urllib.request import urlopen
 
 import grpc
 
@@ -16,6 +19,16 @@ from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model
 from tests.e2e.runs import SOLILOQUY
 from tests.unit.runtime.model.service import generating
+
+_SETTINGS = """
+[endpoints.hosted]
+engine = "openai"
+base_url = "{url}"
+model = "large"
+prompt_price = 2.0
+completion_price = 8.0
+cached_price = 0.5
+"""
 
 
 @contextmanager
@@ -30,6 +43,19 @@ def fake(*options: str, http: str = "127.0.0.1:0") -> Iterator[str]:
             yield said.split()[-1]
         finally:
             process.terminate()
+
+
+def priced(folder: Path, url: str) -> str:
+    """Writes settings of the endpoint with prices."""
+    file = folder / "models.toml"
+    file.write_text(_SETTINGS.format(url=url), "utf-8")
+    return str(file)
+
+
+def invoice(url: str) -> list[dict[str, Any]]:
+    """The lines of what the endpoint billed."""
+    with urlopen(f"{url}/invoice") as response:
+        return list(json.load(response))
 
 
 @contextmanager

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 
 from soliloquy.runtime.model.costs import KINDS
-from tests.e2e.hosted import fake
+from tests.e2e.budgets import CONVERSATIONS, tried
+from tests.e2e.hosted import fake, invoice, priced
 from tests.e2e.runs import (
     command,
     dataset,
@@ -24,28 +24,7 @@ from tests.e2e.runs import (
     worker_pids,
 )
 
-SETTINGS = """
-[endpoints.hosted]
-engine = "openai"
-base_url = "{url}"
-model = "large"
-prompt_price = 2.0
-completion_price = 8.0
-cached_price = 0.5
-"""
 FAULTS = [f"--fault={fault}" for fault in ("throttled=0.1", "failed=0.1", "truncated=0.05", "malformed=0.05")]
-
-
-def settings(folder: Path, url: str) -> str:
-    file = folder / "models.toml"
-    file.write_text(SETTINGS.format(url=url), "utf-8")
-    return str(file)
-
-
-def invoice(url: str) -> list[dict[str, Any]]:
-    """The lines of what the endpoint billed."""
-    with urlopen(f"{url}/invoice") as response:
-        return list(json.load(response))
 
 
 def spent(out: Path) -> list[dict[str, Any]]:
@@ -75,7 +54,7 @@ def assert_equal_to_the_last_token(lines: list[dict[str, Any]], accounts: list[d
 @pytest.mark.parametrize("dialect", ["openai", "openai-reasoning", "anthropic", "vllm"])
 def test_the_invoice_is_the_account_to_the_last_token_in_each_dialect(tmp_path: Path, dialect: str) -> None:
     with fake("--noise", "real", "--dialect", dialect, "--prefix-cache", "256") as url:
-        told = grown(tmp_path / "out", conversations=8, model_settings=settings(tmp_path, url))
+        told = grown(tmp_path / "out", conversations=8, model_settings=priced(tmp_path, url))
         lines = invoice(url)
     accounts = spent(tmp_path / "out")
     assert_equal_to_the_last_token(lines, accounts)
@@ -90,7 +69,7 @@ def test_the_invoice_is_the_account_to_the_last_token_in_each_dialect(tmp_path: 
 
 def test_answers_that_get_lost_on_their_way_are_said_to_be_lost(tmp_path: Path) -> None:
     with fake(*FAULTS, "--retry-after", "0") as url:
-        grown(tmp_path / "out", conversations=8, model_settings=settings(tmp_path, url))
+        grown(tmp_path / "out", conversations=8, model_settings=priced(tmp_path, url))
         lines = invoice(url)
     accounts = spent(tmp_path / "out")
     arrived = [line for line in lines if line["arrives"]]
@@ -100,7 +79,7 @@ def test_answers_that_get_lost_on_their_way_are_said_to_be_lost(tmp_path: Path) 
 
 def test_a_run_that_is_killed_again_and_again_counts_nothing_twice(tmp_path: Path) -> None:
     with fake("--latency", "60ms") as url:
-        chosen: dict[str, Any] = {"conversations": 6, "model_settings": settings(tmp_path, url)}
+        chosen: dict[str, Any] = {"conversations": 6, "model_settings": priced(tmp_path, url)}
         for frames in (1, 3):
             process = start(command(tmp_path / "out", in_flight=4, **chosen))
             wait_for_frames(tmp_path / "out", frames, process)
@@ -128,7 +107,7 @@ def test_without_a_price_the_cost_is_unknown_and_not_nothing(tmp_path: Path) -> 
 def test_a_budget_stops_a_run_within_the_requests_in_flight_and_a_higher_one_goes_on(tmp_path: Path) -> None:
     budget, in_flight = 60_000, 2
     with fake("--latency", "10ms") as url:
-        chosen: dict[str, Any] = {"conversations": 5, "in_flight": in_flight, "model_settings": settings(tmp_path, url)}
+        chosen: dict[str, Any] = {"conversations": 5, "in_flight": in_flight, "model_settings": priced(tmp_path, url)}
         stopped = run(command(tmp_path / "out", budget_tokens=budget, **chosen))
         billed = invoice(url)
         grown(tmp_path / "out", budget="900USD", **chosen)
@@ -141,3 +120,11 @@ def test_a_budget_stops_a_run_within_the_requests_in_flight_and_a_higher_one_goe
     assert budget / 3 < sum(each[: len(billed)]) <= budget + in_flight * max(each)
     assert_equal_to_the_last_token(lines, spent(tmp_path / "out"))
     assert dataset(tmp_path / "out") == dataset(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_budget_is_kept_wherever_it_ends_and_whoever_is_killed_before(tmp_path: Path, seed: int) -> None:
+    with fake("--latency", "10ms") as url:
+        continued = tried(tmp_path / "out", url, priced(tmp_path, url), seed)
+        grown(tmp_path / "whole", conversations=CONVERSATIONS, model_settings=priced(tmp_path, url))
+    assert continued == dataset(tmp_path / "whole")

@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.hosted import fake
+from tests.e2e.hosted import fake, invoice, priced
 from tests.e2e.runs import command, grown, records, run
-from tests.e2e.test_accounts import invoice, settings
 
 WANTED = 80
 
 
 def test_a_pilot_of_ten_foretells_tokens_and_money_and_is_the_beginning_of_the_run(tmp_path: Path) -> None:
     with fake("--prefix-cache", "1024") as url:
-        chosen: dict[str, Any] = {"conversations": WANTED, "model_settings": settings(tmp_path, url)}
+        chosen: dict[str, Any] = {"conversations": WANTED, "model_settings": priced(tmp_path, url)}
         told = grown(tmp_path / "out", dry_run=True, **chosen)
         billed = len(invoice(url))
         whole = grown(tmp_path / "out", **chosen)

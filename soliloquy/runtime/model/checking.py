@@ -8,7 +8,7 @@ from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import RetryableFault, TimedOut, UnknownModel
 from soliloquy.runtime.model.opening import client_for
 from soliloquy.runtime.model.settings import Endpoint, Models, described
-from soliloquy.runtime.model.spending import Spending, billed
+from soliloquy.runtime.model.spending import BudgetUsed, Spending, billed
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 CHECK_SECONDS = 10.0
@@ -63,6 +63,9 @@ async def _fault(name: str, endpoint: Endpoint, findings: Path | None, spending:
         return type(fault)(f"{described(name, endpoint)} does not answer: {fault}")
     except ModelRefused:
         # It answers; what it says about this question tells nothing about others.
+        return None
+    except BudgetUsed:
+        # It ends a run that has begun, with what it spent; the endpoint is not to blame.
         return None
     except Failure as refused:
         return refused

@@ -24,7 +24,9 @@ FINELY = 1.4
 # BART has no more positions: the last replies of long dialogues do not fit.
 BOUNDED = "mathdial-seq2seq"
 CONFIGS = {
-    path.stem: (recipe, path) for recipe in known_recipes() for path in sorted((folder(recipe) / "configs").glob("*.yaml"))
+    path.stem: (recipe, path)
+    for recipe in known_recipes()
+    for path in sorted((folder(recipe) / "configs").glob("*.yaml"))
 }
 
 
