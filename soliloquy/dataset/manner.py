@@ -49,7 +49,7 @@ class Talk:
     # The questions of the problem's steps, and the values of its known mistakes with their misconceptions.
     asks: Sequence[str] = ()
     question: str = ""
-    # What is right on the way: a wrong reply may name it, too.
+    # What is right on the way, numbers of formulas included: a wrong reply may name it, too.
     results: Sequence[float] = ()
     slips: Sequence[tuple[float, str]] = ()
 
@@ -103,7 +103,7 @@ class Manner:
         return sum(any(ask in _plain(text) for ask in asks) for text, asks in replies), len(replies)
 
     def causes(self) -> tuple[int, int, int]:
-        """Counts wrong replies with the value of a known mistake, those with a named one, and all with a wrong number.
+        """Counts wrong replies with a known mistake's value or words, those with a named one, all with a wrong number.
 
         What a student goes on to calculate from a mistake, and says again later, follows from it.
         """
@@ -113,7 +113,11 @@ class Manner:
             slips = list(talk.slips)
             for turn in talk.turns if slips else ():
                 values = [number.value for number in numbers_in_digits(turn.student)] if turn.is_wrong else []
-                found = [because for value, because in slips if any(_is_same(value, one) for one in values)]
+                found = [
+                    because
+                    for value, because in slips
+                    if any(_is_same(value, one) for one in values) or (values and _says(turn.student, because))
+                ]
                 wrong = [value for value in values if not any(_is_same(value, one) for one in right)]
                 slips += [(value, max(found)) for value in wrong if found]
                 whole += bool(wrong or found)
@@ -152,7 +156,7 @@ class Manner:
             ("student's words that the tutor takes up", f"{self.uptake():.2f}"),
             ("tutor's words that it has said before", f"{self.repetition():.2f}"),
             *([("replies that hold a planned question word for word", share(held, replies))] if replies else []),
-            *([("wrong replies with the value of a known mistake", share(known, wrong))] if wrong else []),
+            *([("wrong replies with the value or words of a known mistake", share(known, wrong))] if wrong else []),
             *([("wrong replies that follow from a named misconception", share(named_ones, wrong))] if wrong else []),
             *(
                 (f"words by turn, {one}", ", ".join(f"{turn}: {n:.0f}" for turn, n in self.words_by_turn(one).items()))
@@ -201,7 +205,10 @@ def _talks(batch: pa.RecordBatch) -> Iterator[Talk]:
             turns=read[at : at + (length or 0)],
             question=question or "",
             asks=[_plain(step["ask"]) for step in steps if step.get("ask")] + [_plain(ask) for ask in asked],
-            results=[step["result"]["value"] for step in steps if step.get("result")],
+            results=[
+                *(step["result"]["value"] for step in steps if step.get("result")),
+                *(number.value for step in steps for number in numbers_in_digits(step.get("expression") or "")),
+            ],
             slips=[
                 (slip["value"], slip.get("because") or "")
                 for step in steps
@@ -257,6 +264,11 @@ def _reaction(text: str) -> str:
     if any(True for _ in numbers_in_digits(text)):
         return "answers"
     return "asks" if _QUESTION.search(text) else "neither"
+
+
+def _says(text: str, because: str) -> bool:
+    """Whether a student names its misconception, perhaps within a sentence: "Well, because I read 12 as 21, ..."."""
+    return bool(because) and because.rstrip(".").casefold() in text.casefold()
 
 
 def _is_same(one: float, other: float) -> bool:

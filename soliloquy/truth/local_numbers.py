@@ -13,6 +13,11 @@ _MONEY, _CENTS = (
     f"(?P<{kind}>{'|'.join(_WORDS[words])})" for kind, words in (("money", "currencies"), ("ct", "cents"))
 )
 _NUMBER = r"(\d+(?:\.\d+)?)"
+_DOTTED_CLOCK = lazy_pattern(
+    r"(?<![\d:.])(?P<hours>[01]?\d|2[0-3])\.(?P<minutes>[0-5]\d) ?(?P<half>[ap]m)\b", re.IGNORECASE
+)
+# "9.09 pm" is a length where one in this unit is asked for.
+_LENGTHS = ("am", "pm")
 
 
 def _digits(found: re.Match[str]) -> str:
@@ -48,7 +53,7 @@ _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (lazy_pattern(r"(?<![\d:])(\d+):(\d\d) ?(?=h\b|hours?\b)"), r"\1 h \2 min "),
     (
         lazy_pattern(
-            r"(?<![\d:.])(?P<hours>[01]?\d|2[0-3])(?::|h|\.(?=\d\d ?(?:am|pm)\b))(?P<minutes>[0-5]\d)(?![\d:])"
+            r"(?<![\d:.])(?P<hours>[01]?\d|2[0-3])[:h](?P<minutes>[0-5]\d)(?![\d:])"
             r"(?: ?(?P<half>[ap]\.?m)\b)?",
             re.IGNORECASE,
         ),
@@ -81,8 +86,10 @@ _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
 ]
 
 
-def standard(text: str) -> str:
-    """Returns the text with numbers as English mathematics writes them."""
+def standard(text: str, unit: str) -> str:
+    """Returns an answer in the given unit with numbers as English mathematics writes them."""
+    if unit not in _LENGTHS:
+        text = _DOTTED_CLOCK.sub(_clock, text)
     for pattern, form in _FORMS:
         text = pattern.sub(form, text)
     return text

@@ -84,13 +84,13 @@ _COUNTED = 12
 @lru_cache(1024)
 def answer_in(message: str, unit: str) -> float | None:
     """Returns the number that a message comes to, preferably in the given unit, which is compared as text."""
-    chosen = _chosen(_told(message), unit)
+    chosen = _chosen(_told(message, unit), unit)
     return chosen.value if chosen else None
 
 
 def answer_quantity(message: str, unit: str) -> WrittenQuantity | None:
     """Returns what a message comes to as a quantity with its unit, preferably in the given unit."""
-    text = _told(message)
+    text = _told(message, unit)
     chosen = _chosen(text, unit)
     if chosen is None:
         return None
@@ -99,9 +99,9 @@ def answer_quantity(message: str, unit: str) -> WrittenQuantity | None:
     return whole or written_quantity(text, chosen)
 
 
-def _told(message: str) -> str:
+def _told(message: str, unit: str) -> str:
     """Blanks what is taken back, quoted, recalled or asked; numbers get the form of English mathematics."""
-    text = _without_corrected(_RECALLED.sub(_blank, _BESIDE.sub(_blank, standard(message))))
+    text = _without_corrected(_RECALLED.sub(_blank, _BESIDE.sub(_blank, standard(message, unit))))
     return _SENTENCE.sub(lambda found: found[0] if _may_state(found[0]) else _blank(found), text)
 
 

@@ -41,6 +41,13 @@ def test_a_wrong_reply_has_the_cause_whose_value_it_gives() -> None:
     assert Manner(talks=[Talk(turns=[*turns, right], slips=slips)]).causes() == (2, 1, 3)
 
 
+def test_a_misconception_in_its_own_words_is_the_cause_of_the_number_in_them() -> None:
+    slips = [(6.5, "I read the price as 21.")]
+    said = ("Well, because I read the price as 21, is that wrong?", "I took 21.", "I read the price as 31.", "It is 7.")
+    turns = [Exchange(student=text, tutor="Why?", is_wrong=True) for text in said]
+    assert Manner(talks=[Talk(turns=turns, slips=slips)]).causes() == (2, 2, 4)
+
+
 def test_what_a_student_does_next_is_counted_by_the_act_before() -> None:
     acts = [("Start?", "hint"), ("It is 5.", "hint"), ("Why that?", "hint"), ("Fine.", "")]
     told = Talk(turns=[Exchange(student=said, tutor="Go on.", act=act) for said, act in acts])

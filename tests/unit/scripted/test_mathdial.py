@@ -10,12 +10,13 @@ import pytest
 
 from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.belief import belief_after, reasons_given
-from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer
-from soliloquy.recipes.mathdial.confusion import confusion_of
+from soliloquy.recipes.mathdial.claims import claimed_answer, equations, gives_right_answer
+from soliloquy.recipes.mathdial.confusion import confusion_of, lines
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.rules import checked
 from soliloquy.recipes.recipe import find
+from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
 from tests.unit.scripted.dialling import dialled, shares, told_at
 
@@ -85,6 +86,14 @@ def test_the_tutor_opens_by_asking_for_the_solution() -> None:
 
 def whole_labels(conversation: Conversation) -> ConversationLabels:
     return ConversationLabels.FromString(conversation.labels)
+
+
+def test_a_student_tells_each_line_of_its_solution_the_wrong_one_too() -> None:
+    for one in conversations():
+        said = one.turns[1].student.text
+        values = {number.value for number in numbers_in_digits(said)}
+        for line in lines(confusion_of(one.problem.enrichment)):
+            assert {value for _, value in equations(line)} <= values, (line, said)
 
 
 def test_a_student_holds_its_belief_until_it_has_reasons_enough() -> None:

@@ -54,6 +54,12 @@ def test_a_number_in_the_unit_asked_for_is_preferred() -> None:
     assert answer_in("So x is 5 m and v is 3 m/s", "m") == 5
 
 
+def test_picometres_are_no_time_of_day_where_they_are_asked_for() -> None:
+    assert answer_in("So the wavelength is 9.09 pm.", "pm") == 9.09
+    assert answer_in("The film ends at 9.09 pm.", "") == 21.15
+    assert answer_in("at 9:30 am", "") == 9.5
+
+
 @pytest.mark.parametrize(
     ("text", "value", "unit"),
     [("It takes 2 min 25 s", 145, "s"), ("seven", 7, ""), ("6 km, I hope", 6, "km")],

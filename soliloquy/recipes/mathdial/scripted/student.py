@@ -1,5 +1,6 @@
 """The scripted student: answers what it is asked by what it believes, doubts it, or works the problem out again."""
 
+from collections.abc import Sequence
 from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
@@ -27,7 +28,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     slots = {
         "name": found.step.result.name,
         "equation": found.equation,
-        "equations": " and then ".join(found.equations[-2:]) if kind == "first" else found.equation,
+        "equations": _one_by_one(found.equations),
         "answer": with_unit(found.answer, wanted.unit),
         "because": because,
         "reason": because[:1].lower() + because[1:].rstrip(".")
@@ -47,6 +48,10 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     said = book().wordings("student", "asked", _asked(asked, earlier=bool(named)), **slots) if asked else ()
     part = Part(options=said or book().wordings("student", kind, **slots))
     return capitalize(rephrase([part], rng, reading.word_limit, reading.messages(student=True)))
+
+
+def _one_by_one(equations: Sequence[str]) -> str:
+    return " and then ".join(filter(None, [", then ".join(equations[:-1]), equations[-1]]))
 
 
 def _asked(text: str, *, earlier: bool) -> str:
