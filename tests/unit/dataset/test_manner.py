@@ -56,16 +56,19 @@ def test_what_a_student_does_next_is_counted_by_the_act_before() -> None:
 
 def test_the_card_has_the_measures_of_a_dataset() -> None:
     conversation = pb.Conversation(id="one")
-    step = conversation.problem.steps.add(number=1, ask="How many are that?", result=pb.Quantity(symbol="n", value=5))
+    step = conversation.problem.steps.add(number=1, ask="How many are that?", expression="a + 3")
+    step.result.CopyFrom(pb.Quantity(symbol="n", value=5))
     step.slips.add(value=6, because="I counted one twice.", working="n = 2 + 4")
-    for said, reply in (("I get 6.", "How many are that? Count again."), ("5 then.", "Yes.")):
+    # A number of a right formula is no wrong number.
+    replies = (("I get 6.", "How many are that? Count again."), ("I add 3.", "To what?"), ("5 then.", "Yes."))
+    for said, reply in replies:
         turn = conversation.turns.add(student=pb.StudentReply(text=said), tutor=pb.TutorReply(text=reply))
-        turn.student.intent = pb.INTENT_WRONG if said == "I get 6." else pb.INTENT_RIGHT
+        turn.student.intent = pb.INTENT_RIGHT if said == "5 then." else pb.INTENT_WRONG
     counted = Statistics()
     counted.add(accepted_rows([conversation]))
     written = card(DatasetSummary(manifest={"run": RUN}, accepted=counted, rejected=Statistics()))
     assert "| wrong replies that follow from a named misconception | 100 % (1 of 1) |" in written
-    assert "| replies that hold a planned question word for word | 50 % (1 of 2) |" in written
+    assert "| replies that hold a planned question word for word | 33.3 % (1 of 3) |" in written
     assert "after the tutor's" in written
 
 
