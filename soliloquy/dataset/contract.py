@@ -54,8 +54,10 @@ def inlined(labels: Labels) -> FileDescriptorProto:
     for message, field in _label_fields(file):
         [kind] = (kind for kind in holder.nested_type if field.type_name.endswith(f".{kind.name}"))
         message.field.remove(field)
+        # Labels that came later had no field there.
+        moved = {number for span in message.reserved_range for number in range(span.start, span.end)}
         message.ClearField("reserved_range")
-        message.field.extend(kind.field)
+        message.field.extend(label for label in kind.field if label.number in moved)
     [reply] = (message for message in file.message_type if message.name == "StudentReply")
     reply.ClearField("reserved_range")
     reply.field.add(
