@@ -67,7 +67,7 @@ def sampled(name: str) -> tuple[TrainingSettings, list[Sample]]:
     ]
 
 
-@pytest.mark.parametrize("name", CONFIGS.keys() - {BOUNDED})
+@pytest.mark.parametrize("name", sorted(CONFIGS.keys() - {BOUNDED}))
 def test_the_longest_sample_of_a_config_fits_into_its_sequence(name: str) -> None:
     settings, found = sampled(name)
     if settings.layout == "dialogue":
