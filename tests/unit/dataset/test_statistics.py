@@ -109,6 +109,7 @@ def test_a_conversation_is_counted_as_by_hand() -> None:
                 "conversation.typical_confusion": {"4": 1},
                 "enrichment.confusion.category": {"quantity": 1},
                 "enrichment.confusion.discarded.samples": {"3": 1},
+                "enrichment.confusion.mutated": {"no": 1},
                 "student.belief": {"doubted": 1},
                 "student.reasons": {"1": 1},
                 "tutor.move": {"focus": 1},

@@ -64,12 +64,16 @@ def test_the_student_goes_by_name_where_there_is_one_and_a_person_stays_a_person
     [
         ("mathdial", "its wrong solution: doubted", {"move": "focus", "intent": "guide focus"}),
         ("mathwell", "opening", None),
-        ("scaffold", "to show: confusion", {"sub-question": "1", "learner state": "confusion"}),
+        (
+            "scaffold",
+            "to show: confusion",
+            {"sub-question": "1", "understanding tested": None, "learner state": "confusion"},
+        ),
         ("soliloquy", "meant wrong: arithmetic", {"action": "8", "step": "1", "state": "in progress"}),
     ],
 )
 def test_a_turn_has_what_was_drawn_and_labels_in_the_words_of_its_recipe(
-    recipe: str, drawn: str, labels: dict[str, str] | None
+    recipe: str, drawn: str, labels: dict[str, str | None] | None
 ) -> None:
     made = labelled(conversation(), recipe)
     first, second, _ = conversation_view(made)["turns"]
