@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from soliloquy.cli.progress import duration
 from soliloquy.cli.rehearsal import rehearsed
 from soliloquy.cli.summary import cost_line
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
+from soliloquy.dataset.prompt_reuse import text_of
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.plan import Plan
@@ -72,7 +73,7 @@ def _prompts(conversation: Conversation) -> dict[str, str]:
     """Returns the first prompt of each state."""
     texts: dict[str, str] = {}
     for _, prompt in find(conversation.run.recipe).prompts(conversation):
-        texts.setdefault(prompt.name, "\n".join(f"[{role}]\n{text}" for role, text in prompt.said))
+        texts.setdefault(prompt.name, text_of(prompt))
     return texts
 
 
@@ -101,12 +102,8 @@ def _values(interval: "Interval") -> tuple[float, float, float]:
 def _of_budget(plan: Plan, forecast: "Forecast") -> str:
     dollars = forecast.dollars.expected if forecast.dollars else 0.0
     tokens = forecast.read.expected + forecast.written.expected
-    limits: Mapping[str, tuple[float | None, float]] = {
-        "dollars": (plan.budget.dollars, dollars),
-        "tokens": (plan.budget.tokens, tokens),
-    }
-    shares: list[Any] = [limit / wanted for limit, wanted in limits.values() if limit is not None and wanted]
-    share = min(shares, default=1.0)
+    limits = [(plan.budget.dollars, dollars), (plan.budget.tokens, tokens)]
+    share = min((limit / wanted for limit, wanted in limits if limit is not None and wanted), default=1.0)
     if share >= 1:
         return f"The budget of {plan.budget} is enough."
     return f"The budget of {plan.budget} is enough for about {share * plan.conversations:,.0f} conversations."

@@ -49,7 +49,7 @@ class Talk:
     # The questions of the problem's steps, and the values of its known mistakes with their misconceptions.
     asks: Sequence[str] = ()
     question: str = ""
-    # What is right on the way, numbers of formulas included: a wrong reply may name it, too.
+    # Right values on the way and numbers of formulas, which a wrong reply may name, too.
     results: Sequence[float] = ()
     slips: Sequence[tuple[float, str]] = ()
 
@@ -105,7 +105,7 @@ class Manner:
     def causes(self) -> tuple[int, int, int]:
         """Counts wrong replies with a known mistake's value or words, those with a named one, all with a wrong number.
 
-        What a student goes on to calculate from a mistake, and says again later, follows from it.
+        A number follows from a mistake, too, if a student goes on to calculate it from one, or says it again later.
         """
         known = named_ones = whole = 0
         for talk in self.talks:

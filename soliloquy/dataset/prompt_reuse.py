@@ -61,7 +61,7 @@ class PromptReuse:
         self._learn_roles(conversation)
         earlier: list[tuple[str, str]] = []
         for prompt in self._asked(conversation):
-            self._add(prompt.name, _text(prompt), earlier, conversation.problem.question)
+            self._add(prompt.name, text_of(prompt), earlier, conversation.problem.question)
 
     @property
     def total(self) -> StateUse:
@@ -120,7 +120,7 @@ class PromptReuse:
         self._role_of.update({call.prompt: call.role for call in calls})
 
 
-def _text(prompt: Prompt) -> str:
+def text_of(prompt: Prompt) -> str:
     return "\n".join(f"[{role}]\n{text}" for role, text in prompt.said)
 
 

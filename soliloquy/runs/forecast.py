@@ -14,7 +14,7 @@ from soliloquy.dataset.timings import timed, timings_by_id
 from soliloquy.runtime.model.costs import account, add_use, total_cost, use_of
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
 
-# Of so many repetitions, each with problems drawn anew from those that are known, nine in ten lie between the bounds.
+# Nine in ten of so many repetitions lie between the bounds; each draws its problems anew from those that are known.
 _REPETITIONS = 200
 _BOUNDS = 20
 # Rounds of a run that are played; a longer one goes on at the same rate.
@@ -78,7 +78,7 @@ def foretold(
     together: int,
     rehearsal: Mapping[int, float] = {},
 ) -> Forecast:
-    """Foretells a run. The first problems, so many as were asked together, may have found a cold cache.
+    """Foretells a run from problems, at least one of them accepted; the first `together` may have found a cold cache.
 
     A rehearsal says how many calls each of more problems took with another model: ten conversations may by chance be
     long ones, and it tells how long they are among others.
@@ -88,10 +88,10 @@ def foretold(
     warm = _with_warm_cache(found, found[together:] or found)
     random_numbers = random.Random(0)
     drawn = [random_numbers.choices(warm, k=len(warm)) for _ in range(_REPETITIONS)]
-    samples = [sample for sample in drawn if any(one.accepted for one in sample)] or [warm]
+    samples = [sample for sample in drawn if any(one.accepted for one in sample)]
 
     def interval(of: Callable[[Sequence[Taken]], float]) -> Interval:
-        low, *_, high = quantiles([of(sample) for sample in samples] * 2, n=_BOUNDS)
+        low, *_, high = quantiles(map(of, samples), n=_BOUNDS)
         return Interval(expected=of(warm), low=low, high=high)
 
     def total(kind: str) -> Interval:

@@ -109,7 +109,7 @@ class DedupeCounts:
     read: int = 0
     kept: int = 0
     dropped: int = 0
-    # Of those, the ones that differ from an earlier one in their numbers.
+    # Dropped ones that differ from an earlier one in their numbers only.
     told_again: int = 0
 
 

@@ -41,7 +41,7 @@ _CALCULATION = re.compile(r"\S [-+×*/] \S")
 _STATES: Mapping[str, Any] = POLICY["states"]
 # A slip of the pen: the way is right, and a number is misread or miscalculated.
 _PEN = ErrorStrategy.ERROR_STRATEGY_ARITHMETIC
-# What a student does who lacks something.
+# States that a shaky student shows more often.
 _HESITANT = ("question", "confusion")
 
 
@@ -119,7 +119,7 @@ def _stance(conversation: Conversation, turn: Turn) -> Stance:
         # Nobody takes back what it has not said.
         return stance if has_erred or stance.mistaken else replace(stance, knowledge=_KNOWN.knowledge)
     *earlier, target = questions(conversation)[: sub_question(turn)]
-    # Whoever has found the way may still miscalculate.
+    # A student who has found the way may still miscalculate.
     knows_way = bool(target.steps) and any(target.steps[-1] in one.steps for one in earlier)
     late = len(conversation.turns) >= _STATES["turns"]
     mistaken = 0.0 if late else _learner(conversation)["mistaken"]
