@@ -36,8 +36,11 @@ _DECIMAL = (
     r"(?:(?:\^|\*\*)\s*[({]?\s*(?P<ten>[-−+]?\s?\d+)\s*[)}]?|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)))?"
 )
 _IN_DIGITS = rf"{_FRACTION}|{_POWER_OF_TEN}|{_DECIMAL}"
-# Matches the rest of "two thousand", "three quarters of an hour" and "half a minute".
-_GOES_ON = rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?(?:\s+(?:of\s+)?an?(?=\s))?"
+# Matches the rest of "two thousand", "three quarters of an hour" and "half a minute", but not of "30 a day".
+_GOES_ON = (
+    rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?"
+    r"(?:\s+of\s+an?(?=\s)|(?(mantissa)(?!)|(?(word)(?<=half))\s+an?(?=\s)))?"
+)
 # The characters a number in digits can start with; the lookahead skips most of a text.
 _MAY_BEGIN = rf"\-−.\d\\{''.join(FRACTIONS)}"
 _NUMBER = lazy_pattern(rf"(?=[{_MAY_BEGIN}]){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)

@@ -159,7 +159,7 @@ def is_same(
     wanted = unit(stated_unit)
     exact = not roughly and is_exact(value, stated_unit)
     if written.unit is None or not written.unit.kind:
-        if wanted.kind.startswith("counted ") and _names_another_thing(written.word, wanted):
+        if wanted.kind.startswith("counted ") and _names_another_thing(written.word, stated_unit.lower()):
             return False
         # Two fifths are 40 %.
         share = wanted.kind == "dimensionless" and written.digits == EXACT and abs(written.value) <= 1
@@ -189,8 +189,9 @@ def _near(written: WrittenQuantity, wanted: float, value: float, tolerance: floa
     return written.digits >= least_digits and abs(value - wanted) <= 1.0000001 * half and half <= 0.05 * abs(wanted)
 
 
-def _names_another_thing(word: str, wanted: Unit) -> bool:
-    thing = wanted.kind.removeprefix("counted ")
+def _names_another_thing(word: str, thing: str) -> bool:
     # "32 students" is said of 32 students/class, too.
-    alike = word.startswith(thing) or thing.startswith(word)
-    return bool(word) and len(word) > 3 and word.endswith("s") and not alike
+    alike = thing.rstrip("s") in word or thing.startswith(word)
+    # What ends otherwise may be a verb: "30 remain".
+    are_things = len(word) > 3 and word.endswith("s") and re.search(r"s\b", thing)
+    return bool(are_things) and word != "times" and not alike

@@ -1,5 +1,6 @@
 """Finds the answer that a student's message states, among the numbers on the way to it and beside it."""
 
+import math
 import re
 import tomllib
 from collections.abc import Sequence
@@ -75,6 +76,7 @@ _ENDS = lazy_pattern(
     r"\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as|for (?:there|it))\b)",
     re.IGNORECASE,
 )
+_OF_THEM = lazy_pattern(r"\s+of (?:the|them|these|those)\b")
 _WORD = lazy_pattern(r"\s*[^\W\d_]+")
 # Smaller numbers in words are answers only where nothing else may be.
 _COUNTED = 12
@@ -159,7 +161,7 @@ def _is_spelled_out(text: str, number: Number) -> bool:
     before = re.split(r"[.!?;,\n]", text[: number.start])[-1]
     behind = text[number.end :]
     begins = _ALONE.fullmatch(before) is not None or STATES.search(before) or _CONCLUDES.search(before)
-    ends = _ENDS.match(behind) or unit_after(text, number.end)[0] is not None
+    ends = _ENDS.match(behind) or _OF_THEM.match(behind) or unit_after(text, number.end)[0] is not None
     word = _WORD.match(behind)
     return bool(begins and (ends or (number.value > 1 and word and _ENDS.match(behind, word.end()))))
 
@@ -195,12 +197,21 @@ def _is_beside(text: str, number: Number) -> bool:
 def _leaves_open(text: str, numbers: Sequence[Number]) -> bool:
     """Whether a message ends with a choice: "either 4 or -4", "13? 14?"."""
     one, other = numbers[-2:]
+    if _is_said_again(written_quantity(text, one), written_quantity(text, other)):
+        return False
     between = text[one.end : other.start]
     asked = between.strip() == "?" and text[other.end :].lstrip()[:1] == "?"
     is_range = re.search(r"\bbetween\W+$", text[: one.start], re.IGNORECASE) and re.fullmatch(
         r"\W*\w{0,3}\W*and\W*", between
     )
     return asked or bool(is_range) or re.fullmatch(r"\W*(?:[^\W\d]+\W+)?or(?: maybe)?\W*", between) is not None
+
+
+def _is_said_again(one: WrittenQuantity, other: WrittenQuantity) -> bool:
+    """Whether a quantity is stated in two units: "3 kilograms, or 3000 g"."""
+    if one.unit is None or other.unit is None or one.unit.kind != other.unit.kind:
+        return False
+    return math.isclose(one.unit.in_base(one.value), other.unit.in_base(other.value))
 
 
 def _is_stated(text: str, number: Number, choice: re.Pattern[str]) -> bool:

@@ -119,6 +119,12 @@ def evaluate(node: ast.expr, known: Scope) -> Term | list[Term]:
             return [number(element, known) for element in elements]
         case ast.Subscript(value=ast.Name(id=name), slice=place) if isinstance(of := known.names.get(name), list):
             return of[as_integer(number(place, known), node)]
+        case ast.UnaryOp(
+            op=ast.USub(),
+            operand=ast.BinOp(left=ast.UnaryOp(op=ast.USub(), operand=above), op=ast.FloorDiv(), right=below),
+        ):
+            # -(-a // b), as programs round up.
+            return _called("ceil", [combine(known, ast.Div(), number(above, known), number(below, known))], known)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             inner = number(operand, known)
             return make_term(known, -inner.value, "negative", (inner,))

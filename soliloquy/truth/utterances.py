@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 _WORD = re.compile(r"\w+")
-_FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text("utf-8").split())
+FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text("utf-8").split())
 
 
 def words(text: str) -> list[str]:
@@ -18,7 +18,7 @@ def words(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Returns the words in order without function words; a single letter may be a symbol."""
     found = (word if len(word) == 1 else word.casefold() for word in _WORD.findall(text))
-    return [word for word in found if len(word) == 1 or word not in _FUNCTION_WORDS]
+    return [word for word in found if len(word) == 1 or word not in FUNCTION_WORDS]
 
 
 def bigram_entropy(said: Sequence[str]) -> float:
@@ -38,7 +38,7 @@ def uptake(message: Sequence[str], reply: Sequence[str]) -> float | None:
 
     Stands in for the measure of that name, which needs a trained model.
     """
-    said = set(message) - _FUNCTION_WORDS
+    said = set(message) - FUNCTION_WORDS
     return len(said.intersection(reply)) / len(said) if said else None
 
 

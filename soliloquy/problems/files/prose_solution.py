@@ -14,6 +14,7 @@ from soliloquy.truth.number_format import is_workable
 from soliloquy.truth.spelled import MAGNITUDES
 from soliloquy.v1 import conversation_pb2 as pb
 
+_PLURALS = frozenset(["children", "feet", "fish", "geese", "men", "mice", "people", "sheep", "teeth", "women"])
 _OPERATION = re.compile(r"[-+*/(]")
 # In a longer text the last number is more often an explanation than a result.
 _SHORT, _SHORT_LIST = 20, 8
@@ -124,7 +125,7 @@ def unit_at(text: str, position: int) -> str:
 
 
 def _unit(stated: re.Match[str]) -> str:
-    """Returns the word after a number if it is a known unit or ends the sentence, and no part of the number."""
+    """Returns the word after a number if it is a known unit, or a thing at the end of the sentence."""
     if "$" in stated[0][: stated.start("value") - stated.start()]:
         return "$"
     unit = (stated["unit"] or "").rstrip(".")
@@ -132,7 +133,9 @@ def _unit(stated: re.Match[str]) -> str:
         return ""
     closes = not re.match(r"\s*\w", stated["rest"])
     known = any(part in FACTORS for part in re.split(r"[*/^()²³\d-]+", unit))
-    return _textbook(unit) if known or closes else ""
+    # "31 together" and "30 remain" count no such thing.
+    is_thing = unit.endswith("s") or unit.casefold() in _PLURALS
+    return _textbook(unit) if known or (closes and is_thing) else ""
 
 
 def _textbook(unit: str) -> str:
@@ -146,8 +149,10 @@ def number(digits: str) -> float:
 STEP_NUMBER = re.compile(
     r"(?:^|(?<=\s))(?:(?P<word>[Ss]tep)\s+(?P<named>\d+)\s*[).:-]|(?P<bare>\d+)(?P<mark>[).])(?=\s))\s*"
 )
-# A number begins a sentence behind a whole word: "in the boxes. 120 - 20 = 100", and not "approx. 120".
-SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[^\s\d])|(?<=[a-z]{2}[.!?])(?<!\bno\.)(?<!\bca\.)(?<!prox\.)\s+(?=\d)")
+# A number begins a sentence behind a whole word or a unit: "in the boxes. 120 - 20 = 100", and not "approx. 120".
+SENTENCE_END = re.compile(
+    r"(?<=[.!?;])\s+(?=[^\s\d])|(?:(?<=[a-z]{2}[.!?])(?<!\bno\.)(?<!\bca\.)(?<!prox\.)|(?<=\d [A-Za-z]\.)|(?<=[%²³]\.))\s+(?=\d)"
+)
 
 
 def steps_from_prose(solution: str) -> list[pb.Step]:

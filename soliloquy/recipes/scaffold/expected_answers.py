@@ -15,7 +15,7 @@ from soliloquy.truth.exactness import NOISE, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable
 from soliloquy.truth.laws import Law, expression, law, law_between, laws_in
 from soliloquy.truth.markup import without_markup
-from soliloquy.truth.measured_values import is_rounded
+from soliloquy.truth.measured_values import has_three_digits, is_rounded
 from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.stated_answer import answer_quantity
@@ -27,6 +27,9 @@ _DIGIT = re.compile(r"\d")
 # The longest answer, in words, that may be a number in words with its unit.
 _SHORT = 4
 _TIMES = frozenset(unit(time).measure for time in ("s", "min", "h", "day", "week", "year"))
+_MINUTE = unit("min")
+_DEGREE = unit("°")
+_DEGREES = {_DEGREE, unit("°C"), unit("°F")}
 _TOLERANCE: float = POLICY["talk"]["tolerance"]
 # Every message at one place in a conversation has the same known text.
 _quantities = functools.lru_cache(256)(quantities_in)
@@ -44,7 +47,8 @@ def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_dig
     """Whether an answer equals this quantity in any form and unit; None if it holds no number."""
     worked = _calculate(answer)
     if worked is not None and (
-        is_right(worked, wanted.value, wanted.unit, tolerance) or is_rounded(wanted.value, worked)
+        is_right(worked, wanted.value, wanted.unit, tolerance)
+        or (has_three_digits(wanted.value) and is_rounded(wanted.value, worked))
     ):
         return True
     if found := final_number(answer):
@@ -59,8 +63,13 @@ def _without_unit(found: WrittenQuantity, wanted: Quantity) -> Iterator[WrittenQ
     """Yields the bare number where a unit may be left out: "10 days" for 10, and "8 liters per minute" for 8 liters."""
     if found.unit is None:
         return
+    if not wanted.unit and found.unit == _MINUTE:
+        # "2 h 30 min" for 2.5
+        yield replace(found, value=found.value / 60, unit=None)
     known = unit(wanted.unit)
-    if not wanted.unit or _is_rate(found.unit, known) or _is_rate(known, found.unit):
+    # "9 degrees" may be an angle or a temperature.
+    are_degrees = _DEGREE in (known, found.unit) and _DEGREES.issuperset((known, found.unit))
+    if not wanted.unit or are_degrees or _is_rate(found.unit, known) or _is_rate(known, found.unit):
         yield replace(found, unit=None)
 
 

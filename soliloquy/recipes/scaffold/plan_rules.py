@@ -21,8 +21,9 @@ from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
 from soliloquy.truth.support import is_supported
+from soliloquy.truth.units import unit_after
 from soliloquy.truth.utterances import content_words
-from soliloquy.v1.conversation_pb2 import Problem, Step, StepKind
+from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step, StepKind
 
 POLICY = table_beside(__file__, "plan_rules.toml")
 _LIMITS = POLICY["plans"]
@@ -30,6 +31,7 @@ _LIMITS = POLICY["plans"]
 CLOSENESS: dict[str, Any] = {"tolerance": _LIMITS["tolerance"], "least_digits": _LIMITS["least_digits"]}
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
 _WORD = re.compile(r"\w+")
+_HOW_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
 
 
 def faults(plan: Plan, problem: Problem) -> Iterator[tuple[str, str]]:
@@ -59,8 +61,9 @@ def _count(plan: Plan, problem: Problem) -> Iterator[str]:
 
 def _last(plan: Plan, problem: Problem) -> Iterator[str]:
     for one in plan.questions[-1:]:
-        if not gives_quantity(one.answer, problem.answer, **CLOSENESS):
-            yield f"the last answer is {one.answer!r}, and the problem's is {format_quantity(problem.answer)}"
+        wanted = _wanted(problem)
+        if not gives_quantity(one.answer, wanted, **CLOSENESS):
+            yield f"the last answer is {one.answer!r}, and the problem's is {format_quantity(wanted)}"
 
 
 def _order(plan: Plan, problem: Problem) -> Iterator[str]:
@@ -69,8 +72,10 @@ def _order(plan: Plan, problem: Problem) -> Iterator[str]:
         strange = [step for step in one.steps if not 1 <= step <= known]
         if strange or not one.steps:
             yield f"sub-question {number} covers {strange or 'no step'}; the solution has the steps 1 to {known}"
-    covered = [step for one in plan.questions for step in one.steps]
-    if any(after < before for before, after in pairwise(covered)):
+    covered = [[*one.steps] for one in plan.questions if one.steps]
+    # The inputs of two steps may be asked for before the result of both is.
+    goes_back = any(after[0] < before[0] or after[-1] < before[-1] for before, after in pairwise(covered))
+    if goes_back or any(steps != sorted(steps) for steps in covered):
         yield f"the steps come in the order {covered}; follow that of the solution"
 
 
@@ -180,6 +185,15 @@ def _is_right(number: int, plan: Plan, problem: Problem) -> bool | None:
         # "Divide 48 by 2" says what is to be done.
         return None if _names_operands(one.answer, step) else False
     return right
+
+
+def _wanted(problem: Problem) -> Quantity:
+    """Returns the answer, in the unit that the question asks for where the solution has none: "How many kilometers"."""
+    wanted = Quantity(value=problem.answer.value, unit=problem.answer.unit)
+    if not wanted.unit and (asked := [*_HOW_MANY.finditer(problem.question)]):
+        start = asked[-1].end()
+        wanted.unit = problem.question[start : unit_after(problem.question, start)[1]].strip()
+    return wanted
 
 
 def _names_operands(answer: str, step: Step) -> bool:

@@ -7,7 +7,7 @@ from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.expressions import Expression
 from soliloquy.truth.laws import expression, laws_in
 from soliloquy.truth.units import unit
-from soliloquy.truth.utterances import content_words
+from soliloquy.truth.utterances import FUNCTION_WORDS, content_words
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, StepKind
 
 _POLICY = table_beside(__file__, "told_names.toml")
@@ -26,6 +26,8 @@ def undefined_names(answer: str, problem: Problem, said: str = "") -> set[str]:
     the definition of what is not measured, no letter is usual.
     """
     names = {name for side in _sides(answer) for name in side.symbols} if "=" in answer else set[str]()
+    # In "120 pages, since 60 + 60 = 120" a word stands before the equation.
+    names -= {name for name in names if _is_word(name) and name in FUNCTION_WORDS}
     text = f"{problem.question}\n{said}"
     strange = names - set(_LETTER.findall(text))
     quantities = {one.symbol: one for step in problem.steps for one in (step.result, *step.inputs)}

@@ -131,6 +131,7 @@ def test_a_solution_with_a_false_calculation_is_refused_with_the_line_and_both_n
     [
         ("First add: 1 + 2 = 3.\nThen 3 * 2 = 6.", 2),
         ("Add 1 + 2 = 3. Then double it. It is 6.", 3),
+        ("Each takes 300 / 4 = 75 g. 90 take 75 * 90 = 6750 g.", 2),
         ("1. Add\n2. Go", 2),
         ("It is 3) or 4) or so", 1),
         ("Steps: 1) add 2) go", 2),

@@ -27,6 +27,7 @@ def code(*lines: str) -> str:
         (["import math", "return math.sqrt(9 * 4)"], ["9 * 4", "math.sqrt(x1)"]),
         (["return int(12 / 4)"], ["12 / 4"]),
         (["return 17 // 5"], [""]),
+        (["a = 17", "return -(-a // 5)"], ["a / 5", ""]),
         (["return sum([1, 2, 3])"], ["1 + 2", "x1 + 3"]),
     ],
 )

@@ -91,6 +91,12 @@ def test_a_rounded_number_reads_back_within_half_a_percent(value: float, digits:
         ("3 : 4", 0.75),
         ("minus 3 degrees", -3),
         ("12k", 12_000),
+        ("2.4k", 2400),
+        ("a kilogram and a half", 1.5),
+        ("an hour and a quarter", 1.25),
+        ("Ten of the fourteen", 10),
+        ("$30 a day", 30),
+        ("3 kilograms, or 3000 g", 3),
         ("8 euros 40", 8.4),
     ],
 )

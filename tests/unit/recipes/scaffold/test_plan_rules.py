@@ -102,6 +102,14 @@ def test_what_is_put_in_may_be_asked_for_before_what_comes_out() -> None:
     assert broken(asked("What is the mass of the car?", "1500 kg", 1), FORCE, WORK) == set()
 
 
+def test_an_answer_without_a_unit_has_the_one_that_is_asked_for() -> None:
+    steps = [Step(number=1, result=Quantity(value=40)), Step(number=2, result=Quantity(value=80))]
+    walk = Problem(question="He walks 40 km twice. How many kilometers is that?", steps=steps, answer=steps[1].result)
+    once = asked("How far is it once?", "40 km", 1)
+    assert broken(once, asked("And twice?", "80 km", 2), problem=walk) == set()
+    assert "last" in broken(once, asked("And twice?", "80 m", 2), problem=walk)
+
+
 def test_the_equation_in_numbers_may_be_asked_for_before_what_comes_out() -> None:
     in_numbers = car()
     in_numbers.steps[0].formula = "F = 1500 × 2.4"
@@ -119,6 +127,7 @@ def test_the_equation_in_numbers_may_be_asked_for_before_what_comes_out() -> Non
         ("work = F × d", True),
         ("work = force × distance", False),
         ("3600 N × 50 m", False),
+        ("180 kJ, since 3.6 kN × 50 m = 180 kJ", False),
     ],
 )
 def test_code_that_nobody_has_explained_is_never_an_expected_answer(answer: str, is_code: bool) -> None:
@@ -174,6 +183,14 @@ def test_another_equation_is_a_contradiction(answer: str) -> None:
         ("2 h 30 min", 2.5, "h", True),
         ("12 apples", 12, "pears", False),
         ("28", 28.4, "", False),
+        ("30 rolls", 30, "remain", True),
+        ("three times", 3, "trips", True),
+        ("5,400 heartbeats", 5400, "beats", True),
+        ("9 °C", 9, "degrees", True),
+        ("$30 a day", 30, "$", True),
+        ("2 h 30 min", 2.5, "", True),
+        ("3 t", 3, "tons", True),
+        ("$12.25", 13, "$", False),
         ("as many as before", 12, "", None),
     ],
 )
