@@ -18,7 +18,11 @@ from soliloquy.recipes.scaffold.plan_rules import faults
 from soliloquy.v1.conversation_pb2 import Problem
 
 _LABELS = Path(__file__).parent / "labels"
-SETS = {"first": _LABELS / "plans.jsonl", "unseen": _LABELS / "plans_unseen.jsonl", "varied": _LABELS / "plans_varied.jsonl"}
+SETS = {
+    "first": _LABELS / "plans.jsonl",
+    "unseen": _LABELS / "plans_unseen.jsonl",
+    "varied": _LABELS / "plans_varied.jsonl",
+}
 _OUTCOMES = ("plans", "accepted", "wrong sub-answers", "wrong ones accepted")
 _PROGRAMS = ("programs", "as many steps as operations")
 

@@ -151,7 +151,8 @@ STEP_NUMBER = re.compile(
 )
 # A number begins a sentence behind a whole word or a unit: "in the boxes. 120 - 20 = 100", and not "approx. 120".
 SENTENCE_END = re.compile(
-    r"(?<=[.!?;])\s+(?=[^\s\d])|(?:(?<=[a-z]{2}[.!?])(?<!\bno\.)(?<!\bca\.)(?<!prox\.)|(?<=\d [A-Za-z]\.)|(?<=[%²³]\.))\s+(?=\d)"
+    r"(?<=[.!?;])\s+(?=[^\s\d])"
+    r"|(?:(?<=[a-z]{2}[.!?])(?<!\bno\.)(?<!\bca\.)(?<!prox\.)|(?<=\d [A-Za-z]\.)|(?<=[%²³]\.))\s+(?=\d)"
 )
 
 
