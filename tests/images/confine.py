@@ -1,6 +1,7 @@
 """Starts a command under a seccomp profile, as a container runtime does: confine.py PROFILE COMMAND.."""
 
 import ctypes
+import errno
 import json
 import os
 import sys
@@ -13,9 +14,12 @@ _REFUSE = 0x00050000
 def confine(profile: dict[str, Any]) -> None:
     library = ctypes.CDLL("libseccomp.so.2")
     library.seccomp_init.restype = ctypes.c_void_p
-    rules = ctypes.c_void_p(library.seccomp_init(_REFUSE | profile["defaultErrnoRet"]))
+    default = _REFUSE | profile.get("defaultErrnoRet", errno.EPERM)
+    rules = ctypes.c_void_p(library.seccomp_init(default))
     for rule in profile["syscalls"]:
         action = _ALLOW if rule["action"] == "SCMP_ACT_ALLOW" else _REFUSE | rule["errnoRet"]
+        if action == default:
+            continue
         for name in rule["names"]:
             number = library.seccomp_syscall_resolve_name(name.encode())
             # A system call unknown to this kernel does not exist.

@@ -60,6 +60,13 @@ def test_gvisor_boots_under_the_profile_that_the_chart_ships() -> None:
     assert confined(json.loads(PROFILE.read_bytes()), _SANDBOX).startswith("booted")
 
 
+def test_and_as_the_security_profiles_operator_installs_it() -> None:
+    # Its SeccompProfile has no field for another default.
+    profile = json.loads(PROFILE.read_bytes())
+    del profile["defaultErrnoRet"]
+    assert confined(profile, _SANDBOX).startswith("booted")
+
+
 def test_and_does_not_under_what_containers_usually_may() -> None:
     profile = json.loads(PROFILE.read_bytes())
     assert "unshare" in profile["syscalls"].pop(0)["names"]

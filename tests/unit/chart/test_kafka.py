@@ -61,6 +61,16 @@ def test_the_topics_are_laid_out_before_the_services_start_and_before_each_upgra
     assert [list(volume) for volume in pod["volumes"]] == [["name", "emptyDir"]]
 
 
+def test_the_topics_job_reaches_kafka_where_the_namespace_denies_what_nobody_allows() -> None:
+    policy = kinds(objects(), "NetworkPolicy")["topics"]
+    # Before the Job, and gone with it; the release's own policies cover the rest.
+    assert policy["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+    assert int(policy["metadata"]["annotations"]["helm.sh/hook-weight"]) < 0
+    ports = {each["port"] for rule in policy["spec"]["egress"] for each in rule["ports"]}
+    assert ports == {53, 9092, 9093}
+    assert "topics" not in kinds(objects({"networkPolicy": {"enabled": False}}), "NetworkPolicy")
+
+
 def test_the_file_of_topics_is_that_of_the_services() -> None:
     assert topics_file.FILE.read_text("utf-8") == topics_file.text(), "python -m deploy.topics_file writes it"
 

@@ -103,6 +103,73 @@ def test_a_replica_has_no_place_on_the_head_and_its_weights_are_only_read() -> N
     assert mounts[1]["weights"] is True
 
 
+def test_ray_asks_whoever_comes_for_a_token_unless_told_otherwise() -> None:
+    for values, mode in (({}, "token"), ({"modelService": {"tokenAuth": False}}, "disabled")):
+        assert service(values)["rayClusterConfig"]["authOptions"] == {"mode": mode}
+        job = named(objects(SERVED, TRAINED, values), "RayJob")["spec"]
+        assert job["rayClusterSpec"]["authOptions"] == {"mode": mode}
+
+
+def test_what_the_head_knows_outlives_it_in_a_redis() -> None:
+    assert "gcsFaultToleranceOptions" not in service()["rayClusterConfig"]
+    redis: Values = {"modelService": {"head": {"redis": {"address": "valkey.data:6380", "existingSecret": "valkey"}}}}
+    assert service(redis)["rayClusterConfig"]["gcsFaultToleranceOptions"] == {
+        "redisAddress": "valkey.data:6380",
+        "redisPassword": {"valueFrom": {"secretKeyRef": {"name": "valkey", "key": "password"}}},
+    }
+    reached = kinds(objects(SERVED, redis), "NetworkPolicy")["model-ray"]["spec"]["egress"]
+    assert [{"protocol": "TCP", "port": 6380}] in [rule["ports"] for rule in reached if "ports" in rule]
+
+
+@pytest.mark.parametrize(("least", "kept"), [(1, None), (2, 1), (4, 3)])
+def test_a_drain_takes_one_gpu_worker_at_a_time_where_there_are_several(least: int, kept: int | None) -> None:
+    found = objects(SERVED, {"modelService": {"workers": {"replicas": {"min": least, "max": 4}}}})
+    budget = kinds(found, "PodDisruptionBudget").get("model")
+    assert (budget and budget["spec"]["minAvailable"]) == kept
+    if budget:
+        # A RayCluster cannot be asked for its size.
+        assert "maxUnavailable" not in budget["spec"]
+        assert budget["spec"]["selector"]["matchLabels"]["ray.io/node-type"] == "worker"
+
+
+def test_gpu_workers_are_spread_as_told() -> None:
+    spread = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+    chosen: Values = {"modelService": {"workers": {"topologySpreadConstraints": [spread]}}}
+    head, worker = groups(service(chosen)["rayClusterConfig"])
+    assert "topologySpreadConstraints" not in head
+    [constraint] = worker["topologySpreadConstraints"]
+    assert constraint["labelSelector"]["matchLabels"]["app.kubernetes.io/component"] == "model"
+
+
+def test_an_upgrade_may_move_requests_over_in_steps() -> None:
+    assert service()["upgradeStrategy"] == {"type": "NewCluster"}
+    steps: Values = {
+        "modelService": {
+            "upgrade": "NewClusterWithIncrementalUpgrade",
+            "incremental": {"gatewayClassName": "istio"},
+            "workers": {"replicas": {"min": 1, "max": 2}},
+        }
+    }
+    assert service(steps)["upgradeStrategy"]["clusterUpgradeOptions"] == {
+        "gatewayClassName": "istio",
+        "maxSurgePercent": 25,
+        "stepSizePercent": 10,
+        "intervalSeconds": 30,
+    }
+
+
+def test_weights_may_come_as_an_image() -> None:
+    _, worker = groups(service({"modelService": {"weights": {"image": "r.example/w:1"}}})["rayClusterConfig"])
+    assert {"reference": "r.example/w:1", "pullPolicy": "IfNotPresent"} in [v.get("image") for v in worker["volumes"]]
+    assert {"name": "weights", "mountPath": "/models", "readOnly": True} in worker["containers"][0]["volumeMounts"]
+
+
+def test_a_queue_finds_a_training_by_its_labels() -> None:
+    queue = {"kueue.x-k8s.io/queue-name": "gpus"}
+    job = named(objects(TRAINED, {"training": {"rayJob": {"labels": queue}}}), "RayJob")
+    assert queue.items() <= job["metadata"]["labels"].items()
+
+
 def test_answers_under_way_have_longer_than_the_replica_that_ends() -> None:
     spec = service({"modelService": {"drainSeconds": 300}})
     assert yaml.safe_load(spec["serveConfigV2"])["applications"][0]["args"]["grace"] == 300

@@ -217,6 +217,44 @@ def of(path: str, value: object) -> dict[str, Any]:
             "serviceAccount.create is false and serviceAccount.name empty",
         ),
         ([REQUIRED, of("serviceAccount.name", "own")], 'serviceAccount.name is "own"'),
+        (
+            [REQUIRED, of("serviceAccount.annotations.executor", {"role": "datasets"})],
+            "serviceAccount.annotations.executor would lend a role to code that a model wrote",
+        ),
+        (
+            [REQUIRED, of("serviceAccount.annotations.collecter", {"role": "datasets"})],
+            'serviceAccount.annotations has "collecter", which is no service of this release: there are codegen, ',
+        ),
+        (
+            [REQUIRED, of("serviceAccount", {"create": False, "name": "own", "annotations": {"tutor": {"a": "b"}}})],
+            "serviceAccount.annotations has no effect with serviceAccount.create false",
+        ),
+        (
+            [REQUIRED, SERVED, of("modelService.weights", {"existingClaim": "weights", "image": "r.example/w:1"})],
+            'modelService.weights.existingClaim is "weights" and image "r.example/w:1": choose one',
+        ),
+        (
+            [REQUIRED, SERVED, of("modelService.head.redis.existingSecret", "valkey")],
+            'modelService.head.redis.existingSecret is "valkey" but has no effect',
+        ),
+        (
+            [REQUIRED, SERVED, of("modelService.upgrade", "NewClusterWithIncrementalUpgrade")],
+            "requires modelService.incremental.gatewayClassName",
+        ),
+        (
+            [REQUIRED, SERVED, of("modelService.incremental.gatewayClassName", "istio")],
+            'modelService.incremental.gatewayClassName is "istio" but has no effect',
+        ),
+        (
+            [
+                REQUIRED,
+                SERVED,
+                of("modelService.upgrade", "NewClusterWithIncrementalUpgrade"),
+                of("modelService.incremental.gatewayClassName", "istio"),
+                of("modelService.workers.replicas.max", 1),
+            ],
+            "requires Ray's autoscaler: set modelService.workers.replicas.max above its min",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_by_its_name(values: list[dict[str, Any]], sentence: str) -> None:

@@ -1,5 +1,6 @@
 """Checks each service's workload: the service and its command line exist in the code."""
 
+import json
 import shlex
 from typing import Any
 
@@ -15,7 +16,7 @@ from soliloquy.cli.service import _HANDLERS, KAFKA_WAIT
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES
 from tests.chart.render import CHART, Document, Values
-from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, named, objects, pods, services
+from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, kinds, named, objects, pods, services
 
 ALL: Values = {"services": {"planner": {"enabled": True}}}
 SECURED: Values = {
@@ -203,6 +204,45 @@ def test_images_come_from_the_registry_of_all_unless_they_name_their_own() -> No
         [image] = {each["image"] for each in pod["spec"]["containers"]}
         executor = place == "Deployment executor"
         assert image.startswith("localhost:5000/sandbox:9" if executor else "registry.example.com/tutoring/soliloquy/")
+
+
+def test_each_service_has_an_account_of_its_own_and_the_executors_has_no_role() -> None:
+    role = {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/datasets"}
+    found = objects(SERVED, RETRAINED, TRAINED, {"serviceAccount": {"annotations": {"collector": role}}})
+    accounts = kinds(found, "ServiceAccount")
+    used = {
+        (document["metadata"]["labels"]["app.kubernetes.io/component"], pod["spec"]["serviceAccountName"])
+        for document in found
+        for _, pod in pods([document])
+        if pod["spec"].get("serviceAccountName", "default") != "default"
+    }
+    assert {account for _, account in used} <= {account["metadata"]["name"] for account in accounts.values()}
+    assert all(account == f"lab-soliloquy-{component}" for component, account in used)
+    assert [name for name, account in accounts.items() if "annotations" in account["metadata"]] == ["collector"]
+    assert all(account["automountServiceAccountToken"] is False for account in accounts.values())
+    assert not kinds(objects({"serviceAccount": {"create": False, "name": "own"}}), "ServiceAccount")
+
+
+def test_no_pod_fills_its_node() -> None:
+    for name, pod in pods(objects(SERVED, RETRAINED, TRAINED)):
+        folders = [volume["emptyDir"] for volume in pod["spec"]["volumes"] if "emptyDir" in volume]
+        assert folders, name
+        assert all(folder.get("sizeLimit") for folder in folders if folder.get("medium") != "Memory"), name
+
+
+def test_the_profile_of_the_executor_is_installed_by_whom_the_values_say() -> None:
+    profile = json.loads((CHART / "files/executor/seccomp.json").read_bytes())
+    operator = objects({"sandbox": {"nested": {"profileBy": "operator"}}})
+    made = named(operator, "SeccompProfile")
+    assert "namespace" not in made["metadata"]
+    assert [rule["names"] for rule in made["spec"]["syscalls"]] == [rule["names"] for rule in profile["syscalls"]]
+    used = container(services(operator)["executor"])["securityContext"]["seccompProfile"]["localhostProfile"]
+    assert used == f"operator/{made['metadata']['name']}.json"
+
+    node: Values = {"services": {"executor": {"nodeSelector": {"pool": "sandboxes"}}}}
+    installer = named(objects({"sandbox": {"nested": {"profileBy": "installer"}}}, node), "DaemonSet")
+    assert installer["spec"]["template"]["spec"]["nodeSelector"] == {"pool": "sandboxes"}
+    assert not kinds(objects(), "DaemonSet")
 
 
 def test_pods_are_spread_by_their_own_service() -> None:

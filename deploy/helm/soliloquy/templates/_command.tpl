@@ -14,7 +14,7 @@ volumeMounts:
 
 {{- define "soliloquy.command.volumes" -}}
 - name: tmp
-  emptyDir: {}
+  emptyDir: {sizeLimit: {{ .Values.defaults.temporary }}}
 {{- with include "soliloquy.kafka.volume" . }}
 {{ . }}
 {{- end }}

@@ -81,12 +81,16 @@ lifecycle:
 
 {{/* The volumes of the model's pods, which only read them. */}}
 {{- define "soliloquy.model.volumes" -}}
+{{- with .weights.image -}}
+- name: weights
+  image: {reference: {{ . | quote }}, pullPolicy: IfNotPresent}
+{{- end }}
 {{- include "soliloquy.claimed.volume" (list "weights" .weights) }}
 {{ include "soliloquy.claimed.volume" (list "adapters" .adapterVolume) }}
 {{- end }}
 
 {{- define "soliloquy.model.mounts" -}}
-{{- include "soliloquy.claimed.mount" (list "weights" .weights true) }}
+{{- include "soliloquy.claimed.mount" (list "weights" (merge (dict "existingClaim" (.weights.existingClaim | default .weights.image)) .weights) true) }}
 {{ include "soliloquy.claimed.mount" (list "adapters" .adapterVolume true) }}
 {{- end }}
 

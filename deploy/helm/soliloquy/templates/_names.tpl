@@ -55,8 +55,27 @@ annotations:
 {{- end }}
 {{- end }}
 
+{{/* (list $ "student") */}}
 {{- define "soliloquy.serviceAccountName" -}}
-{{- if .Values.serviceAccount.create }}{{ include "soliloquy.fullname" . }}{{ else }}{{ .Values.serviceAccount.name | default "default" }}{{ end }}
+{{- $root := index . 0 -}}
+{{- with $root.Values.serviceAccount -}}
+{{- if .create }}{{ include "soliloquy.fullname" $root }}-{{ index $ 1 }}{{ else }}{{ .name | default "default" }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* The components whose pods have a ServiceAccount of their own. */}}
+{{- define "soliloquy.accounts" -}}
+{{- $accounts := list "test" -}}
+{{- range $name, $_ := .Files.Get "files/stages.yaml" | fromYaml -}}
+{{- if (include "soliloquy.settings" (list $ $name) | fromYaml).enabled }}{{ $accounts = append $accounts $name }}{{ end -}}
+{{- end -}}
+{{- if .Values.modelService.enabled }}{{ $accounts = append $accounts "model" }}{{ end -}}
+{{- with .Values.training -}}
+{{- if or .rayJob.enabled .cronJob.enabled }}{{ $accounts = append $accounts "training" }}{{ end -}}
+{{- if .retraining.enabled }}{{ $accounts = append $accounts "retraining" }}{{ end -}}
+{{- end -}}
+{{- if and (eq .Values.sandbox.mode "nested") (eq .Values.sandbox.nested.profileBy "installer") }}{{ $accounts = append $accounts "installer" }}{{ end -}}
+{{- toYaml (sortAlpha $accounts) }}
 {{- end }}
 
 {{- define "soliloquy.priorityClassName" -}}

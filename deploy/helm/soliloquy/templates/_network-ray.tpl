@@ -39,6 +39,9 @@
     - podSelector:
         matchLabels:
           {{- include "soliloquy.selector" (list .root .component) | nindent 10 }}
+{{- with .redis }}
+{{ include "soliloquy.network.to" (list list (list (splitList ":" . | last))) }}
+{{- end }}
 {{- if .autoscaling }}
 # Ray's autoscaler asks Kubernetes for pods.
 {{ include "soliloquy.network.to" (list list (list 443 6443)) }}

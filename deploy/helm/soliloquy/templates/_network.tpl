@@ -86,7 +86,7 @@
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
-  {{- include "soliloquy.metadata" (dict "root" .root "name" .name "component" "network") | nindent 2 }}
+  {{- include "soliloquy.metadata" (dict "root" .root "name" .name "component" "network" "annotations" .annotations) | nindent 2 }}
 spec:
   podSelector:
     matchLabels:

@@ -28,7 +28,7 @@ securityContext:
 {{- if .early -}}
 serviceAccountName: {{ .settings.serviceAccountName | default "default" }}
 {{- else -}}
-serviceAccountName: {{ .settings.serviceAccountName | default (include "soliloquy.serviceAccountName" $root) }}
+serviceAccountName: {{ .settings.serviceAccountName | default (include "soliloquy.serviceAccountName" (list $root $component)) }}
 {{- end }}
 {{- with $root.Values.images.pullSecrets }}
 imagePullSecrets:

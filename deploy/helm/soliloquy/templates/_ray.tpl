@@ -25,7 +25,7 @@ spec:
     - {{ include "soliloquy.ray.container" . | nindent 6 | trim }}
   volumes:
     - name: tmp
-      emptyDir: {}
+      emptyDir: {sizeLimit: {{ .root.Values.modelService.temporary }}}
     - name: shm
       emptyDir: {medium: Memory{{ with .sharedMemory }}, sizeLimit: {{ . }}{{ end }}}
     {{- if .autoscaling }}
@@ -62,6 +62,12 @@ volumeMounts:
   {{- with .mounts }}
   {{- . | nindent 2 }}
   {{- end }}
+{{- end }}
+
+{{/* The head runs any code that it is given: who has no token is refused, also within the cluster's network. */}}
+{{- define "soliloquy.ray.auth" -}}
+authOptions:
+  mode: {{ ternary "token" "disabled" .Values.modelService.tokenAuth }}
 {{- end }}
 
 {{/* What adds and removes Ray's worker pods: it alone has a token, to ask Kubernetes for them. */}}

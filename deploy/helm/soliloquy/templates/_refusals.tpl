@@ -156,6 +156,22 @@
 {{- if and (eq .engine "scripted") (or .path .adapters) -}}
 {{- fail "modelService.engine scripted has no weights: leave out modelService.path and modelService.adapters" -}}
 {{- end -}}
+{{- if and .weights.existingClaim .weights.image -}}
+{{- fail (printf "modelService.weights.existingClaim is %q and image %q: choose one" .weights.existingClaim .weights.image) -}}
+{{- end -}}
+{{- if and .head.redis.existingSecret (not .head.redis.address) -}}
+{{- fail (printf "modelService.head.redis.existingSecret is %q but has no effect without modelService.head.redis.address" .head.redis.existingSecret) -}}
+{{- end -}}
+{{- $moves := eq .upgrade "NewClusterWithIncrementalUpgrade" -}}
+{{- if and $moves (not .incremental.gatewayClassName) -}}
+{{- fail "modelService.upgrade NewClusterWithIncrementalUpgrade requires modelService.incremental.gatewayClassName: a class of the Gateway API whose controller splits requests between the clusters" -}}
+{{- end -}}
+{{- if and $moves (not (gt (int .workers.replicas.max) (int .workers.replicas.min))) -}}
+{{- fail "modelService.upgrade NewClusterWithIncrementalUpgrade requires Ray's autoscaler: set modelService.workers.replicas.max above its min" -}}
+{{- end -}}
+{{- if and .incremental.gatewayClassName (not $moves) -}}
+{{- fail (printf "modelService.incremental.gatewayClassName is %q but has no effect without modelService.upgrade NewClusterWithIncrementalUpgrade" .incremental.gatewayClassName) -}}
+{{- end -}}
 {{- if gt (int .replicas.min) (int .replicas.max) -}}
 {{- fail (printf "modelService.replicas.min is %d and replicas.max %d: the minimum exceeds the maximum" (int .replicas.min) (int .replicas.max)) -}}
 {{- end -}}
@@ -207,6 +223,17 @@
 {{- with .Values.serviceAccount -}}
 {{- if and (not .create) (not .name) -}}
 {{- fail "serviceAccount.create is false and serviceAccount.name empty: name an existing one" -}}
+{{- end -}}
+{{- if and .annotations (not .create) -}}
+{{- fail "serviceAccount.annotations has no effect with serviceAccount.create false" -}}
+{{- end -}}
+{{- range $name, $_ := .annotations -}}
+{{- if eq $name "executor" -}}
+{{- fail "serviceAccount.annotations.executor would lend a role to code that a model wrote: leave it out" -}}
+{{- end -}}
+{{- if not (has $name (include "soliloquy.accounts" $ | fromYamlArray)) -}}
+{{- fail (printf "serviceAccount.annotations has %q, which is no service of this release: there are %s" $name (include "soliloquy.accounts" $ | fromYamlArray | join ", ")) -}}
+{{- end -}}
 {{- end -}}
 {{- if and .create .name -}}
 {{- fail (printf "serviceAccount.name is %q and serviceAccount.create would create another: choose one" .name) -}}

@@ -99,7 +99,7 @@ spec:
         {{- end }}
   volumes:
     - name: tmp
-      emptyDir: {}
+      emptyDir: {sizeLimit: {{ $settings.temporary }}}
     {{- with include "soliloquy.kafka.volume" $root }}
     {{- . | nindent 4 }}
     {{- end }}
@@ -198,11 +198,23 @@ runtimeClassName: {{ .Values.sandbox.runtimeClass.name }}
 {{- end }}
 {{- end }}
 
+{{/* Where the executor's seccomp profile lies below the kubelet's seccomp folder. */}}
+{{- define "soliloquy.executor.profile" -}}
+{{- with .Values.sandbox.nested -}}
+{{- if eq .profileBy "operator" }}operator/{{ include "soliloquy.executor.profileName" $ }}.json{{ else }}{{ .seccompProfile }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* A SeccompProfile belongs to no namespace. */}}
+{{- define "soliloquy.executor.profileName" -}}
+{{ .Release.Namespace }}-{{ include "soliloquy.fullname" . }}-executor
+{{- end }}
+
 {{/* The container runtime's own profile forbids the namespaces and mounts that gVisor makes for itself. */}}
 {{- define "soliloquy.executor.containerSecurity" -}}
 {{- $security := include "soliloquy.containerSecurity" . | fromYaml -}}
 {{- with .Values.sandbox.nested -}}
-{{- $_ := set $security.securityContext "seccompProfile" (dict "type" "Localhost" "localhostProfile" .seccompProfile) -}}
+{{- $_ := set $security.securityContext "seccompProfile" (dict "type" "Localhost" "localhostProfile" (include "soliloquy.executor.profile" $)) -}}
 {{- with .appArmorProfile -}}
 {{- $_ := set $security.securityContext "appArmorProfile" (dict "type" "Localhost" "localhostProfile" .) -}}
 {{- end -}}
