@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Protocol
 
-from services.model.engines.engine import EngineFailed, UnknownAdapter
+from services.model.engines.engine import EngineFailed, InvalidRequest, UnknownAdapter
 from services.model.engines.stopping import Stops
 from soliloquy.runtime.model import Model
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
@@ -51,6 +51,8 @@ class ScriptedBackend:
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         if request.adapter:
             raise self._no_adapter(request.adapter)
+        if request.sampling.logprobs:
+            raise InvalidRequest("the scripted engine has no weights and knows no probabilities: leave out logprobs")
         stops = Stops(request.sampling.stop)
         completion = await self._model.generate(request)
         completion.text = stops.more(completion.text) + stops.rest()

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from services.model.engines.engine import InvalidRequest, UnknownAdapter
+from services.model.engines.engine import MOST_LOGPROBS, InvalidRequest, UnknownAdapter
 from services.model.errors import error_status
 from services.model.handler import MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
 from services.model.shared_metrics import metrics_registry
@@ -62,6 +62,8 @@ class ChatRequest(CommonChatRequest):
     n: int | None = Field(default=None, ge=1, le=MAX_SAMPLES)
     stop: str | list[str] | None = None
     response_format: _Format | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = Field(default=None, ge=0, le=MOST_LOGPROBS)
     # May hold "role" and "prompt", which OpenAI's requests lack.
     metadata: dict[str, str] | None = None
 
@@ -72,6 +74,8 @@ class ChatRequest(CommonChatRequest):
         samples = self.n or 1
         if samples > 1 and self.stream:
             raise InvalidRequest(f"n is {samples}, which is not supported with stream: leave one of them out")
+        if self.logprobs and self.stream:
+            raise InvalidRequest("logprobs is true, which is not supported with stream: leave one of them out")
         # Without a seed every answer is different, as OpenAI's clients expect.
         seed = uuid.uuid4().int if self.seed is None else self.seed
         metadata = self.metadata or {}
@@ -85,6 +89,8 @@ class ChatRequest(CommonChatRequest):
                 top_p=1.0 if self.top_p is None else self.top_p,
                 # 0 means up to the engine's limit.
                 max_tokens=self.max_completion_tokens or self.max_tokens or 0,
+                logprobs=bool(self.logprobs),
+                top_logprobs=self.top_logprobs or 0,
                 stop=self.stop if isinstance(self.stop, list) else filter(None, [self.stop]),
             ),
             seed=seed % 2**64,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from soliloquy.v1.model_pb2 import Completion, Finish
+from soliloquy.v1.model_pb2 import Completion, Finish, TokenLogprob
 
 LAST_EVENT = "data: [DONE]\n\n"
 _KINDS = {429: "rate_limit_error", 500: "server_error", 503: "server_error"}
@@ -77,7 +77,7 @@ class ChatResponse:
             {
                 "index": number,
                 "message": {"role": "assistant", "content": sample.text, "refusal": None},
-                "logprobs": None,
+                "logprobs": _logprobs(sample),
                 "finish_reason": _FINISH.get(sample.finish),
             }
             for number, sample in enumerate((completion, *completion.more))
@@ -112,6 +112,25 @@ def first_error(error: ValidationError) -> str:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
     return f"{place}: {first['msg']}" if place else f"the body is not a JSON object: {first['msg']}"
+
+
+def _logprobs(sample: Completion) -> dict[str, Any] | None:
+    if not sample.logprobs:
+        return None
+    return {
+        "content": [_logprob(one) | {"top_logprobs": [_logprob(each) for each in one.top]} for one in sample.logprobs],
+        "refusal": None,
+    }
+
+
+def _logprob(token: TokenLogprob) -> dict[str, Any]:
+    # A token may be a part of a character.
+    is_whole = "\ufffd" not in token.token
+    return {
+        "token": token.token,
+        "logprob": token.logprob,
+        "bytes": list(token.token.encode()) if is_whole else None,
+    }
 
 
 def _usage(completion: Completion) -> dict[str, int]:

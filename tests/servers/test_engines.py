@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import re
 import shutil
@@ -117,6 +118,22 @@ async def test_an_answer_says_who_gave_it_and_its_pieces_make_it_up(engine: Engi
     assert (answer.engine, info.engine, info.context_tokens) == (engine.name, engine.name, context)
     assert 0 < answer.completion_tokens <= 24
     assert "".join(delta.text for delta in deltas) == answer.text == deltas[-1].completion.text
+
+
+async def test_an_answer_says_how_probable_each_token_was(engine: Engine) -> None:
+    asked = request(max_tokens=6)
+    asked.sampling.logprobs, asked.sampling.top_logprobs = True, 4
+    async with engine.stub() as stub:
+        answer = await stub.Generate(asked, timeout=SECONDS)
+        asked.sampling.top_logprobs = 21
+        code, line = await refusal(stub.Generate(asked, timeout=SECONDS))
+    assert len(answer.logprobs) == answer.completion_tokens
+    for one in answer.logprobs:
+        # At temperature 0 the first is the one that was taken.
+        assert (len(one.top), one.top[0].logprob) == (4, one.logprob)
+        assert [each.logprob for each in one.top] == sorted((each.logprob for each in one.top), reverse=True)
+        assert sum(math.exp(each.logprob) for each in one.top) <= 1.0001
+    assert (code, line.partition(":")[0]) == (grpc.StatusCode.INVALID_ARGUMENT, "top_logprobs is 21")
 
 
 async def test_an_answer_has_the_form_of_its_schema(engine: Engine) -> None:

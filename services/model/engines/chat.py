@@ -8,11 +8,13 @@ from contextlib import aclosing
 from pathlib import Path
 
 from services.model.engines.engine import (
+    MOST_LOGPROBS,
     Engine,
     EngineBusy,
     EngineFailed,
     InvalidRequest,
     TokenRequest,
+    TokenScore,
     TooLong,
     UnknownAdapter,
 )
@@ -62,9 +64,11 @@ class ChatBackend:
             adapter_digest = self._adapters[request.adapter].digest if request.adapter else ""
             characters, stops, text = self._tokenizer.characters(), Stops(request.sampling.stop), ""
             generated, finish = 0, Finish.FINISH_UNSPECIFIED
+            scores: list[TokenScore] = []
             async with aclosing(self._engine.generate(token_request)) as deltas:
                 async for delta in deltas:
                     generated += len(delta.tokens)
+                    scores += delta.scores
                     measured.generated(len(delta.tokens))
                     finish = delta.finish
                     if piece := stops.more(characters.more(delta.tokens)):
@@ -85,6 +89,7 @@ class ChatBackend:
             prompt_tokens=len(token_request.tokens),
             completion_tokens=generated,
             finish=finish,
+            logprobs=self._tokenizer.logprobs(scores, text + rest),
         )
         yield Delta(text=rest, completion=completion)
 
@@ -152,6 +157,10 @@ class ChatBackend:
                 f"invalid sampling (temperature {requested.temperature:g}, top_p {requested.top_p:g}, max_tokens "
                 f"{requested.max_tokens}): use temperature >= 0, top_p from 0 to 1 and max_tokens >= 0"
             )
+        if not 0 <= requested.top_logprobs <= MOST_LOGPROBS or (requested.top_logprobs and not requested.logprobs):
+            raise InvalidRequest(
+                f"top_logprobs is {requested.top_logprobs}: use at most {MOST_LOGPROBS}, and set logprobs with it"
+            )
         limit, context = self._settings.max_tokens, self._engine.context_tokens
         if requested.max_tokens > limit:
             raise InvalidRequest(f"max_tokens is {requested.max_tokens}, above the limit of {limit}")
@@ -162,4 +171,10 @@ class ChatBackend:
                 f"the prompt has {prompt_tokens} tokens and its answer may have {max_tokens}, which is more than the "
                 f"{context} of {self._model.name}'s context: shorten the prompt or lower max_tokens"
             )
-        return Sampling(temperature=requested.temperature, top_p=requested.top_p or 1.0, max_tokens=max_tokens)
+        return Sampling(
+            temperature=requested.temperature,
+            top_p=requested.top_p or 1.0,
+            max_tokens=max_tokens,
+            logprobs=requested.logprobs,
+            top_logprobs=requested.top_logprobs,
+        )

@@ -9,6 +9,9 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused, Transient
 from soliloquy.v1.model_pb2 import Finish, Sampling
 
+# As in OpenAI's API.
+MOST_LOGPROBS = 20
+
 
 class EngineFailed(Transient):
     """The engine gave up a request that another replica or a later attempt may answer."""
@@ -56,9 +59,20 @@ class TokenRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TokenScore:
+    """The natural logarithm of a token's probability, and those of the most probable ones in its place, best first."""
+
+    token: int
+    logprob: float
+    top: Sequence[tuple[int, float]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TokenDelta:
     # Without the end-of-answer token.
     tokens: Sequence[int]
+    # Of each token, where the sampling asks for log probabilities.
+    scores: Sequence[TokenScore] = ()
     # Set only in the last delta.
     finish: Finish = Finish.FINISH_UNSPECIFIED
 

@@ -8,9 +8,9 @@ from jinja2 import TemplateError
 from tokenizers.decoders import DecodeStream
 from transformers import AutoTokenizer
 
-from services.model.engines.engine import InvalidRequest, MissingWeights
+from services.model.engines.engine import InvalidRequest, MissingWeights, TokenScore
 from soliloquy.runtime.weights import FOLDER_ONLY
-from soliloquy.v1.model_pb2 import Message
+from soliloquy.v1.model_pb2 import Message, TokenLogprob
 
 _ROLES = {"system", "user", "assistant"}
 # Stands for bytes of an incomplete character.
@@ -43,6 +43,22 @@ class ChatTokenizer:
 
     def characters(self) -> "TextStream":
         return TextStream(self._tokenizer.backend_tokenizer)
+
+    def logprobs(self, scores: Sequence[TokenScore], text: str) -> list[TokenLogprob]:
+        """Returns the scores in words, of the tokens that a text consists of: a stop may have cut it short."""
+        told, told_characters = [], 0
+        for score in scores:
+            token = self._text(score.token)
+            if text and told_characters >= len(text):
+                break
+            told_characters += len(token)
+            top = [TokenLogprob(token=self._text(one), logprob=logprob) for one, logprob in score.top]
+            told.append(TokenLogprob(token=token, logprob=score.logprob, top=top))
+        return told
+
+    def _text(self, token: int) -> str:
+        text: str = self._tokenizer.decode([token])
+        return text
 
 
 class TextStream:

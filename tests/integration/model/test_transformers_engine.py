@@ -64,6 +64,44 @@ async def test_an_answer_ends_before_its_stop_and_the_engine_is_free(base: Path)
         assert await answer(chat, request()) == whole
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.9])
+async def test_an_answer_says_how_probable_each_token_was_as_the_library_has_it(base: Path, temperature: float) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    asked = request(seed=5, temperature=temperature, max_tokens=6)
+    asked.sampling.logprobs, asked.sampling.top_logprobs = True, 3
+    async with started(base) as chat:
+        told = await answer(chat, asked)
+        plain = await answer(chat, request(seed=5, temperature=temperature, max_tokens=6))
+    assert (plain.text, len(plain.logprobs)) == (told.text, 0)
+    model: Any = AutoModelForCausalLM.from_pretrained(base)
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    messages = [{"role": message.role, "content": message.text} for message in asked.messages]
+    prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        first = model(prompt).logits[0, -1].log_softmax(-1).topk(3)
+    assert [one.token for one in told.logprobs[0].top] == [tokenizer.decode([one]) for one in first.indices.tolist()]
+    assert [one.logprob for one in told.logprobs[0].top] == pytest.approx(first.values.tolist(), abs=1e-4)
+    assert "".join(one.token for one in told.logprobs).startswith(told.text)
+    for one in told.logprobs:
+        assert one.logprob <= one.top[0].logprob
+        if not temperature:
+            assert one.logprob == one.top[0].logprob
+
+
+async def test_no_more_is_told_than_a_stop_lets_through(base: Path) -> None:
+    async with started(base) as chat:
+        whole = await answer(chat, request())
+        half = len(whole.text) // 2
+        stopped = request()
+        stopped.sampling.stop.append(whole.text[half : half + 3])
+        stopped.sampling.logprobs = True
+        cut = await answer(chat, stopped)
+    assert cut.text.startswith("".join(one.token for one in cut.logprobs[:-1]))
+    assert len("".join(one.token for one in cut.logprobs)) >= len(cut.text)
+
+
 async def test_a_seed_gives_the_same_answer_whoever_else_is_asked(base: Path) -> None:
     async with started(base) as chat:
         alone = await answer(chat, request(seed=7, temperature=0.9))

@@ -16,7 +16,18 @@ from soliloquy.cli.service import _HANDLERS, KAFKA_WAIT
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES
 from tests.chart.render import CHART, Document, Values
-from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, kinds, named, objects, pods, services
+from tests.unit.chart.objects import (
+    RETRAINED,
+    SERVED,
+    TRAINED,
+    container,
+    environment,
+    kinds,
+    named,
+    objects,
+    pods,
+    services,
+)
 
 ALL: Values = {"services": {"planner": {"enabled": True}}}
 SECURED: Values = {

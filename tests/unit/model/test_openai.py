@@ -21,7 +21,7 @@ from soliloquy.problems.bank.bank import bank_names
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.traces.export import sending
-from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, LoadAdapterRequest
+from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, LoadAdapterRequest, TokenLogprob
 from tests.traces.collector import PATH, collecting
 from tests.traces.trees import trace_of
 from tests.unit.model.answers import Held, Seeded
@@ -108,6 +108,25 @@ async def test_an_answer_stops_where_its_caller_says(stop: Any, sent: list[str])
     backend = Asked()
     assert (await chat(backend, stop=stop))[0] == 200
     assert list(backend.request.sampling.stop) == sent
+
+
+async def test_tokens_have_their_probabilities_where_a_client_asks_for_them() -> None:
+    class Scored(Asked):
+        async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
+            async for delta in super().stream(request):
+                top = [TokenLogprob(token="two", logprob=-0.5), TokenLogprob(token="\ufffd", logprob=-2.0)]
+                if request.sampling.logprobs and delta.HasField("completion"):
+                    delta.completion.logprobs.append(TokenLogprob(token="two", logprob=-0.5, top=top))
+                yield delta
+
+    backend = Scored()
+    _, answer = await chat(backend, logprobs=True, top_logprobs=2)
+    assert (backend.request.sampling.logprobs, backend.request.sampling.top_logprobs) == (True, 2)
+    two = {"token": "two", "logprob": -0.5, "bytes": [116, 119, 111]}
+    part = {"token": "\ufffd", "logprob": -2.0, "bytes": None}
+    assert answer["choices"][0]["logprobs"] == {"content": [two | {"top_logprobs": [two, part]}], "refusal": None}
+    for nothing in ({}, {"logprobs": False}, {"logprobs": None}):
+        assert (await chat(backend, **nothing))[1]["choices"][0]["logprobs"] is None
 
 
 async def test_an_answer_that_was_cut_off_says_so() -> None:
@@ -240,6 +259,8 @@ async def test_several_choices_are_samples_of_seeds_in_a_row() -> None:
         ({"response_format": {"type": "json_schema"}}, "requires response_format.json_schema"),
         ({"n": 0}, "n: Input should be greater than or equal to 1"),
         ({"n": 2, "stream": True}, "n is 2, which is not supported with stream"),
+        ({"logprobs": True, "stream": True}, "logprobs is true, which is not supported with stream"),
+        ({"logprobs": True, "top_logprobs": 21}, "top_logprobs: Input should be less than or equal to 20"),
         ({"stop": 3}, "stop.str: "),
         ({"tools": [{"type": "function"}]}, "tools is "),
     ],

@@ -95,8 +95,10 @@ class Batcher:
         try:
             self._send(request, active)
             while not active.finish:
+                answered = active.answered
                 tokens = self._new_tokens(active, await active.outputs.get())
-                yield TokenDelta(tokens=tokens, finish=active.finish)
+                scores = active.sampler.scores[answered : answered + len(tokens)]
+                yield TokenDelta(tokens=tokens, scores=scores, finish=active.finish)
         finally:
             self._end(request.id, active)
 

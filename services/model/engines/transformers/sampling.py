@@ -13,6 +13,7 @@ import torch
 from llguidance import LLMatcher
 from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessor
 
+from services.model.engines.engine import TokenScore
 from soliloquy.v1.model_pb2 import Sampling
 
 
@@ -24,6 +25,9 @@ class TokenSampler:
         self._top_p = sampling.top_p
         self._random = torch.Generator(device).manual_seed(seed)
         self._matcher = matcher
+        self._top = sampling.top_logprobs if sampling.logprobs else None
+        # Of each token so far, where the sampling asks for them.
+        self.scores: list[TokenScore] = []
 
     @property
     def problem(self) -> str:
@@ -32,12 +36,15 @@ class TokenSampler:
 
     def adjust(self, scores: torch.Tensor) -> None:
         """Adjusts the scores of the next token in place, such that the best one is the sampled token."""
+        before = scores.log_softmax(-1) if self._top is not None else None
         if self._matcher:
             scores.masked_fill_(_forbidden(self._matcher, scores), -torch.inf)
         if self._temperature > 0:
             self._draw(scores)
         if self._matcher:
             self._matcher.consume_token(int(scores.argmax()))
+        if before is not None:
+            self.scores.append(_score(int(scores.argmax()), before, self._top or 0))
 
     def _draw(self, scores: torch.Tensor) -> None:
         """Adds noise such that the best score is a draw from the softmax (the Gumbel trick)."""
@@ -47,6 +54,12 @@ class TokenSampler:
             # Keeps the first token that reaches top_p.
             scores[tokens[ordered.cumsum(-1) - ordered >= self._top_p]] = -torch.inf
         scores.sub_(torch.empty_like(scores).exponential_(generator=self._random).log_())
+
+
+def _score(token: int, logprobs: torch.Tensor, top: int) -> TokenScore:
+    best, tokens = logprobs.topk(top)
+    places = list(zip(tokens.tolist(), best.tolist(), strict=True))
+    return TokenScore(token=token, logprob=float(logprobs[token]), top=places)
 
 
 def _forbidden(matcher: LLMatcher, scores: torch.Tensor) -> torch.Tensor:

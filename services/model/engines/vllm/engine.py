@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 
@@ -11,13 +11,14 @@ import vllm
 from vllm import SamplingParams, TokensPrompt
 from vllm.config import StructuredOutputsConfig
 from vllm.engine.arg_utils import AsyncEngineArgs
+from vllm.logprobs import Logprob
 from vllm.lora.request import LoRARequest
 from vllm.outputs import RequestOutput
 from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
-from services.model.engines.engine import EngineBusy, EngineFailed, TokenDelta, TokenRequest, WrongBase
+from services.model.engines.engine import EngineBusy, EngineFailed, TokenDelta, TokenRequest, TokenScore, WrongBase
 from services.model.engines.settings import EngineSettings
 from services.model.engines.vllm.settings import NAME
 from soliloquy.runtime.failure import Failure, one_line
@@ -86,7 +87,7 @@ class VllmEngine:
             async with aclosing(outputs):
                 async for output in outputs:
                     self._last_token = time.monotonic()
-                    yield _delta(output)
+                    yield _delta(output, request.sampling.top_logprobs)
         except (EngineGenerateError, EngineDeadError) as error:
             raise EngineFailed(f"vLLM gave up a request ({error}): try again") from error
         finally:
@@ -162,6 +163,7 @@ def sampling(request: TokenRequest) -> SamplingParams:
         temperature=request.sampling.temperature,
         top_p=request.sampling.top_p,
         max_tokens=request.sampling.max_tokens,
+        logprobs=request.sampling.top_logprobs if request.sampling.logprobs else None,
         seed=request.seed % _SEEDS,
         structured_outputs=StructuredOutputsParams(json=request.json_schema) if request.json_schema else None,
         output_kind=RequestOutputKind.DELTA,
@@ -170,14 +172,21 @@ def sampling(request: TokenRequest) -> SamplingParams:
     )
 
 
-def _delta(output: RequestOutput) -> TokenDelta:
+def _delta(output: RequestOutput, top: int) -> TokenDelta:
     (answer,) = output.outputs
     tokens = list(answer.token_ids)
+    scores = [_score(token, place, top) for token, place in zip(tokens, answer.logprobs or (), strict=False)]
     if answer.finish_reason == "length":
-        return TokenDelta(tokens=tokens, finish=Finish.FINISH_LENGTH)
+        return TokenDelta(tokens=tokens, scores=scores, finish=Finish.FINISH_LENGTH)
     if answer.finish_reason == "stop":
         # The last token ended the answer.
-        return TokenDelta(tokens=tokens[:-1], finish=Finish.FINISH_STOP)
+        return TokenDelta(tokens=tokens[:-1], scores=scores[:-1], finish=Finish.FINISH_STOP)
     if answer.finish_reason:
         raise EngineFailed(f"vLLM ended a request with {answer.finish_reason}: try again")
-    return TokenDelta(tokens=tokens)
+    return TokenDelta(tokens=tokens, scores=scores)
+
+
+def _score(token: int, place: Mapping[int, Logprob], top: int) -> TokenScore:
+    # vLLM adds the chosen token to the most probable ones, whatever its rank.
+    best = sorted(place.items(), key=lambda each: each[1].rank or 0)[:top]
+    return TokenScore(token=token, logprob=place[token].logprob, top=[(one, each.logprob) for one, each in best])
