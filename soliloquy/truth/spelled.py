@@ -14,6 +14,7 @@ _UNITS = {word: float(value) for value, word in enumerate(_TABLE["ones"])}
 _TENS = {word: 10.0 * tens for tens, word in enumerate(_TABLE["tens"], start=2)}
 _PARTS: dict[str, int] = _TABLE["parts"]
 
+ONES = "|".join(_UNITS)
 _ONE, _TEN, _LARGE, _PART = ("|".join(words) for words in (_UNITS, _TENS, MAGNITUDES, _PARTS))
 _SMALL = rf"(?:(?:{_TEN})(?:[-\s](?:{_ONE}))?|(?:{_ONE}))"
 _WHOLE = rf"(?:{_SMALL}|an?(?=\s(?:{_LARGE})\b))(?:(?:\s(?:{_LARGE})s?)+(?:\s(?:and\s)?{_SMALL})?)*"

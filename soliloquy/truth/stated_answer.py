@@ -11,6 +11,7 @@ from soliloquy.truth.local_numbers import standard
 from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, written_quantity
+from soliloquy.truth.spelled import ONES
 from soliloquy.truth.units import unit_after
 
 _CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("utf-8"))
@@ -64,7 +65,8 @@ _OPERAND_BEFORE = lazy_pattern(
 # The size of a group: "20 groups of 10", "27 of the 135 apples".
 _GROUP_BEFORE = _any(
     "groups",
-    r"(?:\d\s+[^\W\d_]+|\b(?:{}))\s+of\s+$|(?<![\d.,/%])\d+\s+of\s+(?:(?:the|these|those|all)\s+)?$",
+    r"(?:\d\s+[^\W\d_]+|\b(?:{}))\s+of\s+$|(?<![\d.,/%])\d+\s+of\s+(?:(?:the|these|those|all)\s+)?$"
+    rf"|\b(?:{ONES})\s+of\s+(?:the|these|those|all)\s+$",
 )
 _INSTRUCTS = lazy_pattern(
     r"\W*(?:you |to |I['’]d |I would |we )?(?:add|subtract|divide|multiply|take|use|write)\b", re.IGNORECASE
