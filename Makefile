@@ -22,7 +22,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 # The tests that tell most in half a minute.
 FAST := $(addprefix tests/unit/,test_structure.py recipes runtime truth)
 
-.PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images-check chart-cluster chart-node servers lock clean
+.PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check chart-cluster chart-node servers lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -83,8 +83,12 @@ docs: .venv/dev ## Generate the pages that are made from data files
 pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashboards of a run (minutes)
 	$(BIN)/python -m tests.integration.observability.pictures
 
-images-check: .venv/dev ## Run the images' build steps in separate roots and start what they produce (root; minutes)
-	$(BIN)/python -m tests.images
+# A build needs no more than Python, git and an engine.
+images: ## Build the images with docker buildx or buildah; PUSH=REGISTRY, PLATFORM=linux/arm64, IMAGES="workers executor"
+	$(PYTHON) -m deploy.images $(PUSH:%=--push %) $(PLATFORM:%=--platform %) $(IMAGES)
+
+images-check: .venv/dev ## Build the images twice with buildah, push them to a registry of this machine and run them (root; minutes)
+	$(BIN)/python -m pytest tests/images
 
 chart-cluster: .venv/chart ## Install, upgrade, roll back and drain the chart in a real control plane (12 minutes; first build 30 more)
 	$(BIN)/python -m tests.cluster.binaries

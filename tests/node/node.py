@@ -13,6 +13,7 @@ import yaml
 from tests.chart.render import CHART
 from tests.cluster import binaries
 from tests.cluster.control_plane import Cluster, process, until
+from tests.images import registry
 from tests.node import images
 
 # Environment variable with the folder of containers, volumes and sockets.
@@ -63,16 +64,10 @@ class Node:
         command = ["ctr", f"--address={self.state / 'containerd.sock'}", "--namespace=k8s.io", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    def tag(self, tag: str) -> None:
-        """Tags the same images as another version."""
-        for name in images.NAMES:
-            image = f"{images.REGISTRY}/soliloquy/{name}"
-            self.ctr("images", "tag", f"{image}:{images.tag()}", f"{image}:{tag}")
-
 
 @contextlib.contextmanager
 def joined(cluster: Cluster, state: Path) -> Iterator[Node]:
-    """Returns when the node is ready and has the chart's images and the executor's profile."""
+    """Returns when the node is ready, has the executor's profile and can pull the chart's images."""
     kubernetes, logs = str(binaries.kubernetes()), cluster.folder
     _configure(state)
     names = _DNS.format(kubeconfig=cluster.kubeconfig())
@@ -86,7 +81,7 @@ def joined(cluster: Cluster, state: Path) -> Iterator[Node]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(process(logs, "containerd", ["containerd", f"--config={state / 'containerd.toml'}"]))
         until(lambda: _answers(node))
-        node.ctr("images", "import", str(images.archive()))
+        stack.enter_context(registry.serving())
         stack.enter_context(process(logs, "kubelet", [kubernetes, "kubelet", kubeconfig, *kubelet]))
         stack.enter_context(process(logs, "proxy", [kubernetes, "proxy", kubeconfig, *proxy]))
         stack.enter_context(process(logs, "dns", [str(binaries.coredns()), "-conf", str(state / "Corefile")]))

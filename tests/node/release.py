@@ -15,6 +15,8 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from tests.chart.render import CHART
 from tests.cluster.control_plane import Cluster, until
+from tests.images import registry
+from tests.node import images
 from tests.node.node import NAME, Node
 from tests.unit.collector.collecting import conversations_in
 
@@ -55,6 +57,8 @@ class Release:
         # A run must outlast the disruption, with immediate answers.
         settings = ["dataset.shardSeconds=5s", "defaults.env[0].name=SOLILOQUY_LATENCY", "defaults.env[0].value=50ms"]
         settings += [f"kafka.bootstrap={self.kafka}", "gateway.tokens.existingSecret=tokens"]
+        settings += [f"global.imageRegistry={registry.HOST}"]
+        settings += [f"images.{name}.digest={digest}" for name, digest in images.digests().items()]
         flags = [f"--set={setting}" for setting in settings]
         self.helm("install", RELEASE, str(CHART), f"--values={CHART / 'values-dev.yaml'}", *flags, "--wait", _WAIT)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.control_plane import until
+from tests.node import images
 from tests.node.release import NAMESPACE, RELEASE, SERVICES, Refused, Release, said, whole
 
 pytestmark = pytest.mark.timeout(2400)
@@ -22,6 +23,15 @@ def test_every_service_consumes_when_helm_comes_back(release: Release) -> None:
         [status] = pod["status"]["containerStatuses"]
         assert status["ready"], service
         assert status["restartCount"] == 0, service
+
+
+def test_every_pod_runs_the_image_that_was_pushed(release: Release) -> None:
+    for service in SERVICES:
+        [pod] = release.pods(service)
+        [status] = pod["status"]["containerStatuses"]
+        digest = images.digests()["executor" if service == "executor" else "workers"]
+        assert pod["spec"]["containers"][0]["image"].endswith(f"@{digest}")
+        assert status["imageID"].endswith(digest)
 
 
 def test_the_test_of_the_release_grows_a_conversation(release: Release) -> None:
@@ -94,7 +104,7 @@ def test_the_executor_s_programs_run_in_gvisor(release: Release) -> None:
 
 def test_nobody_else_s_pod_is_taken_in_the_namespace(release: Release) -> None:
     with pytest.raises(Refused, match="violates PodSecurity"):
-        said(release.cluster.command("kubectl", "run", "bad", "--image=soliloquy/pause:1", f"--namespace={NAMESPACE}"))
+        said(release.cluster.command("kubectl", "run", "bad", f"--image={images.PAUSE}", f"--namespace={NAMESPACE}"))
 
 
 def test_the_gateway_finds_the_executor_by_its_name(release: Release) -> None:

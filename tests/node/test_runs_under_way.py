@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.images import registry
 from tests.node import images
 from tests.node.release import SERVICES, Release
 
@@ -38,18 +39,21 @@ def test_an_upgrade_and_its_rollback_leave_a_run_alone(release: Release) -> None
     """Services that share their work are never away: an old pod leaves when its successor consumes."""
     for service in SERVICES:
         release.ready(service)
-    release.node.tag(NEXT)
+    pushed = images.digests()
+    for name, digest in pushed.items():
+        registry.tag(f"soliloquy/{name}", digest, NEXT)
     run = release.start(conversations=150, seed=4, in_flight=4)
     run.reach(3)
     with _never_away(release):
-        release.upgrade(f"images.workers.tag={NEXT}", f"images.executor.tag={NEXT}")
-        assert _tags(release) == {NEXT}
+        release.upgrade(*(f"images.{name}.{key}" for name in pushed for key in (f"tag={NEXT}", "digest=")))
+        assert _versions(release) == {NEXT}
         release.rollback()
-        assert _tags(release) == {images.tag()}
+        assert _versions(release) == {digest.removeprefix("sha256:") for digest in pushed.values()}
     run.finish()
 
 
-def _tags(release: Release) -> set[str]:
+def _versions(release: Release) -> set[str]:
+    """Returns the tags of the pods' images, or what follows in their digests."""
     pods = [pod for service in SERVICES for pod in release.pods(service)]
     return {container["image"].rpartition(":")[2] for pod in pods for container in pod["spec"]["containers"]}
 

@@ -8,6 +8,7 @@ import click
 import pytest
 import yaml
 
+from deploy.images import bake
 from soliloquy.cli.kafka_options import PASSWORD_FILE, VARIABLES
 from soliloquy.cli.main import commands
 from soliloquy.cli.model_options import model_settings_options
@@ -164,6 +165,25 @@ def test_what_a_service_says_goes_before_the_defaults_and_variables_are_added() 
     assert (tutor["nodeSelector"], student["nodeSelector"]) == ({"pool": "own"}, {"pool": "all", "zone": "a"})
     assert [each["name"] for each in tutor["containers"][0]["env"][-2:]] == ["A", "B"]
     assert "--max-in-flight=7" in tutor["containers"][0]["args"]
+
+
+def test_a_pod_goes_only_to_nodes_for_which_its_image_is_built() -> None:
+    told = json.loads(bake.FILE.read_text("utf-8"))["target"]
+    found = [*pods(objects(ALL, SERVED, TRAINED)), *pods(objects(RETRAINED))]
+    seen = set()
+    for _, pod in found:
+        image = pod["spec"]["containers"][0]["image"].rpartition("/")[2].partition(":")[0]
+        architectures = {platform.removeprefix("linux/") for platform in told[image]["platforms"]}
+        selected = pod["spec"].get("nodeSelector", {}).get("kubernetes.io/arch")
+        assert selected is None if architectures == {"amd64", "arm64"} else {selected} == architectures
+        seen.add(image)
+    assert seen == {"workers", "executor", "model"}
+
+
+def test_a_node_selector_of_an_own_build_goes_before_the_image_s_platform() -> None:
+    own: Document = {"nodeSelector": {"kubernetes.io/arch": "arm64", "pool": "own"}}
+    pod = services(objects({"services": {"executor": own}}))["executor"]["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"kubernetes.io/arch": "arm64", "pool": "own"}
 
 
 def test_a_variable_is_there_once_and_the_nearest_counts() -> None:

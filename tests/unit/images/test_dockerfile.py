@@ -46,9 +46,9 @@ def test_an_image_says_what_it_is(image: str) -> None:
 
 @pytest.mark.parametrize("image", IMAGES)
 def test_an_image_holds_nothing_that_only_building_needs(image: str) -> None:
-    from_others = [copied(step)[0] for step in STAGES[image].steps if step.instruction == "COPY"]
+    from_others = {copied(step)[0] for step in STAGES[image].steps if step.instruction == "COPY"}
     packages = "model-packages" if image == "model" else "workers-packages"
-    assert from_others == ([packages] if image == "workers" else ["runsc", packages])
+    assert from_others == ({packages} if image == "workers" else {"runsc", packages})
 
 
 def test_every_install_is_held_to_hashes() -> None:
@@ -88,6 +88,20 @@ def test_a_lock_is_what_the_project_declares(lock: str, extras: list[str]) -> No
     for requirement in map(Requirement, wanted):
         if requirement.name != "soliloquy":
             assert all(map(requirement.specifier.contains, found[requirement.name])), requirement
+
+
+def test_bytecode_holds_no_times() -> None:
+    """Files get the revision's time after they were compiled, so bytecode that names another would be stale."""
+    steps = [step.told for stage in STAGES.values() for step in stage.steps]
+    installs = [told for told in steps if "/opt/soliloquy/bin/python install" in told]
+    assert all("--no-compile" in told for told in installs)
+    assert sum("--invalidation-mode unchecked-hash" in told for told in installs) == 2
+
+
+def test_a_stage_stands_below_all_that_it_needs_and_above_what_others_need() -> None:
+    """An older builder builds every stage above its target: the model's packages are needed by the model alone."""
+    assert [*STAGES].index("executor") < [*STAGES].index("model-packages")
+    assert [*STAGES].index("workers") < [*STAGES].index("runsc")
 
 
 def test_the_builder_is_sent_all_that_is_copied() -> None:

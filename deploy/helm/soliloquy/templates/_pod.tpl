@@ -39,7 +39,9 @@ imagePullSecrets:
 {{- with .settings.priorityClassName | default (ternary "" (include "soliloquy.priorityClassName" $root) (.early | default false)) }}
 priorityClassName: {{ . }}
 {{- end }}
-{{- with .settings.nodeSelector }}
+{{- /* The platforms of deploy/images/docker-bake.json: only the image of the other components exists for two. */}}
+{{- $platform := ternary (dict "kubernetes.io/arch" "amd64") dict (has $component (list "executor" "model" "training" "retraining")) }}
+{{- with merge dict (.settings.nodeSelector | default dict) $platform }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}

@@ -1,0 +1,1 @@
+"""Builds the images of the chart."""

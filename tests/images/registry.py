@@ -1,0 +1,63 @@
+"""Runs Debian's docker-registry on loopback over a folder that is kept."""
+
+import json
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests import cache
+
+# The chart's images are named with it, so it is the same on this machine and on the node of tests/node.
+HOST = "127.0.0.1:5197"
+_INDEX = "application/vnd.oci.image.index.v1+json"
+_STARTS_WITHIN_SECONDS = 30.0
+
+
+def folder() -> Path:
+    return cache.home() / "registry"
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Yields HOST:PORT once the registry answers."""
+    kept = folder()
+    kept.mkdir(parents=True, exist_ok=True)
+    settings = {"version": 0.1, "storage": {"filesystem": {"rootdirectory": str(kept)}}, "http": {"addr": HOST}}
+    with tempfile.TemporaryDirectory() as place:
+        file, log = Path(place, "registry.json"), Path(place, "log")
+        file.write_text(json.dumps(settings), "utf-8")
+        command = ["docker-registry", "serve", str(file)]
+        with log.open("w") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
+            try:
+                _answers(process, log)
+                yield HOST
+            finally:
+                process.terminate()
+
+
+def tag(repository: str, digest: str, name: str) -> None:
+    """Names a manifest that the registry has."""
+    manifests = f"http://{HOST}/v2/{repository}/manifests"
+    asked = urllib.request.Request(f"{manifests}/{digest}", headers={"Accept": _INDEX})
+    with urllib.request.urlopen(asked) as told:
+        data = told.read()
+    sent = urllib.request.Request(f"{manifests}/{name}", data, {"Content-Type": _INDEX}, method="PUT")
+    urllib.request.urlopen(sent).close()
+
+
+def _answers(process: subprocess.Popen[bytes], log: Path) -> None:
+    ends = time.monotonic() + _STARTS_WITHIN_SECONDS
+    while True:
+        try:
+            urllib.request.urlopen(f"http://{HOST}/v2/", timeout=1).close()
+        except urllib.error.URLError:
+            assert process.poll() is None, f"docker-registry ended: {log.read_text('utf-8')[-500:]}"
+            assert time.monotonic() < ends, f"no registry at {HOST} after {_STARTS_WITHIN_SECONDS:g} s"
+            time.sleep(0.1)
+        else:
+            return
