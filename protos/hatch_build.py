@@ -31,7 +31,7 @@ class ProtoBuildHook(BuildHookInterface[Any]):
         # The gateway's OpenAPI document takes its descriptions from the comments.
         for path in messages:
             shutil.copy(path, ROOT / path.relative_to(PROTOS))
-        if version == "standard":
+        if version == "standard" and self.target_name == "wheel":
             # An editable install reads these from the checkout.
             build_data["force_include"][str(RULES)] = "soliloquy/cli/rules"
             build_data["force_include"][str(EXAMPLE)] = "soliloquy/cli/example"

@@ -97,6 +97,8 @@ def _buildah(
 ) -> dict[str, str]:
     if shutil.which("buildah") is None:
         raise SystemExit("neither docker buildx nor buildah is installed: install one of them (Debian: buildah)")
+    if "," in asked.platform:
+        raise SystemExit("buildah builds one platform at a time: install docker buildx for several")
     if asked.attest:
         raise SystemExit("--attest requires docker buildx; each image contains its SBOM without it")
     return {name: _built(image, asked, environment["SOURCE_DATE_EPOCH"]) for name, image in images.items()}
@@ -104,10 +106,11 @@ def _buildah(
 
 def _built(image: bake.Target, asked: argparse.Namespace, time: str) -> str:
     [tag] = image.tags
-    _run("buildah", "rmi", "--force", tag, check=False)
-    command = ["build", "--format=oci", "--layers", f"--timestamp={time}", f"--target={image.target}"]
+    command = ["build", "--format=oci", "--layers", f"--timestamp={time}", f"--target={image.target}", f"--tag={tag}"]
+    # It would name the registry of the base, which may be a mirror that is nobody else's; the digest stays.
+    command += ["--annotation=org.opencontainers.image.base.name="]
     command += [f"--build-arg={name}={value}" for name, value in image.args.items()]
-    command += [f"--platform={asked.platform or _own_platform()}", f"--manifest={tag}"]
+    command += [f"--platform={asked.platform or _own_platform()}"]
     command += ["--no-cache"] if asked.no_cache else []
     command += [f"--volume={asked.authorities}:/etc/ssl/certs:ro"] if asked.authorities else []
     command += plain(*(value for name, value in image.args.items() if name in ("BASE", "GO")))
@@ -116,7 +119,7 @@ def _built(image: bake.Target, asked: argparse.Namespace, time: str) -> str:
         return ""
     with tempfile.TemporaryDirectory() as folder:
         digest = Path(folder, "digest")
-        _run("buildah", "manifest", "push", "--all", *plain(tag), f"--digestfile={digest}", tag, f"docker://{tag}")
+        _run("buildah", "push", *plain(tag), f"--digestfile={digest}", tag, f"docker://{tag}")
         return digest.read_text("utf-8")
 
 
@@ -135,12 +138,13 @@ def _git(*words: str) -> str:
 
 
 def _works(*words: str) -> bool:
-    return shutil.which(words[0]) is not None and _run(*words, check=False, quiet=True) == 0
+    return (
+        shutil.which(words[0]) is not None and subprocess.run(words, capture_output=True, check=False).returncode == 0
+    )
 
 
-def _run(*words: str, check: bool = True, quiet: bool = False) -> int:
-    output = subprocess.DEVNULL if quiet or not check else None
-    return subprocess.run(words, cwd=ROOT, stdout=output, stderr=output, check=check).returncode
+def _run(*words: str) -> None:
+    subprocess.run(words, cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

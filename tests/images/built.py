@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = ("workers", "executor")
 _KEPT = cache.home() / "images.json"
 # Debian packages by a program of each.
-_PACKAGES = {"buildah": "buildah", "docker-registry": "docker-registry", "mmdebstrap": "mmdebstrap"}
+_PACKAGES = {"buildah": "buildah", "docker-registry": "docker-registry", "mmdebstrap": "mmdebstrap", "skopeo": "skopeo"}
 # Inputs of the build steps.
 _FOLDERS = ("deploy/helm/soliloquy/files/rules", "deploy/images/runsc", "protos", "soliloquy", "services", "training")
 _FILES = (

@@ -45,6 +45,7 @@ class Image:
 
     root: Path
     config: dict[str, Any]
+    manifest: str
 
     def run(self, *words: str) -> str:
         """Runs the entrypoint with other arguments."""
@@ -63,10 +64,11 @@ class Image:
 def pulled(reference: str) -> Iterator[Image]:
     """Pulls the image into buildah's store and unpacks it."""
     _said("buildah", "pull", "--quiet", "--tls-verify=false", "--policy=always", reference)
-    config = json.loads(_said("buildah", "inspect", "--type=image", reference))["OCIv1"]["config"]
+    told = json.loads(_said("buildah", "inspect", "--type=image", reference))
     container = _said("buildah", "from", "--pull-never", reference)
     try:
-        yield Image(root=Path(_said("buildah", "mount", container)), config=config)
+        root = Path(_said("buildah", "mount", container))
+        yield Image(root=root, config=told["OCIv1"]["config"], manifest=told["Manifest"])
     finally:
         _said("buildah", "rm", container)
 

@@ -14,7 +14,7 @@ from tests import cache
 
 # The chart's images are named with it, so it is the same on this machine and on the node of tests/node.
 HOST = "127.0.0.1:5197"
-_INDEX = "application/vnd.oci.image.index.v1+json"
+_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _STARTS_WITHIN_SECONDS = 30.0
 
 
@@ -23,9 +23,10 @@ def folder() -> Path:
 
 
 @contextmanager
-def serving() -> Iterator[str]:
+def serving(kept: Path | None = None) -> Iterator[str]:
     """Yields HOST:PORT once the registry answers."""
-    kept = folder()
+    assert not _is_up(), f"another registry answers at {HOST}: wait for the other build"
+    kept = kept or folder()
     kept.mkdir(parents=True, exist_ok=True)
     settings = {"version": 0.1, "storage": {"filesystem": {"rootdirectory": str(kept)}}, "http": {"addr": HOST}}
     with tempfile.TemporaryDirectory() as place:
@@ -40,24 +41,34 @@ def serving() -> Iterator[str]:
                 process.terminate()
 
 
+def manifest(repository: str, digest: str) -> bytes:
+    asked = urllib.request.Request(f"{_manifests(repository)}/{digest}", headers={"Accept": _MANIFEST})
+    with urllib.request.urlopen(asked) as told:
+        return bytes(told.read())
+
+
 def tag(repository: str, digest: str, name: str) -> None:
     """Names a manifest that the registry has."""
-    manifests = f"http://{HOST}/v2/{repository}/manifests"
-    asked = urllib.request.Request(f"{manifests}/{digest}", headers={"Accept": _INDEX})
-    with urllib.request.urlopen(asked) as told:
-        data = told.read()
-    sent = urllib.request.Request(f"{manifests}/{name}", data, {"Content-Type": _INDEX}, method="PUT")
+    data = manifest(repository, digest)
+    sent = urllib.request.Request(f"{_manifests(repository)}/{name}", data, {"Content-Type": _MANIFEST}, method="PUT")
     urllib.request.urlopen(sent).close()
+
+
+def _manifests(repository: str) -> str:
+    return f"http://{HOST}/v2/{repository}/manifests"
 
 
 def _answers(process: subprocess.Popen[bytes], log: Path) -> None:
     ends = time.monotonic() + _STARTS_WITHIN_SECONDS
-    while True:
-        try:
-            urllib.request.urlopen(f"http://{HOST}/v2/", timeout=1).close()
-        except urllib.error.URLError:
-            assert process.poll() is None, f"docker-registry ended: {log.read_text('utf-8')[-500:]}"
-            assert time.monotonic() < ends, f"no registry at {HOST} after {_STARTS_WITHIN_SECONDS:g} s"
-            time.sleep(0.1)
-        else:
-            return
+    while not _is_up():
+        assert process.poll() is None, f"docker-registry ended: {log.read_text('utf-8')[-500:]}"
+        assert time.monotonic() < ends, f"no registry at {HOST} after {_STARTS_WITHIN_SECONDS:g} s"
+        time.sleep(0.1)
+
+
+def _is_up() -> bool:
+    try:
+        urllib.request.urlopen(f"http://{HOST}/v2/", timeout=1).close()
+    except urllib.error.URLError:
+        return False
+    return True

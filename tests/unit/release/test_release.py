@@ -1,0 +1,82 @@
+"""Checks what a release consists of and what keeps it back."""
+
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from deploy.release import bundle, chart, readiness
+from tests.chart.render import HELMS, helm, load
+
+CHANGELOG = "# Changelog\n\n## Unreleased\n\n## 0.3.0\n\n### Added\n- A thing.\n\n## 0.2.0\n\n- Older.\n"
+DIGEST = "sha256:" + "1a" * 32
+PINNED = {
+    "global": {"imageRegistry": "registry.example.com/team"},
+    "images": {name: {"digest": DIGEST} for name in ("workers", "executor", "model")},
+}
+
+
+def test_the_files_of_this_checkout_have_one_version() -> None:
+    assert set(readiness.versions().values()) == {readiness.version()}
+
+
+def test_a_version_is_released_when_all_files_and_the_changelog_have_it() -> None:
+    assert readiness.obstacles("0.3.0", {"pyproject.toml": "0.3.0", "Chart.yaml": "0.3.0"}, CHANGELOG) == []
+    assert readiness.changes("0.3.0", CHANGELOG) == "### Added\n- A thing."
+
+
+def test_what_keeps_a_version_back_is_listed_whole() -> None:
+    changed = CHANGELOG.replace("## Unreleased\n", "## Unreleased\n\n- New.\n")
+    assert readiness.obstacles("0.4.0", {"pyproject.toml": "0.3.0", "Chart.yaml": "0.4.0"}, changed) == [
+        "pyproject.toml has 0.3.0",
+        "CHANGELOG.md has no section '## 0.4.0'",
+        "CHANGELOG.md lists changes under '## Unreleased': they belong to '## 0.4.0'",
+    ]
+
+
+@pytest.mark.parametrize("program", HELMS)
+def test_the_released_chart_installs_the_pushed_images_by_digest(program: str, tmp_path: Path) -> None:
+    packed = tmp_path / "soliloquy.tgz"
+    chart.pack(PINNED, packed)
+    settings = [
+        "--set=kafka.bootstrap=kafka:9092",
+        "--set=apiVersionsCheck=false",
+        "--set=training.cronJob.enabled=true",
+    ]
+    settings += ["--set=training.args={--base,/models/base}"]
+    found = load(helm(program, "template", "lab", str(packed), *settings))
+    images = {line.split()[-1] for line in yaml.safe_dump_all(found).splitlines() if " image: " in f" {line}"}
+    assert images == {
+        f"registry.example.com/team/soliloquy/{name}@{DIGEST}" for name in ("workers", "executor", "model")
+    }
+
+
+def test_the_released_chart_is_the_chart_and_the_same_each_time(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.tgz", tmp_path / "second.tgz"
+    chart.pack(PINNED, first)
+    chart.pack(PINNED, second)
+    assert first.read_bytes() == second.read_bytes()
+    with tarfile.open(first) as archive:
+        names = {name.removeprefix("soliloquy/") for name in archive.getnames()}
+    assert names == {str(path.relative_to(chart.CHART)) for path in chart.CHART.rglob("*") if path.is_file()}
+
+
+def test_values_in_which_no_image_can_be_pinned_are_refused() -> None:
+    values = (
+        (chart.CHART / "values.yaml").read_text("utf-8").replace("  executor: {repository", "  executor: { repository")
+    )
+    with pytest.raises(SystemExit, match=r"soliloquy/executor.* in which a release pins an image"):
+        chart.pinned_values(values, PINNED)
+
+
+def test_checksums_tell_a_changed_file(tmp_path: Path) -> None:
+    file = tmp_path / "images" / "layer"
+    file.parent.mkdir()
+    file.write_text("right", "utf-8")
+    bundle.write_checksums(tmp_path, [file])
+    check = ["sha256sum", "--check", "--quiet", "SHA256SUMS"]
+    assert subprocess.run(check, cwd=tmp_path, check=False).returncode == 0
+    file.write_text("wrong", "utf-8")
+    assert subprocess.run(check, cwd=tmp_path, capture_output=True, check=False).returncode == 1
