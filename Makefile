@@ -22,7 +22,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 # The tests that tell most in half a minute.
 FAST := $(addprefix tests/unit/,test_structure.py recipes runtime truth)
 
-.PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check chart-cluster chart-node servers lock clean
+.PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check release bundle compose-check chart-cluster chart-node servers lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -90,6 +90,15 @@ images: ## Build the images with docker buildx or buildah; PUSH=REGISTRY, PLATFO
 images-check: .venv/dev ## Build the images twice with buildah, push them to a registry of this machine and run them (root; minutes)
 	$(BIN)/python -m pytest tests/images
 
+release: .venv/dev ## Make wheel, chart, notes and checksums of VERSION in dist/, after `make images PUSH=..`
+	$(BIN)/python -m deploy.release $(VERSION)
+
+bundle: .venv/dev ## Pack pushed images, chart and wheels for machines without a network
+	$(BIN)/python -m deploy.release bundle
+
+compose-check: .venv/dev .venv/runsc .venv/kafka .venv/prometheus ## Run the compose file's processes on this machine, without an engine (a minute)
+	$(BIN)/python -m pytest tests/compose
+
 chart-cluster: .venv/chart ## Install, upgrade, roll back and drain the chart in a real control plane (12 minutes; first build 30 more)
 	$(BIN)/python -m tests.cluster.binaries
 	$(BIN)/python -m pytest tests/cluster
@@ -117,7 +126,7 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(call SERVER_LOCK,vllm) --override tests/servers/vllm.override
 
 clean: ## Remove everything that the build created
-	rm -rf .venv .venv-vllm .venv-llama-cpp node_modules .mypy_cache .ruff_cache .pytest_cache demo-dataset measured-on-gpu
+	rm -rf .venv .venv-vllm .venv-llama-cpp node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
 	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
 	find soliloquy services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 

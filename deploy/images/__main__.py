@@ -40,7 +40,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("images", nargs="*", help="all that the platform allows, unless named")
     parser.add_argument("--push", default="", help="registry to push to: HOST, HOST:PORT or HOST/PATH")
     parser.add_argument("--platform", default="", help="such as linux/arm64; several with commas")
-    parser.add_argument("--no-cache", action="store_true", help="repeat every step")
     parser.add_argument("--attest", action="store_true", help="push BuildKit's SBOM and provenance too (docker only)")
     parser.add_argument(
         "--authorities", default="", help="folder mounted at /etc/ssl/certs in each step (buildah only)"
@@ -85,7 +84,6 @@ def _docker(
         command = ["docker", "buildx", "bake", f"--file={bake.FILE}", f"--metadata-file={told}"]
         command += [f"--set=*.output=type={kind},rewrite-timestamp=true"]
         command += [f"--set=*.platform={platforms}"] if platforms else []
-        command += ["--no-cache"] if asked.no_cache else []
         command += ["--sbom=true", "--provenance=mode=max"] if asked.attest else []
         subprocess.run([*command, *images], cwd=ROOT, env=environment, check=True)
         built = json.loads(told.read_text("utf-8"))
@@ -106,12 +104,11 @@ def _buildah(
 
 def _built(image: bake.Target, asked: argparse.Namespace, time: str) -> str:
     [tag] = image.tags
-    command = ["build", "--format=oci", "--layers", f"--timestamp={time}", f"--target={image.target}", f"--tag={tag}"]
-    # It would name the registry of the base, which may be a mirror that is nobody else's; the digest stays.
-    command += ["--annotation=org.opencontainers.image.base.name="]
+    command = ["build", "--format=oci", f"--timestamp={time}", f"--target={image.target}", f"--tag={tag}"]
+    # History and annotation would name the registry of the base, perhaps a mirror inside a company.
+    command += ["--omit-history", "--identity-label=false", "--annotation=org.opencontainers.image.base.name="]
     command += [f"--build-arg={name}={value}" for name, value in image.args.items()]
     command += [f"--platform={asked.platform or _own_platform()}"]
-    command += ["--no-cache"] if asked.no_cache else []
     command += [f"--volume={asked.authorities}:/etc/ssl/certs:ro"] if asked.authorities else []
     command += plain(*(value for name, value in image.args.items() if name in ("BASE", "GO")))
     _run("buildah", *command, f"--file={image.dockerfile}", image.context)

@@ -43,12 +43,12 @@ def known() -> dict[str, str]:
 
 def again() -> dict[str, str]:
     """Repeats every step on the same bases, as the same revision."""
-    return _once(json.loads(_KEPT.read_text("utf-8"))["arguments"], "--no-cache")
+    return _once(json.loads(_KEPT.read_text("utf-8"))["arguments"])
 
 
-def _once(arguments: dict[str, str], *flags: str) -> dict[str, str]:
+def _once(arguments: dict[str, str]) -> dict[str, str]:
     # The certificates of this machine are mounted: what stands between it and the registries is nobody else's.
-    asked = [f"--push={registry.HOST}", "--authorities=/etc/ssl/certs", *flags, *NAMES]
+    asked = [f"--push={registry.HOST}", "--authorities=/etc/ssl/certs", *NAMES]
     environment = os.environ | arguments | {"BUILDAH_ISOLATION": "chroot"}
     subprocess.run([sys.executable, "-m", "deploy.images", *asked], cwd=ROOT, env=environment, check=True)
     values = json.loads((ROOT / "dist/images.json").read_text("utf-8"))

@@ -45,7 +45,8 @@ class Image:
 
     root: Path
     config: dict[str, Any]
-    manifest: str
+    # Its manifest and whole configuration.
+    told: str
 
     def run(self, *words: str) -> str:
         """Runs the entrypoint with other arguments."""
@@ -68,7 +69,7 @@ def pulled(reference: str) -> Iterator[Image]:
     container = _said("buildah", "from", "--pull-never", reference)
     try:
         root = Path(_said("buildah", "mount", container))
-        yield Image(root=root, config=told["OCIv1"]["config"], manifest=told["Manifest"])
+        yield Image(root=root, config=told["OCIv1"]["config"], told=told["Manifest"] + told["Config"])
     finally:
         _said("buildah", "rm", container)
 

@@ -1,0 +1,1 @@
+"""Runs the processes of the compose file on this machine, without a container engine."""
