@@ -105,8 +105,10 @@ def _buildah(
 def _built(image: bake.Target, asked: argparse.Namespace, time: str) -> str:
     [tag] = image.tags
     command = ["build", "--format=oci", f"--timestamp={time}", f"--target={image.target}", f"--tag={tag}"]
-    # History and annotation would name the registry of the base, perhaps a mirror inside a company.
-    command += ["--omit-history", "--identity-label=false", "--annotation=org.opencontainers.image.base.name="]
+    # History and name would tell the registry of the base, perhaps a mirror inside a company.
+    base = {"name": "", "digest": image.args["BASE"].rpartition("@")[2]}
+    command += [f"--annotation=org.opencontainers.image.base.{key}={told}" for key, told in base.items()]
+    command += ["--omit-history", "--identity-label=false"]
     command += [f"--build-arg={name}={value}" for name, value in image.args.items()]
     command += [f"--platform={asked.platform or _own_platform()}"]
     command += [f"--volume={asked.authorities}:/etc/ssl/certs:ro"] if asked.authorities else []

@@ -19,8 +19,9 @@ _KEPT = cache.home() / "images.json"
 _PACKAGES = {"buildah": "buildah", "docker-registry": "docker-registry", "mmdebstrap": "mmdebstrap", "skopeo": "skopeo"}
 # Inputs of the build steps.
 _FOLDERS = ("deploy/helm/soliloquy/files/rules", "deploy/images/runsc", "protos", "soliloquy", "services", "training")
+_INPUTS = ("Dockerfile", "__main__.py", "bake.py", "build.lock", "docker-bake.json", "sbom.py", "workers.lock")
 _FILES = (
-    *(f"deploy/images/{name}" for name in ("Dockerfile", "build.lock", "docker-bake.json", "sbom.py", "workers.lock")),
+    *(f"deploy/images/{name}" for name in _INPUTS),
     *("pyproject.toml", "README.md", "requirements.lock", "tests/images/bases.py"),
 )
 
