@@ -1,10 +1,9 @@
 """Installs a bundle in a network namespace without any network: offline.py BUNDLE FOLDER."""
 
 import json
+import socket
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from tests.chart.render import helm
@@ -13,7 +12,7 @@ from tests.images import registry
 
 def main(bundle: Path, folder: Path) -> None:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    assert not _reaches_anything()
+    assert [name for _, name in socket.if_nameindex()] == ["lo"]
     subprocess.run(["tar", "--extract", f"--file={bundle}", f"--directory={folder}"], check=True)
     [unpacked] = folder.glob("soliloquy-*")
     with registry.serving(folder / "registry") as host:
@@ -32,14 +31,6 @@ def main(bundle: Path, folder: Path) -> None:
 
 def _images(manifests: str) -> set[str]:
     return {line.split()[-1] for line in manifests.splitlines() if line.strip().startswith("image:")}
-
-
-def _reaches_anything() -> bool:
-    try:
-        urllib.request.urlopen("http://pypi.org", timeout=5).close()
-    except urllib.error.URLError:
-        return False
-    return True
 
 
 if __name__ == "__main__":
