@@ -9,7 +9,7 @@ from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.failure import Refused
-from soliloquy.runtime.model.costs import account, use_of
+from soliloquy.runtime.model.costs import account, use_of, waited
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.truth.report import CheckedConversation, located_faults
@@ -73,7 +73,12 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
         sent_back=sum(len(turn.rejected) for turn in conversation.turns),
         rewinds=len(conversation.rewinds),
     )
-    for call in calls_of(conversation):
+    before = conversation.problem.enrichment.calls if conversation.attempt == 0 else ()
+    calls = list(calls_of(conversation))
+    summary.calls = len(calls)
+    # `calls_of` begins with those before the first turn.
+    summary.seconds = waited(before) + sum(call.seconds for call in calls[len(before) :])
+    for call in calls:
         used = summary.tokens[account(call.role, call.endpoint)]
         for kind, tokens in use_of(call).items():
             setattr(used, kind, getattr(used, kind) + tokens)

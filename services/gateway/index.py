@@ -22,6 +22,8 @@ from soliloquy.v1.gateway_pb2 import (
 _SCHEMA = Path(__file__).with_name("finished.sql").read_text("utf-8")
 # In pages of 4 KiB; further pages go to a private temporary file.
 _CACHE_PAGES = 16_000
+# Attempts at problems, and problems that were begun late, are among the rows that are looked through.
+_ROWS_A_PROBLEM = 8
 _VERDICTS = {Verdict.VERDICT_ACCEPTED: True, Verdict.VERDICT_REJECTED: False}
 # As many digits as fit every SQLite integer.
 PLACE_TOKEN = "[0-9]{1,18}"
@@ -90,6 +92,16 @@ class Index:
         """Returns the problems of a run that need no further conversation."""
         rows = self._rows.execute("SELECT ordinal FROM finished WHERE run = ? AND settles", (run_id,))
         return {ordinal for (ordinal,) in rows}
+
+    def beginning(self, run_id: str, problems: int) -> list[FinishedConversation]:
+        """Returns what finished of the run's first problems, ordered by problem."""
+        # Those that came first hold nearly all of them, and a long run is not read whole.
+        rows = self._rows.execute(
+            "SELECT shown FROM (SELECT place, ordinal, shown FROM finished WHERE run = ? ORDER BY place LIMIT ?)"
+            " WHERE ordinal < ? ORDER BY ordinal, place",
+            (run_id, _ROWS_A_PROBLEM * problems, problems),
+        )
+        return [FinishedConversation.FromString(shown) for (shown,) in rows]
 
     def find(self, run_id: str, conversation_id: str) -> Entry | None:
         row = self._rows.execute(

@@ -4,12 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import Conversation, Problem
+from soliloquy.v1.gateway_pb2 import FinishedConversation, RunForecast
 from soliloquy.v1.runs_pb2 import Run, RunRequest
 
 
 class BadRequest(Exception):
     """The request cannot be run; the message names the field, the value and what to do."""
+
+
+class NothingToTell(Exception):
+    """Nothing tells what a run would take; the message says why and what to do."""
 
 
 class Problems(Protocol):
@@ -25,6 +30,16 @@ class Offered:
     kind: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FormerRun:
+    id: str
+    in_flight: int
+    # What finished of its first problems, ordered by problem.
+    conversations: Sequence[FinishedConversation]
+    # The first accepted one, where it can be read.
+    first: Conversation | None
+
+
 class Planning(Protocol):
     """Calls may take long, because they read problem files."""
 
@@ -33,5 +48,8 @@ class Planning(Protocol):
 
     def problems(self, request: RunRequest) -> Problems:
         """Raises BadRequest."""
+
+    async def forecast(self, request: RunRequest, former: FormerRun | None) -> RunForecast:
+        """Says what a run would take, from a former one or a rehearsal; raises BadRequest or NothingToTell."""
 
     def offered(self) -> Sequence[Offered]: ...

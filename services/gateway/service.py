@@ -11,6 +11,7 @@ from services.gateway.answering import answered
 from services.gateway.conversations import read_conversation
 from services.gateway.datasets import DatasetLooks
 from services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
+from services.gateway.foretelling import Foretelling
 from services.gateway.index import Index
 from services.gateway.pipeline import PipelineState
 from services.gateway.planning import Planning
@@ -56,6 +57,7 @@ class Gateway:
         self._list_feed = LatestFeed(self._runs.page)
         self._tails = TailFeed[api.FinishedConversation]()
         self._steering = Steering(self._runs, self._index, planning, transport, settings, self._tell)
+        self._foretelling = Foretelling(self._runs, self._index, planning, transport, settings)
         # Why its answers may be stale; empty while they are not.
         self.fault = "the gateway is still reading the state of its runs"
 
@@ -89,6 +91,10 @@ class Gateway:
         async with answered():
             run_id, is_new = await self._steering.start(request)
         return self._runs.status(run_id), is_new
+
+    async def forecast_run(self, request: api.StartRunRequest) -> api.RunForecast:
+        async with answered():
+            return await self._foretelling.forecast(request)
 
     async def get_run(self, request: api.GetRunRequest) -> api.RunStatus:
         return self._runs.status(self._known(request.run).id)

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from soliloquy.cli.command import Command
-from soliloquy.cli.dry_run import PILOT, PILOT_IN_FLIGHT, foretell, rehearse
+from soliloquy.cli.dry_run import PILOT_IN_FLIGHT, foretell, rehearse
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
@@ -40,6 +40,7 @@ from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.recipes.recipe import find
+from soliloquy.runs.dry_run import PILOT
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runs.plan import Plan, problems_of

@@ -1,5 +1,6 @@
 """`soliloquy prompts`."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -8,10 +9,10 @@ import click
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
-from soliloquy.cli.rehearsal import rehearsed
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.runs.plan import Plan, problems_of
+from soliloquy.runs.rehearsal import own_sandboxes, rehearsed
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialects
 from soliloquy.runtime.model.settings_file import shipped_models
@@ -89,8 +90,13 @@ def _played(recipe: str) -> list[Conversation]:
         in_flight=_PLAYED,
         latency=0.0,
     )
-    with rehearsed(plan, source) as dataset:
-        return list(dataset.conversations())
+
+    async def played() -> list[Conversation]:
+        async with own_sandboxes() as sandbox:
+            judged = await rehearsed(plan, source, sandbox, _PLAYED)
+        return [conversation for conversation, is_accepted in judged if is_accepted]
+
+    return asyncio.run(played())
 
 
 def _row(state: str, role: str, use: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, Group
+from soliloquy.cli.forecast_view import print_forecast
 from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, IN_FLIGHT, SEED, TURNS, count_option
 from soliloquy.cli.parameters import Choice, whole
 from soliloquy.cli.progress import progress_bar
@@ -55,16 +56,32 @@ def runs() -> None:
 @click.option("--name", default="", help="The name of the run in lists.  [default: made of problems and number]")
 @click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
 @PROMPTS
+@click.option("--dry-run", is_flag=True, help="Say what the run would take, and start nothing.")
 @click.option("--watch", "watch_run", is_flag=True, help="Then watch it, like `soliloquy runs watch`.")
 @AS_JSON
 @gateway_options
 @click.pass_context
 def start(
-    context: click.Context, /, *, runs: Runs, watch_run: bool, as_json: bool, prompts: Path | None, **request: Any
+    context: click.Context,
+    /,
+    *,
+    runs: Runs,
+    watch_run: bool,
+    dry_run: bool,
+    as_json: bool,
+    prompts: Path | None,
+    **request: Any,
 ) -> None:
     """Start a run, and print its id."""
     changed = changed_texts(request["recipe"], prompts) if prompts else {}
     with runs:
+        if dry_run:
+            forecast = runs.forecast(**request, prompts=changed)
+            if as_json:
+                echo(to_json(forecast))
+            else:
+                print_forecast(forecast)
+            return
         status = runs.start(**request, prompts=changed)
         if watch_run:
             context.exit(_watch(runs, status, as_json=as_json))

@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from soliloquy.client.calls import GATEWAY_OPTIONS, GatewayClient, RetryBudget, raise_refusal
 from soliloquy.runtime.tls import open_channel
 from soliloquy.v1 import gateway_pb2
-from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, RunStatus
+from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, RunForecast, RunStatus
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy.v1.runs_pb2 import RunRequest, RunState
 
@@ -22,6 +22,8 @@ _REOPEN_SECONDS = 0.2
 # Conversations are listed in the order of their arrival, which may differ by this much from the order of finishing.
 _DISORDER_SECONDS = 60.0
 _REMEMBERED = 10_000
+# Where no run is like the requested one, the gateway rehearses some conversations first.
+_FORECAST_SECONDS = 60.0
 
 T = TypeVar("T")
 
@@ -65,7 +67,8 @@ class AsyncRuns(GatewayClient):
 
         `prompts` holds the text of each prompt file that is to differ from the recipe's own, by name.
         """
-        run = RunRequest(
+        request = _start_request(
+            request_id,
             recipe=recipe,
             problems=problems,
             conversations=conversations,
@@ -77,9 +80,14 @@ class AsyncRuns(GatewayClient):
             name=name,
             prompts=prompts,
         )
-        # Generated once for each call, so that a retry starts no second run.
-        request = gateway_pb2.StartRunRequest(request=run, request_id=request_id or uuid.uuid4().hex)
         return await self._ask(self._stub.StartRun, request)
+
+    async def forecast(
+        self, /, *, problems: str, conversations: int, recipe: str = "soliloquy", **settings: Any
+    ) -> RunForecast:
+        """Says what a run would take, and starts nothing; `settings` are those of `start`."""
+        request = _start_request("", problems=problems, conversations=conversations, recipe=recipe, **settings)
+        return await self._ask(self._stub.ForecastRun, request, max(_FORECAST_SECONDS, self.deadline_seconds))
 
     async def get(self, run: str) -> RunStatus:
         return await self._ask(self._stub.GetRun, gateway_pb2.GetRunRequest(run=run))
@@ -211,6 +219,11 @@ class AsyncRuns(GatewayClient):
                 await RetryBudget(self._gateway, seconds, self.tls).wait(error)
             finally:
                 call.cancel()
+
+
+def _start_request(request_id: str, **settings: Any) -> gateway_pb2.StartRunRequest:
+    # Generated once for each call, so that a retry starts no second run.
+    return gateway_pb2.StartRunRequest(request=RunRequest(**settings), request_id=request_id or uuid.uuid4().hex)
 
 
 class SeenConversations:

@@ -66,6 +66,7 @@ class Runs(GatewayClient):
         self._loop.close()
 
     start = _blocking(AsyncRuns.start)
+    forecast = _blocking(AsyncRuns.forecast)
     get = _blocking(AsyncRuns.get)
     list = _iterating(AsyncRuns.list)
     watch = _iterating(AsyncRuns.watch)

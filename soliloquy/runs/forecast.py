@@ -8,11 +8,14 @@ from heapq import heapreplace
 from itertools import chain, groupby
 from operator import attrgetter
 from statistics import fmean, quantiles
+from typing import TYPE_CHECKING
 
-from soliloquy.dataset.reading import Dataset
-from soliloquy.dataset.timings import timed, timings_by_id
-from soliloquy.runtime.model.costs import account, add_use, total_cost, use_of
+from soliloquy.runtime.model.costs import COST, KINDS, account, add_use, total_cost, use_of, waited
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
+from soliloquy.v1.gateway_pb2 import FinishedConversation
+
+if TYPE_CHECKING:
+    from soliloquy.dataset.reading import Dataset
 
 # Nine in ten of so many repetitions lie between the bounds; each draws its problems anew from those that are known.
 _REPETITIONS = 200
@@ -60,13 +63,25 @@ class Forecast:
     unpriced: Sequence[str] = field(default=())
 
 
-def measured(dataset: Dataset) -> list[Taken]:
+def measured(dataset: "Dataset") -> list[Taken]:
     """Returns what each problem of a dataset took, in the order of the run."""
+    # It loads Arrow.
+    from soliloquy.dataset.timings import timed, timings_by_id
+
     times = timings_by_id(dataset.timings())
     both = [(one, accepted) for accepted in (True, False) for one in dataset.conversations(rejected=not accepted)]
     both.sort(key=lambda one: (one[0].ordinal, one[0].attempt))
-    found = [(timed(conversation, times.get(conversation.id)), accepted) for conversation, accepted in both]
+    return played([(timed(conversation, times.get(conversation.id)), accepted) for conversation, accepted in both])
+
+
+def played(found: Iterable[tuple[Conversation, bool]]) -> list[Taken]:
+    """Takes conversations with whether they were accepted, ordered by problem and attempt."""
     return [_taken(list(alike)) for _, alike in groupby(found, key=lambda one: one[0].ordinal)]
+
+
+def summarised(found: Iterable[FinishedConversation]) -> list[Taken]:
+    """Takes what a gateway keeps of conversations, ordered by problem."""
+    return [_of_summaries(list(alike)) for _, alike in groupby(found, key=attrgetter("ordinal"))]
 
 
 def foretold(
@@ -128,19 +143,27 @@ def _taken(conversations: Sequence[tuple[Conversation, bool]]) -> Taken:
         accepted=any(accepted for _, accepted in conversations),
         calls=sum(map(len, asked)),
         tokens=dict(tokens),
-        seconds=_waited(asked[0]) + sum(call.seconds for call in chain(*asked[1:])),
+        seconds=waited(asked[0]) + sum(call.seconds for call in chain(*asked[1:])),
+    )
+
+
+def _of_summaries(found: Sequence[FinishedConversation]) -> Taken:
+    tokens: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for one in found:
+        for name, used in one.summary.tokens.items():
+            add_use(tokens[name], {kind: getattr(used, kind) for kind in (*KINDS, COST)})
+    return Taken(
+        ordinal=found[0].ordinal,
+        accepted=any(one.accepted for one in found),
+        calls=sum(one.summary.calls for one in found),
+        tokens=dict(tokens),
+        seconds=sum(one.summary.seconds for one in found),
     )
 
 
 def _in_turns(conversation: Conversation) -> Iterable[ModelCall]:
     taken_back = chain(*(rewind.turns for rewind in conversation.rewinds))
     return chain(*(turn.calls for turn in chain(taken_back, conversation.turns)))
-
-
-def _waited(calls: Sequence[ModelCall]) -> float:
-    """Before the first turn, samples of one prompt are asked for together."""
-    by_prompt = groupby(sorted(calls, key=attrgetter("prompt")), key=attrgetter("prompt"))
-    return sum(max(call.seconds for call in alike) for _, alike in by_prompt)
 
 
 def _with_warm_cache(found: Sequence[Taken], later: Sequence[Taken]) -> list[Taken]:

@@ -1,5 +1,6 @@
 """Puts the gateway together: how it plans runs, who may call it, and what it serves."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -13,18 +14,21 @@ from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.runs.assignment import GatewayAssignment
-from soliloquy.runs.chat import routes, tutoring
+from soliloquy.runs.chat import RemoteSandbox, routes, tutoring
+from soliloquy.runs.dry_run import PILOT, forecast_from, rehearsed_forecast
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import NoneUsable, Plan, Unranked, problems_of
 from soliloquy.runtime.extensions import BadPackage
-from soliloquy.runtime.failure import did_you_mean
+from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.transports.port import Transport
+from soliloquy.v1.gateway_pb2 import RunForecast
 from soliloquy.v1.runs_pb2 import Run, RunRequest
 
 if TYPE_CHECKING:
+    from services.executor.handler import JobExecutor
     from services.gateway.http.routes import HttpRoute
-    from services.gateway.planning import Offered
+    from services.gateway.planning import FormerRun, Offered
     from services.gateway.service import Gateway
 
 # A person waits for a sandbox less long than a run does.
@@ -39,14 +43,34 @@ class Plans:
     noise: str
     # The folder of problem files that a run may name.
     files: Path | None
+    # Runs the programs of rehearsals; None if the gateway reaches no sandbox.
+    sandbox: "JobExecutor | None" = None
 
     def run(self, request: RunRequest, execution: str) -> Run:
+        return self._plan(request, self.problems(request)).run(execution)
+
+    async def forecast(self, request: RunRequest, former: "FormerRun | None") -> RunForecast:
+        from services.gateway.planning import NothingToTell
+
+        source = await asyncio.to_thread(self.problems, request)
+        plan = await asyncio.to_thread(self._plan, request, source)
+        if former:
+            return forecast_from(former, plan)
+        try:
+            return await rehearsed_forecast(plan, source, self.sandbox)
+        except Failure as error:
+            raise NothingToTell(
+                f"nothing tells what this run would take: no run of the same recipe, prompts and models is over, and "
+                f"{error}. Start a run of {PILOT} conversations, and ask again when it is over"
+            ) from error
+
+    def _plan(self, request: RunRequest, source: ProblemSource) -> Plan:
         from services.gateway.planning import BadRequest
 
         try:
-            plan = Plan.of(
+            return Plan.of(
                 request.recipe,
-                self.problems(request),
+                source,
                 problems=request.problems,
                 models=self.models,
                 conversations=request.conversations,
@@ -64,7 +88,6 @@ class Plans:
             raise BadRequest(f"the prompts cannot be used ({error}): correct the file") from error
         except Unranked as error:
             raise BadRequest(f"the gateway's models cannot be used: {error}") from error
-        return plan.run(execution)
 
     def problems(self, request: RunRequest) -> ProblemSource:
         from services.gateway.planning import BadRequest
@@ -113,15 +136,22 @@ async def served(
     from services.gateway.service import Gateway
 
     settings = assignment.settings
-    plans = Plans(models=settings.models, noise=model.noise, files=assignment.problem_files)
+    sandbox = None
+    if assignment.sandbox:
+        sandbox = Sandbox(assignment.sandbox, tls=assignment.sandbox_tls, deadline_seconds=SANDBOX_SECONDS)
+    plans = Plans(
+        models=settings.models,
+        noise=model.noise,
+        files=assignment.problem_files,
+        sandbox=RemoteSandbox(sandbox) if sandbox else None,
+    )
     async with AsyncExitStack() as opened:
         callers = access(settings)
         gateway = Gateway(transport, plans, settings, faults)
         await opened.enter_async_context(gateway.at_work())
         more: Sequence[HttpRoute] = ()
-        if assignment.sandbox:
+        if sandbox:
             rules = EndpointRules(listed=settings.chat_endpoints, loopback=settings.tokens is None)
-            sandbox = Sandbox(assignment.sandbox, tls=assignment.sandbox_tls, deadline_seconds=SANDBOX_SECONDS)
             talking = await opened.enter_async_context(tutoring(model, sandbox, ChatSettings()))
             more = routes(talking, transport, ChatSettings(), rules)
         addresses = await opened.enter_async_context(answering(gateway, settings, callers, more))

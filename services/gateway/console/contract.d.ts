@@ -52,6 +52,28 @@ export interface Run {
   changed_prompts?: string[];
 }
 
+export interface Interval {
+  expected: number;
+  low: number;
+  high: number;
+}
+
+export interface Forecast {
+  basis: string;
+  /** The run that tells it. */
+  like: string;
+  problems: Numeric;
+  accepted: Numeric;
+  calls?: Interval | null;
+  prompt_tokens?: Interval | null;
+  completion_tokens?: Interval | null;
+  /** These are absent where they are unknown. */
+  cached_tokens?: Interval | null;
+  seconds?: Interval | null;
+  dollars?: Interval | null;
+  unpriced?: string[];
+}
+
 export interface FinishedConversation {
   id: string;
   accepted: boolean;

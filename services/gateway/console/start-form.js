@@ -4,6 +4,7 @@ import { counted } from "../../../soliloquy/web/conversation.js";
 import { element } from "../../../soliloquy/web/element.js";
 import { Refused, call } from "./api.js";
 import { choices } from "./choices.js";
+import { forecastTable } from "./forecast.js";
 import { faultOf, range } from "./format.js";
 import { field, recipeChoice, toast } from "./widgets.js";
 
@@ -18,6 +19,7 @@ const NUMBERS = [
   ["max_attempts", "Attempts", "Per problem, before it is given up."],
 ];
 const UNREACHED = "The gateway cannot be reached. Press Start again: it starts only one run, however often you press.";
+const UNREACHED_FORECAST = "The gateway cannot be reached. Press Forecast again.";
 const FEW = ["conversations", "seed"];
 const LONGEST_NAME = 80;
 
@@ -61,6 +63,8 @@ function form(offered, requestId, dialog) {
   const sum = element("p", { class: "sum" });
   const refused = element("p", { class: "fault", role: "alert" });
   const go = element("button", { class: "primary" }, "Start");
+  const ask = element("button", { type: "button", class: "quiet" }, "Forecast");
+  const told = element("div", { "aria-live": "polite" });
   const shut = element("button", { type: "button", class: "quiet", "aria-label": "Close" }, "✕");
   shut.addEventListener("click", () => dialog.close());
 
@@ -72,7 +76,7 @@ function form(offered, requestId, dialog) {
   const checked = () => {
     const faults = NUMBERS.map(([name]) => shownFault(numbers[name], faultOf(numbers[name].value, limits[name])));
     const sound = faults.every((fault) => !fault);
-    go.disabled = !sound;
+    go.disabled = ask.disabled = !sound;
     sum.textContent = sound ? summary(recipe.value, source.value, numbers) : "";
     name.placeholder = sound ? defaultName(source.value, numbers) : "";
     return sound;
@@ -85,9 +89,38 @@ function form(offered, requestId, dialog) {
     element("details", null, element("summary", null, "More settings"), pair(false),
       element("label", { class: "check" }, enrich,
         element("span", null, "Explain and outline each solution first", element("small", null, "A model does this before the conversation starts.")))),
-    sum, refused, element("footer", null, go));
-  made.addEventListener("input", () => {
+    told, sum, refused, element("footer", null, ask, go));
+  const body = () => {
+    const values = Object.fromEntries(Object.entries(numbers).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
+    const request = { name: name.value.trim(), recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...values };
+    return { request_id: requestId, request };
+  };
+  // A forecast of settings that have changed since is not shown.
+  let latest = 0;
+  const forget = () => {
+    latest += 1;
+    told.replaceChildren();
     refused.textContent = "";
+  };
+  ask.addEventListener("click", async () => {
+    if (!checked()) return;
+    forget();
+    const asked = latest;
+    told.replaceChildren(element("p", { class: "hint" }, "Looking for a run like this one, or rehearsing some conversations…"));
+    ask.disabled = true;
+    try {
+      const forecast = await call("POST", "/v1/runs?dry_run", body());
+      if (asked === latest) told.replaceChildren(forecastTable(forecast));
+    } catch (error) {
+      if (asked !== latest) return;
+      told.replaceChildren();
+      refused.textContent = error instanceof Refused ? error.message : UNREACHED_FORECAST;
+    } finally {
+      checked();
+    }
+  });
+  made.addEventListener("input", () => {
+    forget();
     offer();
     checked();
   });
@@ -96,9 +129,7 @@ function form(offered, requestId, dialog) {
     if (!checked()) return;
     go.disabled = true;
     try {
-      const values = Object.fromEntries(Object.entries(numbers).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
-      const request = { name: name.value.trim(), recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...values };
-      const run = await call("POST", "/v1/runs", { request_id: requestId, request });
+      const run = await call("POST", "/v1/runs", body());
       dialog.close();
       location.hash = `#/runs/${encodeURIComponent(run.id)}`;
     } catch (error) {

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from services.gateway.access.tokens import ROLE_OF
 from services.gateway.http.constraints import constraints, digits_up_to
 from services.gateway.http.responses import REQUEST_TIMEOUT, to_json
-from services.gateway.http.routes import HttpRoute, RequestContext
+from services.gateway.http.routes import DRY_RUN, HttpRoute, RequestContext
 from services.gateway.http.session import COOKIE
 from services.gateway.refusals import Code
 
@@ -43,6 +43,12 @@ _WORD = re.compile(r"\w+")
 _JSON = "application/json"
 _ANY_CODES = (Code.INVALID, Code.UNAUTHENTICATED, Code.DENIED, Code.UNKNOWN, Code.TOO_MANY, Code.UNAVAILABLE)
 _POST_CODES = (Code.EXISTS, Code.TOO_LARGE)
+_DRY_PARAMETER = {
+    "name": DRY_RUN,
+    "in": "query",
+    "description": "Answer with what the run would take, and start nothing.",
+    "schema": {"type": "boolean"},
+}
 _ERROR = {
     "type": "object",
     "description": "One sentence that says what is wrong, with the value, and what to do.",
@@ -175,6 +181,7 @@ def _parameters(route: HttpRoute, schemas: Schemas) -> list[Schema]:
     in_path = _BRACES.findall(route.path)
     fields = [field for field in route.query.fields if field.name not in in_path] if route.query else []
     return [
+        *([_DRY_PARAMETER] if route.dry_answer else ()),
         *({"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in in_path),
         *({"name": field.name, "in": "query", "schema": schemas.field(field)} for field in fields),
     ]
@@ -185,8 +192,12 @@ def _answers(route: HttpRoute, schemas: Schemas) -> Schema:
     if route.event:
         line = f"Server-sent events named `{route.event}`, each with this as its data; `end` once there are no more."
         return {"200": _response(line, schema, route.media)}
+    dry = [schemas.of(route.dry_answer)] if route.dry_answer else []
     meanings = {200: "The current state.", 201: "Created."}
-    return {str(status): _response(meanings[status], schema, route.media) for status in route.statuses}
+    schemas_by_status = {201: schema, 200: {"anyOf": [schema, *dry]} if dry else schema}
+    return {
+        str(status): _response(meanings[status], schemas_by_status[status], route.media) for status in route.statuses
+    }
 
 
 def _response(description: str, schema: Schema, media: str = _JSON) -> Schema:

@@ -15,6 +15,7 @@ from services.gateway.http.parsing import MOST_BODY_BYTES, Json, read_body
 from services.gateway.http.streams import GREETING, Stream
 
 Method = Literal["GET", "POST", "DELETE"]
+DRY_RUN = "dry_run"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,5 +62,7 @@ class HttpRoute:
     event: str = ""
     # The statuses of its answers; content in JSON is sent with the first.
     statuses: tuple[int, ...] = (200,)
+    # Its answer to `?dry_run`; None if it takes none.
+    dry_answer: Any = None
     # Its purpose; None takes the docstring of the handler.
     summary: str | None = None

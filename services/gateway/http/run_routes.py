@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from google.protobuf.descriptor import MethodDescriptor
+from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from services.gateway.access.access import target_of
@@ -14,12 +15,18 @@ from services.gateway.grpc_server import SERVICE, method_name
 from services.gateway.http.openapi import comments
 from services.gateway.http.parsing import parse_message
 from services.gateway.http.responses import CachedEncoder, json_response
-from services.gateway.http.routes import HttpRoute, Method, RequestContext
+from services.gateway.http.routes import DRY_RUN, HttpRoute, Method, RequestContext
 from services.gateway.http.streams import Stream, encoded_event, event
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from services.gateway.watching import Skipped
-from soliloquy.v1.gateway_pb2 import GetConversationRequest, GetConversationResponse, Pipeline, StartRunRequest
+from soliloquy.v1.gateway_pb2 import (
+    GetConversationRequest,
+    GetConversationResponse,
+    Pipeline,
+    RunForecast,
+    StartRunRequest,
+)
 
 # The method, path and name of each RPC, and the event name of a stream's messages. Fields in braces come from the path,
 # the others from the body or, for a GET, from the query.
@@ -44,6 +51,9 @@ _RPCS: tuple[tuple[Method, str, str, str], ...] = (
 )
 
 
+_DRY = {"": True, "true": True, "false": False}
+
+
 class RunRoutes:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -63,6 +73,7 @@ class RunRoutes:
                 media=str(Stream.media_type) if event_name else "application/json",
                 event=event_name,
                 statuses=(201, 200) if name == "StartRun" else (200,),
+                dry_answer=RunForecast.DESCRIPTOR if name == "StartRun" else None,
                 summary=comments().get(f"RunService.{name}", ""),
             )
         watched, events = Pipeline.DESCRIPTOR, str(Stream.media_type)
@@ -74,16 +85,16 @@ class RunRoutes:
 
     async def _call(self, rpc: MethodDescriptor, event_name: str, context: RequestContext) -> Response:
         request, is_post = context.request, context.request.method == "POST"
-        if is_post and request.query_params:
-            raise Refusal(
-                Code.INVALID, f"{next(iter(request.query_params))[:80]!r} is in the query: send it in the body"
-            )
+        is_dry = is_post and _only_dry_run(request.query_params, may_be_dry=rpc.name == "StartRun")
         body = await context.body() if is_post else {}
-        message = parse_message(rpc.input_type, body, request.path_params, request.query_params)
+        message = parse_message(rpc.input_type, body, request.path_params, None if is_post else request.query_params)
         context.audit.target = context.audit.target or target_of(message)
         call = getattr(self._gateway, method_name(rpc.name))
         if event_name:
             return await context.stream(self._events(event_name, call(message)))
+        if isinstance(message, StartRunRequest) and is_dry:
+            context.audit.what = "ForecastRun"
+            return json_response(await self._gateway.forecast_run(message))
         if isinstance(message, StartRunRequest):
             status, is_new = await self._gateway.begin_run(message)
             return json_response(status, 201 if is_new else 200)
@@ -107,6 +118,17 @@ class RunRoutes:
         run, conversation_id = context.path_parameter("run"), context.path_parameter("conversation")
         request = GetConversationRequest(run=run, conversation=conversation_id)
         return await asyncio.to_thread(_view, await self._gateway.get_conversation(request))
+
+
+def _only_dry_run(query: QueryParams, *, may_be_dry: bool) -> bool:
+    """Whether a POST is a dry run; raises Refusal for anything else in its query."""
+    for name in query:
+        if name != DRY_RUN or not may_be_dry:
+            raise Refusal(Code.INVALID, f"{name[:80]!r} is in the query: send it in the body")
+    values = query.getlist(DRY_RUN)
+    if len(values) > 1 or not set(values) <= _DRY.keys():
+        raise Refusal(Code.INVALID, f"dry_run is {', '.join(values)[:80]!r}: send dry_run=true, once")
+    return any(_DRY[value] for value in values)
 
 
 def _view(found: GetConversationResponse) -> dict[str, Any]:

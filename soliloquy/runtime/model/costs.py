@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from soliloquy.runtime.model.settings import Endpoint, Models
+    from soliloquy.v1.conversation_pb2 import ModelCall
 
 # The kinds of tokens. Prompt tokens include those that a cache held and those that were written into it; completion
 # tokens include those of thoughts.
@@ -53,6 +54,14 @@ def disjoint(used: Mapping[str, float]) -> dict[str, float]:
     counts["prompt"] -= counts["cached"] + counts["cache_write"]
     counts["completion"] -= counts["reasoning"]
     return counts
+
+
+def waited(calls: Iterable["ModelCall"]) -> float:
+    """Returns the seconds of the calls before a first turn: samples of one prompt are asked for together."""
+    by_prompt: dict[str, float] = {}
+    for call in calls:
+        by_prompt[call.prompt] = max(call.seconds, by_prompt.get(call.prompt, 0.0))
+    return sum(by_prompt.values())
 
 
 def as_told(used: Mapping[str, float]) -> dict[str, float]:

@@ -93,6 +93,25 @@ async def test_a_run_that_nobody_names_is_named_by_the_gateway_as_the_form_shows
     assert shown.endswith(", 1 conversation")
 
 
+async def test_the_form_says_what_a_run_would_take_and_starts_none(page: Page, served: Site) -> None:
+    before = len(served.call("GET", "/v1/runs")["runs"])
+    await page.click("a", "Start a run")
+    await page.until("document.querySelector('dialog[open] #conversations')")
+    # No run of this recipe is over, so that the scripted model rehearses it.
+    await chosen(page, "recipe", "scaffold")
+    await chosen(page, "problems", "arithmetic")
+    await page.fill("#conversations", "2000")
+    await page.click("dialog footer button", "Forecast")
+    await page.until("document.querySelectorAll('.forecast tbody tr').length === 6", seconds=60)
+    shown = await page.evaluate("document.querySelector('.forecast').textContent")
+    assert "that the scripted model played" in shown
+    assert "Timeunknown" in shown
+    # It is of these settings and no others.
+    await page.fill("#conversations", "20")
+    await page.until("!document.querySelector('.forecast')")
+    assert len(served.call("GET", "/v1/runs")["runs"]) == before
+
+
 async def test_what_is_written_of_a_run_can_be_taken_along(page: Page, grown: str) -> None:
     await page.evaluate(f"location.hash = '#/runs/{grown}'")
     await page.until("document.querySelectorAll('.files a').length > 1")

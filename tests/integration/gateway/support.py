@@ -73,6 +73,8 @@ class Collecting:
             python_turns=1,
             flags=len(reasons),
             tokens={"tutor": TokenUse(prompt=10, completion=2)},
+            calls=5,
+            seconds=3.0,
         )
         return emit(ConversationCollected(conversation=judged, accepted=not reasons, reasons=reasons, summary=summary))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.planning import Offered
+from services.gateway.planning import FormerRun, Offered
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
@@ -15,7 +15,7 @@ from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.gateway import Plans
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.v1.conversation_pb2 import Problem
-from soliloquy.v1.gateway_pb2 import ResumeRunRequest, StartRunRequest
+from soliloquy.v1.gateway_pb2 import ResumeRunRequest, RunForecast, StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from tests.integration.gateway.support import Collecting, growing, status_of
 from tests.integration.transport.support import Connect, until
@@ -69,6 +69,9 @@ class SpoiltPlans:
 
     def offered(self) -> Sequence[Offered]:
         return self.plans.offered()
+
+    async def forecast(self, request: RunRequest, former: FormerRun | None) -> RunForecast:
+        return await self.plans.forecast(request, former)
 
     def problems(self, request: RunRequest) -> "SpoiltPlans":
         return self

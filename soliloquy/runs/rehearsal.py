@@ -1,0 +1,88 @@
+"""Plays the first conversations of a plan with the scripted model, in this process, to say something of the run."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from copy import deepcopy
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from soliloquy.problems.sources import ProblemSource
+from soliloquy.recipes.recipe import find
+from soliloquy.runs.assembly import conversation_handlers
+from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runs.plan import Plan
+from soliloquy.runtime.events import ConversationEvent
+from soliloquy.runtime.failure import Failure, Refused
+from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.runtime.model.settings_file import shipped_models
+from soliloquy.runtime.retry import Transient
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded
+
+if TYPE_CHECKING:
+    from services.executor.handler import JobExecutor
+
+# Conversations played at once: their programs share a few sandboxes.
+_AT_ONCE = 8
+
+# Conversations with whether they were accepted, ordered by problem and attempt.
+Judged = Sequence[tuple[Conversation, bool]]
+
+
+class NotPlayable(Failure):
+    """The scripted model cannot play conversations of the plan."""
+
+
+async def rehearsed(plan: Plan, source: ProblemSource, sandbox: "JobExecutor", problems: int) -> Judged:
+    """Plays so many problems, each until it is accepted or given up; raises NotPlayable."""
+    scripted = replace(plan, models=shipped_models(), programs=False)
+    model = scripted_model(ModelSettings(problems=[plan.problems], noise=plan.noise))
+    handlers = conversation_handlers(model, sandbox)
+    places = asyncio.Semaphore(_AT_ONCE)
+
+    async def played(first: ConversationEvent) -> Conversation:
+        event = first
+        while not isinstance(event, ConversationFinished):
+            [following] = await handlers[type(event)](deepcopy(event))
+            assert isinstance(following, ConversationEvent)
+            event = following
+        return event.conversation
+
+    async def settled(ordinal: int) -> Judged:
+        from services.curriculum.handler import attempt_at
+
+        run = scripted.run()
+        problem, found = source.problem(run.seed, ordinal), list[tuple[Conversation, bool]]()
+        for attempt in range(run.max_attempts):
+            first = attempt_at(problem, run=run, ordinal=ordinal, attempt=attempt)
+            begins = EnrichmentNeeded if run.enrich and not attempt else ConversationStarted
+            async with places:
+                conversation = await played(begins(conversation=first))
+            is_accepted = not find(run.recipe).judge(conversation).faults
+            found.append((conversation, is_accepted))
+            if is_accepted or conversation.ending == Ending.ENDING_UNFIT:
+                break
+            problem = conversation.problem
+        return found
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(settled(ordinal)) for ordinal in range(problems)]
+    except* (Failure, Refused, Transient, ModelFailed) as errors:
+        raise NotPlayable(f"the scripted model cannot play them: {errors.exceptions[0]}") from errors
+    return [one for task in tasks for one in task.result()]
+
+
+@asynccontextmanager
+async def own_sandboxes() -> AsyncIterator["JobExecutor"]:
+    """Runs the programs of a rehearsal in sandboxes of this process."""
+    from services.executor.pool import SandboxPool
+    from services.executor.settings import SandboxSettings
+
+    pool = SandboxPool(SandboxSettings(spares=0))
+    try:
+        await pool.start()
+        yield pool
+    finally:
+        await pool.stop()
