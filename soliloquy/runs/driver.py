@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # The number of problems submitted beyond those that are settled and in flight, so that admission never waits for one.
 SUBMITTED_AHEAD = 128
 LOOK_SECONDS = 0.1
+# Workers report their requests in flight twice a second, and later where the machine is busy.
+IDLE_SECONDS = 5.0
 
 
 class Driver:
@@ -140,12 +142,14 @@ class Driver:
         return f"the budget of {budget} {end} ({spent} spent)" if self.is_out_of_budget else ""
 
     async def _answers(self) -> None:
-        """Waits for the answers that are paid for anyway."""
+        """Waits for the answers that are paid for anyway; those to a worker that was killed never come."""
         seconds = max(endpoint.timeout for endpoint in self._plan.models.used.values())
+        idle = 0.0
         for _ in range(round(seconds / LOOK_SECONDS)):
-            if not self._spending or not self._spending.spent.sent:
+            if not self._spending or not self._spending.spent.sent or idle >= IDLE_SECONDS:
                 break
             await asyncio.sleep(LOOK_SECONDS)
+            idle = 0.0 if any(one.in_flight for one in self._backend.endpoints) else idle + LOOK_SECONDS
 
     async def changes(self, seconds: float) -> bool:
         settled = self.quota.settled

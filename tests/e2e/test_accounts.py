@@ -122,6 +122,24 @@ def test_a_budget_stops_a_run_within_the_requests_in_flight_and_a_higher_one_goe
     assert dataset(tmp_path / "out") == dataset(tmp_path / "whole")
 
 
+def test_a_run_out_of_budget_does_not_wait_for_the_answers_to_a_killed_worker(tmp_path: Path) -> None:
+    answer_seconds = 300.0
+    with fake("--latency", "200ms") as url:
+        settings = Path(priced(tmp_path, url))
+        settings.write_text(f"{settings.read_text('utf-8')}timeout = {answer_seconds}\n", "utf-8")
+        limited = command(tmp_path / "out", in_flight=4, budget_tokens=30_000, model_settings=str(settings))
+        with start(limited) as process:
+            while len(invoice(url)) < 4:
+                assert process.poll() is None, process.communicate()
+            [worker] = worker_pids(process.pid)
+            kill(worker)
+            _, told = process.communicate(timeout=answer_seconds / 3)
+        assert "the budget of 30,000 tokens" in told
+        grown(tmp_path / "out", budget="900USD", model_settings=str(settings))
+        lines = invoice(url)
+    assert_equal_to_the_last_token(lines, spent(tmp_path / "out"))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_budget_is_kept_wherever_it_ends_and_whoever_is_killed_before(tmp_path: Path, seed: int) -> None:
     with fake("--latency", "10ms") as url:

@@ -18,6 +18,8 @@ class EndpointStatus:
     # Calls without an answer so far, and the age of the oldest.
     waiting: int
     oldest_seconds: float
+    # Requests that were sent and have no answer yet.
+    in_flight: int
     # How long no call has succeeded; 0 while the endpoint answers or is at work on a call.
     failing_seconds: float
     # The last fault since a call succeeded.
@@ -38,6 +40,7 @@ def merged(statuses: Iterable[EndpointStatus]) -> list[EndpointStatus]:
             other,
             waiting=one.waiting + other.waiting,
             oldest_seconds=max(one.oldest_seconds, other.oldest_seconds),
+            in_flight=one.in_flight + other.in_flight,
             failing_seconds=min((each.failing_seconds for each in asking), default=0.0),
             error=other.error or one.error,
             refused=other.refused or one.refused,
@@ -73,6 +76,7 @@ class CallRecord:
             where=self._where,
             waiting=len(self._calls),
             oldest_seconds=now - oldest,
+            in_flight=len(self._attempts),
             failing_seconds=now - self._failing_since if is_failing and self._failing_since is not None else 0.0,
             error=error,
             refused=self._refused,

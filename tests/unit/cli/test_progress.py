@@ -66,7 +66,13 @@ def test_units_fit_the_figure() -> None:
 
 def endpoint(*, failing: float, refused: bool = False) -> EndpointStatus:
     return EndpointStatus(
-        where="far (URL)", waiting=1, oldest_seconds=failing, failing_seconds=failing, error="503", refused=refused
+        where="far (URL)",
+        waiting=1,
+        oldest_seconds=failing,
+        in_flight=1,
+        failing_seconds=failing,
+        error="503",
+        refused=refused,
     )
 
 

@@ -1,5 +1,7 @@
 """An endpoint is failing while no call succeeds, unless it is at work on one."""
 
+from dataclasses import replace
+
 import pytest
 
 from soliloquy.runtime.model.faults import Held, Overloaded, RetryableFault, TimedOut
@@ -70,10 +72,12 @@ def test_a_refusal_of_every_call_lasts_until_one_succeeds(record: CallRecord) ->
 
 
 def test_an_endpoint_fails_only_where_it_fails_for_every_process() -> None:
-    idle = EndpointStatus(where="far", waiting=0, oldest_seconds=0, failing_seconds=0, error="", refused=False)
-    failing = EndpointStatus(where="far", waiting=3, oldest_seconds=9, failing_seconds=70, error="503", refused=False)
-    busy = EndpointStatus(where="far", waiting=2, oldest_seconds=1, failing_seconds=0, error="", refused=False)
+    idle = EndpointStatus(
+        where="far", waiting=0, oldest_seconds=0, in_flight=0, failing_seconds=0, error="", refused=False
+    )
+    failing = replace(idle, waiting=3, oldest_seconds=9, in_flight=1, failing_seconds=70, error="503")
+    busy = replace(idle, waiting=2, oldest_seconds=1, in_flight=2)
     [status] = merged([failing, idle])
     assert (status.waiting, status.failing_seconds, status.error) == (3, 70, "503")
     [status] = merged([busy, failing])
-    assert (status.waiting, status.oldest_seconds, status.failing_seconds) == (5, 9, 0)
+    assert (status.waiting, status.oldest_seconds, status.in_flight, status.failing_seconds) == (5, 9, 3, 0)
