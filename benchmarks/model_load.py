@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import grpc
 
 from benchmarks.figures import quantile
-from soliloquy.runtime.model.model_service_client import is_unreachable
+from soliloquy.runtime.model.model_service_client import is_unreachable, session_headers
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
@@ -50,14 +50,15 @@ def caller(opened: grpc.aio.Channel) -> Call:
     stub = ModelServiceStub(opened)
 
     async def call(request: GenerateRequest) -> Completion:
+        metadata = tuple(session_headers(request))
         for attempt in range(1, TRIES):
             try:
-                return await stub.Generate(request, timeout=_DEADLINE_SECONDS)
+                return await stub.Generate(request, timeout=_DEADLINE_SECONDS, metadata=metadata)
             except grpc.aio.AioRpcError as error:
                 if not is_unreachable(error):
                     raise
                 await asyncio.sleep(_PAUSE_SECONDS * 2**attempt)
-        return await stub.Generate(request, timeout=_DEADLINE_SECONDS)
+        return await stub.Generate(request, timeout=_DEADLINE_SECONDS, metadata=metadata)
 
     return call
 

@@ -18,6 +18,7 @@ from services.model.shared_metrics import shared_metrics_folder
 from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import listening
+from soliloquy.runtime.model.model_service_client import SESSION_HEADER
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +43,10 @@ FAST = {
     "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
     # Concurrent requests on one client connection; the default of 100 would delay a busy client.
     "RAY_SERVE_HAPROXY_H2_FE_MAX_CONCURRENT_STREAMS": "1024",
+    # The replica that has cached the conversation, unless it has a quarter more than its share of requests.
+    "RAY_SERVE_HAPROXY_BALANCE_ALGORITHM": "\n    ".join(
+        (f"hdr({SESSION_HEADER})", "hash-type consistent", "hash-balance-factor 125")
+    ),
     # The longest that an answer in progress may take when replicas change.
     "RAY_SERVE_HAPROXY_HARD_STOP_AFTER_S": "600",
 }

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Sequence
 
 import grpc
 
@@ -22,6 +22,7 @@ from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
 MOST_ANSWER_CHARACTERS = 2 * 1024**2
+SESSION_HEADER = "x-session-id"
 # A proxy in front of the service accepts this many streams per connection.
 STREAMS_A_CHANNEL = 100
 _OPTIONS = (
@@ -58,7 +59,7 @@ class ModelServiceClient:
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
     ) -> Completion:
-        stub, metadata = next(self._stubs), tuple(trace_headers().items())
+        stub, metadata = next(self._stubs), (*trace_headers().items(), *session_headers(request))
         try:
             if receive := stream_listener and stream_listener(request):
                 return await _streamed(stub.GenerateStream(request, timeout=seconds, metadata=metadata), receive)
@@ -96,6 +97,11 @@ class ModelServiceClient:
                 return TimedOut(description)
             case _:
                 return InvalidAnswer(description)
+
+
+def session_headers(request: GenerateRequest) -> Sequence[tuple[str, str]]:
+    """Names the conversation to the balancer, so that the replica answers which has its beginning in its cache."""
+    return [(SESSION_HEADER, request.draw_key)] if request.draw_key else []
 
 
 def is_unreachable(error: grpc.aio.AioRpcError) -> bool:

@@ -34,8 +34,11 @@ def free_port() -> int:
         return port
 
 
-def request(text: str = "two words", *, adapter: str = "", request_id: str = "") -> GenerateRequest:
-    return GenerateRequest(messages=[Message(role="user", text=text)], adapter=adapter, id=request_id)
+def request(
+    text: str = "two words", *, adapter: str = "", request_id: str = "", conversation: str = ""
+) -> GenerateRequest:
+    message = Message(role="user", text=text)
+    return GenerateRequest(messages=[message], adapter=adapter, id=request_id, draw_key=conversation)
 
 
 class Service:
@@ -114,6 +117,8 @@ class Load:
 
     service: Service
     callers: int = 8
+    # Whether each caller is one conversation.
+    conversations: bool = False
     answered: int = 0
     failures: list[str] = field(default_factory=list)
 
@@ -137,7 +142,7 @@ class Load:
             while not self._over:
                 text = f"caller {number} answer {self.answered}"
                 try:
-                    answer = await call(request(text))
+                    answer = await call(request(text, conversation=f"{number}" if self.conversations else ""))
                     assert answer.text == text
                     self.answered += 1
                 except grpc.aio.AioRpcError as error:

@@ -15,6 +15,7 @@ import grpc
 import pytest
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
+from benchmarks.model_load import caller, channel
 from benchmarks.processes import stats
 from soliloquy.v1.model_pb2 import (
     Adapter,
@@ -81,6 +82,24 @@ async def test_grpc_answers_whole_and_in_pieces(service: Service) -> None:
     assert [delta.text for delta in deltas] == ["two ", "words"]
     assert deltas[-1].completion.text == answer.text
     assert (info.engine, [adapter.name for adapter in info.adapters]) == ("echo", ["first"])
+
+
+async def test_the_calls_of_a_conversation_keep_to_one_replica_and_many_conversations_to_all(service: Service) -> None:
+    async with channel(service.grpc) as opened:
+        ask = caller(opened)
+        seen = [
+            {(await ask(request(f"call {number}", conversation=f"{one}"))).model for number in range(4)}
+            for one in range(16)
+        ]
+    assert [len(replicas) for replicas in seen] == [1] * 16
+    assert len(set.union(*seen)) == 2
+
+
+async def test_a_conversation_goes_elsewhere_while_its_replica_has_more_than_its_share(service: Service) -> None:
+    async with channel(service.grpc) as opened:
+        ask = caller(opened)
+        answers = await asyncio.gather(*(ask(request(f"{TAKE}1", conversation="one")) for _ in range(8)))
+    assert len({answer.model for answer in answers}) == 2
 
 
 async def test_reflection_tells_the_contract(service: Service) -> None:
@@ -160,6 +179,19 @@ async def test_a_killed_replica_costs_no_answer_and_its_successor_has_the_adapte
         await load.more()
     assert load.failures == []
     assert await digests(service, "tutor") == {loaded.digest}
+
+
+async def test_conversations_of_a_killed_replica_go_on_at_another_and_none_of_their_calls_is_lost(
+    service: Service,
+) -> None:
+    before = service.replicas()
+    async with Load(service=service, conversations=True) as load:
+        await load.more()
+        os.kill(min(before), signal.SIGKILL)
+        await load.more()
+        await until(lambda: len(service.replicas() - before) == 1)
+        await load.more()
+    assert load.failures == []
 
 
 async def test_replacing_the_replicas_costs_no_answer(service: Service) -> None:
