@@ -17,6 +17,7 @@ VLLM, LLAMA_CPP = (ROOT / name / "bin" / "python" for name in (".venv-vllm", ".v
 START_SECONDS = 480.0
 CONTEXT_TOKENS = 4096
 MODEL = "tiny"
+BLOCK_TOKENS = 128
 # Everybody else on the machine goes first.
 _NICE = 10
 # Two threads that wait for each other are slow beside anything else that runs.
@@ -48,6 +49,8 @@ def vllm(base: Path, adapter: Path, log: Path) -> Iterator[RealServer]:
     command += ["--dtype", "float32", "--max-model-len", str(CONTEXT_TOKENS), "--max-num-seqs", "16", "--enforce-eager"]
     command += ["--enable-lora", "--max-lora-rank", "8", "--lora-modules", f"{adapter.name}={adapter}"]
     command += ["--reasoning-parser", "deepseek_r1"]
+    # A prefix is held in whole blocks, and an answer says how many of its prompt's tokens were.
+    command += ["--enable-prefix-caching", "--block-size", str(BLOCK_TOKENS), "--enable-prompt-tokens-details"]
     with _served(command, QUIET_VLLM, log) as server:
         yield server
 

@@ -7,9 +7,12 @@ import urllib.request
 
 import pytest
 
+from soliloquy.dataset.prompt_reuse import replayed, share
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.faults import UnknownModel
 from tests.servers.promises import ENDLESS, SECONDS, RealServerPromises, asking, request
-from tests.servers.running import MODEL, RealServer
+from tests.servers.running import BLOCK_TOKENS, MODEL, RealServer
+from tests.unit.scripted.growing import grown
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -22,11 +25,15 @@ class TestVllm(RealServerPromises):
         return vllm
 
 
-def running_requests(server: RealServer) -> float:
+def metric(server: RealServer, name: str) -> float:
     with urllib.request.urlopen(server.url.removesuffix("/v1") + "/metrics", timeout=30) as response:
-        found = re.search(r"^vllm:num_requests_running\{.*\} (\S+)$", response.read().decode(), re.MULTILINE)
-    assert found
+        found = re.search(rf"^vllm:{name}\{{.*\}} (\S+)$", response.read().decode(), re.MULTILINE)
+    assert found, name
     return float(found[1])
+
+
+def running_requests(server: RealServer) -> float:
+    return metric(server, "num_requests_running")
 
 
 def wait_until_running(server: RealServer, number: float) -> None:
@@ -50,6 +57,29 @@ async def test_thoughts_come_in_a_field_of_their_own(vllm: RealServer) -> None:
         answers = [await client.ask(request(seed=seed, max_tokens=60), SECONDS) for seed in range(4)]
     assert any(answer.reasoning for answer in answers)
     assert any(answer.text for answer in answers)
+
+
+async def test_its_counter_of_cached_tokens_is_the_one_that_the_prompts_foretell(vllm: RealServer) -> None:
+    conversations = [await grown(ordinal, seed=3) for ordinal in range(6)]
+    foretold = share(replayed(conversations).total, BLOCK_TOKENS)
+    counters = ("prefix_cache_queries_total", "prefix_cache_hits_total")
+    before = [await asyncio.to_thread(metric, vllm, name) for name in counters]
+    read = cached = 0
+    async with asking(vllm) as client:
+        for conversation in conversations:
+            for _, prompt in find("soliloquy").prompts(conversation):
+                asked = request(max_tokens=1)
+                del asked.messages[:]
+                asked.messages.extend(prompt.messages)
+                answer = await client.ask(asked, SECONDS)
+                read += answer.prompt_tokens
+                cached += answer.cached_tokens
+    queries, hits = [
+        await asyncio.to_thread(metric, vllm, name) - was for name, was in zip(counters, before, strict=True)
+    ]
+    print(f"cached by the answers {cached / read:.1%}, by the counter {hits / queries:.1%}, foretold {foretold:.1%}")
+    assert hits / queries == pytest.approx(foretold, abs=0.05)
+    assert (queries, hits) == (read, cached)
 
 
 async def test_a_model_that_it_does_not_serve_is_named_with_those_that_it_does(vllm: RealServer) -> None:

@@ -1,6 +1,6 @@
 // Numbers, times and states as people read them, in the reader's own language and time zone.
 
-/** @import { Bounds, Numeric, Progress, Run, RunRequest } from "./contract.d.ts" */
+/** @import { Bounds, Forecast, Interval, Numeric, Progress, Run, RunRequest } from "./contract.d.ts" */
 
 const WHOLE = new Intl.NumberFormat();
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
@@ -138,4 +138,16 @@ export function faultOf(value, { least, most }) {
   // A seed has up to twenty digits, more than a double holds.
   if (BigInt(text) < BigInt(least)) return `At least ${whole(least)}.`;
   return BigInt(text) > BigInt(most) ? `At most ${whole(most)}.` : "";
+}
+
+/** Each figure's name, and its expected value, lower and upper bound in words. @param {Forecast} forecast @returns {[string, string[]][]} */
+export function forecastFigures(forecast) {
+  const { calls, prompt_tokens, cached_tokens, completion_tokens, dollars, seconds } = forecast;
+  const shown = (/** @type {Interval | null | undefined} */ interval, /** @type {(value: number) => string} */ text) =>
+    interval ? [interval.expected, interval.low, interval.high].map(text) : ["unknown"];
+  const money = (/** @type {number} */ value) => (forecast.unpriced?.length ? `${cost(value)} +` : cost(value));
+  return [
+    ["Calls", shown(calls, short)], ["Tokens read", shown(prompt_tokens, short)], ["of them cached", shown(cached_tokens, short)],
+    ["Tokens written", shown(completion_tokens, short)], ["Cost", shown(dollars, money)], ["Time", shown(seconds, duration)],
+  ];
 }
