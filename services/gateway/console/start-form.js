@@ -110,7 +110,9 @@ function form(offered, requestId, dialog) {
     ask.disabled = true;
     try {
       const forecast = await call("POST", "/v1/runs?dry_run", body());
-      if (asked === latest) told.replaceChildren(forecastTable(forecast));
+      if (asked !== latest) return;
+      told.replaceChildren(forecastTable(forecast));
+      told.scrollIntoView({ block: "nearest" });
     } catch (error) {
       if (asked !== latest) return;
       told.replaceChildren();

@@ -36,6 +36,13 @@ def index() -> Iterator[Index]:
         yield opened
 
 
+def test_the_first_problems_of_a_run_come_in_their_order_with_all_their_attempts(index: Index) -> None:
+    index.add(collected(3, attempt=1), at=20.0)
+    found = [(one.ordinal, one.attempt) for one in index.beginning("r-g", 5)]
+    assert found == [(0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (4, 0)]
+    assert index.beginning("another", 5) == []
+
+
 def ordinals(index: Index, **asked: Any) -> list[int]:
     listed = index.listed(ListConversationsRequest(run="r-g", **asked))
     return [one.ordinal for one in listed.conversations]
