@@ -14,7 +14,7 @@ from soliloquy.v1.runs_pb2 import RunRequest, RunState
 
 # Fewer accepted conversations than a pilot of `generate --dry-run` tell little; more problems change nothing.
 LEAST_ACCEPTED = 10
-MOST_PROBLEMS = 500
+MOST_PROBLEMS = 200
 # A run that was cancelled has dropped its long conversations, and one under way has not finished them.
 _WHOLE = (RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 
@@ -65,10 +65,11 @@ class Foretelling:
 
     async def _former(self, known: KnownRun) -> FormerRun | None:
         found = self._index.beginning(known.id, MOST_PROBLEMS)
+        accepted = [one for one in found if one.accepted]
         # Collectors of earlier versions did not count calls.
-        if not all(one.summary.calls for one in found) or not any(one.accepted for one in found):
+        if not accepted or not all(one.summary.calls for one in accepted):
             return None
-        first = await self._readable(next(one for one in found if one.accepted))
+        first = await self._readable(accepted[0])
         return FormerRun(id=known.id, in_flight=known.changed.run.in_flight, conversations=found, first=first)
 
     async def _readable(self, shown: FinishedConversation) -> Conversation | None:
