@@ -4,36 +4,22 @@ import asyncio
 import json
 import logging
 import re
-import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-import aiohttp
-from aiohttp.http_exceptions import LineTooLong
-
-from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
+from soliloquy.runtime.model import ChunkReceiver, StreamListener
 from soliloquy.runtime.model.agreements import Agreement, agreement_with
 from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialect_of, dialect_of_owner
-from soliloquy.runtime.model.faults import (
-    EndpointRefuses,
-    Failing,
-    InvalidAnswer,
-    Overloaded,
-    Throttled,
-    TimedOut,
-    UnknownModel,
-    Unreachable,
-)
+from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, RetryableFault, UnknownModel, Unreachable
 from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS, Attempt
 from soliloquy.runtime.model.openai_format import (
-    MAX_WORDS,
-    MOST_ANSWER_BYTES,
     MOST_STREAM_BYTES,
     body_of,
     completion_of,
+    encoded,
     ended,
     error_words,
     joined,
@@ -41,15 +27,18 @@ from soliloquy.runtime.model.openai_format import (
     status_in,
     within,
 )
+from soliloquy.runtime.model.openai_http import OpenAIConnection, Reply
 from soliloquy.runtime.model.samples import seeds_of
-from soliloquy.runtime.model.settings import Endpoint, Key, described
+from soliloquy.runtime.model.schemas import SchemaForm
+from soliloquy.runtime.model.settings import Endpoint, Key
 from soliloquy.runtime.thoughts import after_thoughts
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 # Real endpoints ignore these headers; they let a stand-in answer as the scripted model does.
 PROMPT_HEADER, SEED_HEADER = "X-Soliloquy-Prompt", "X-Soliloquy-Seed"
-CONNECT_SECONDS = 10.0
+COMPLETIONS, _MODELS = "/chat/completions", "/models"
+_JSON = {"Content-Type": "application/json"}
 # How long an endpoint may take to list its models, and how many of them a message names.
 LIST_SECONDS = 10.0
 MOST_LISTED = 12
@@ -61,41 +50,38 @@ _UNKNOWN_MODEL = re.compile(
     re.IGNORECASE,
 )
 # What asking for the list of models may raise.
-_UNLISTED = (TimeoutError, aiohttp.ClientError, InvalidAnswer, ValueError, KeyError, TypeError, RecursionError)
-_UNKNOWN_HOST = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
+_UNLISTED = (TimeoutError, EndpointRefuses, RetryableFault, ValueError, KeyError, TypeError, RecursionError)
 
 _log = logging.getLogger(__name__)
+
+
+class Queue(Protocol):
+    """Takes requests to an endpoint that answers them later."""
+
+    async def reply(self, request: GenerateRequest, body: Mapping[str, Any]) -> Reply:
+        """Waits for the reply, for hours if need be. Raises ModelFailed for a request that kept failing."""
+
+    def close(self) -> None: ...
 
 
 class OpenAIClient:
     """Must be created inside the event loop that uses it."""
 
-    def __init__(self, name: str, endpoint: Endpoint, key: Key, findings: Path | None = None) -> None:
-        """`findings` is a file in which the processes of a run keep what they learn about endpoints."""
-        self.where = described(name, endpoint)
+    def __init__(
+        self, name: str, endpoint: Endpoint, key: Key, findings: Path | None = None, queue: Queue | None = None
+    ) -> None:
+        """`findings` is a file in which the processes of a run keep what they learn about endpoints.
+
+        Completions are asked of the `queue` if there is one.
+        """
         self._endpoint = endpoint
         self._dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
+        self._connection = OpenAIConnection(name, endpoint, key, self._dialect)
+        self.where = self._connection.where
         self._findings = findings
+        self._queue = queue
         # Asks for the list of models; all calls wait for the same one.
         self._listing: asyncio.Task[list[dict[str, Any]]] | None = None
-        # Whether it has ever answered: its host then exists, even when a name server forgets it.
-        self._was_reached = False
-        self._key = key
-        self._url = _at(endpoint.base_url, "/chat/completions")
-        self._list_url = _at(endpoint.base_url, "/models")
-        # Compressed answers could be far larger than what arrives.
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if key.secret:
-            bearer = "Bearer " if self._dialect.key_header == "Authorization" else ""
-            headers[self._dialect.key_header] = bearer + key.secret
-        self._session = aiohttp.ClientSession(
-            headers=headers,
-            # The gate limits concurrency.
-            connector=aiohttp.TCPConnector(limit=0),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-        )
 
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
@@ -105,7 +91,8 @@ class OpenAIClient:
             await self._recognize(agreement)
         attempt = Attempt(agreement, request)
         for _ in range(MOST_ADAPTATIONS):
-            receive = None if "stream" in attempt.without or not stream_listener else stream_listener(request)
+            is_heard = stream_listener and not self._queue and "stream" not in attempt.without
+            receive = stream_listener(request) if stream_listener and is_heard else None
             if receive and attempt.may_think_first:
                 receive = after_thoughts(receive)
             if completion := await self._post(request, attempt, receive):
@@ -122,8 +109,8 @@ class OpenAIClient:
         return self._agreement().dialect
 
     def _agreement(self, adapter: str = "") -> Agreement:
-        model = adapter or self._endpoint.model
-        return agreement_with(self._url, model, self._dialect, self._endpoint.schema, self._findings)
+        model, url = adapter or self._endpoint.model, self._connection.url(COMPLETIONS)
+        return agreement_with(url, model, self._dialect, self._endpoint.schema, self._findings)
 
     async def _recognize(self, agreement: Agreement) -> None:
         """Learns the dialect from the list of models, where neither the settings nor the address tell it."""
@@ -132,7 +119,7 @@ class OpenAIClient:
             try:
                 # A call that is cancelled must not cancel what the others wait for.
                 listed = await asyncio.shield(self._listing)
-            except aiohttp.ClientConnectorError:
+            except (Unreachable, EndpointRefuses):
                 # It is gone for the moment: this call will say so.
                 self._listing = None
                 return
@@ -152,23 +139,28 @@ class OpenAIClient:
             return []
 
     async def _models(self) -> list[dict[str, Any]]:
-        async with asyncio.timeout(LIST_SECONDS), self._session.get(self._list_url, allow_redirects=False) as response:
-            _require_plain(response)
-            return [{**entry, "id": str(entry["id"])} for entry in json.loads(await _content(response))["data"]]
+        async with asyncio.timeout(LIST_SECONDS), self._connection.request("GET", _MODELS) as response:
+            entries = json.loads(await self._connection.content(response))["data"]
+            return [{**entry, "id": str(entry["id"])} for entry in entries]
 
     async def silence(self) -> str:
+        if self._queue:
+            # Whoever sends the queue's batches notices.
+            return ""
         try:
-            async with asyncio.timeout(LIST_SECONDS), self._session.get(self._list_url, allow_redirects=False):
+            async with asyncio.timeout(LIST_SECONDS), self._connection.request("GET", _MODELS):
                 return ""
         except TimeoutError:
             return "it accepts connections and answers nothing"
-        except aiohttp.ClientError as error:
-            return str(error) or type(error).__name__
+        except (RetryableFault, EndpointRefuses) as error:
+            return str(error)
 
     async def close(self) -> None:
         if self._listing:
             self._listing.cancel()
-        await self._session.close()
+        if self._queue:
+            self._queue.close()
+        await self._connection.close()
 
     async def _post(
         self, request: GenerateRequest, attempt: Attempt, receive: ChunkReceiver | None
@@ -176,34 +168,14 @@ class OpenAIClient:
         """Returns None if the endpoint refuses a part of the request that the next one leaves out."""
         form = attempt.form
         body = body_of(request, self._endpoint.model, attempt, stream=receive is not None)
-        seeds = ",".join(map(str, seeds_of(request)))
-        headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: seeds, **trace_headers()}
-        try:
-            async with self._session.post(
-                self._url, data=_encoded(body), headers=headers, allow_redirects=False
-            ) as response:
-                self._was_reached = True
-                _require_plain(response)
-                # An endpoint without streaming may send the complete answer.
-                if receive and response.status == 200 and response.content_type == "text/event-stream":
-                    lines = within(response.content, MOST_STREAM_BYTES)
-                    content = await joined((self._key.without(line) async for line in lines), form.receiver(receive))
-                else:
-                    content = self._key.without(await _content(response))
-        except (aiohttp.InvalidURL, UnicodeError) as error:
-            raise EndpointRefuses(f"{self.where} has an invalid address: check it ({error})") from error
-        except (aiohttp.ClientSSLError, aiohttp.ClientConnectorDNSError) as error:
-            raise self._unreachable(error) from error
-        except aiohttp.ClientConnectorError as error:
-            raise Unreachable(_connection(error)) from error
-        except aiohttp.ServerTimeoutError as error:
-            raise Unreachable(str(error)) from error
-        except (aiohttp.ClientError, LineTooLong) as error:
-            raise InvalidAnswer(f"the connection broke ({type(error).__name__})") from error
-        status = response.status
+        if self._queue:
+            reply = await self._queue.reply(request, body)
+        else:
+            reply = await self._exchange(request, body, form, receive)
+        status, content = reply.status, reply.content
         if status == 200 and content.lstrip()[:8].startswith(b'{"error"'):
             status = status_in(content)
-        if response.content_type == "text/html" and status < 500:
+        if reply.is_page and status < 500:
             start = " ".join(content.decode("utf-8", "replace").split())[:MAX_PAGE]
             raise EndpointRefuses(f"{self.where} answers with a web page ({start!r}): check the address")
         if status == 200:
@@ -219,7 +191,27 @@ class OpenAIClient:
                 f"{self.where} does not serve this model ({details}): check the address and the model's name"
                 + (await self._offer() or self._path_advice())
             )
-        raise self._error(status, details, retry_after(response.headers, time.time()))
+        raise self._connection.fault(status, details, reply.after)
+
+    async def _exchange(
+        self, request: GenerateRequest, body: Mapping[str, Any], form: SchemaForm, receive: ChunkReceiver | None
+    ) -> Reply:
+        seeds = ",".join(map(str, seeds_of(request)))
+        headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: seeds, **_JSON, **trace_headers()}
+        async with self._connection.request("POST", COMPLETIONS, data=encoded(body), headers=headers) as response:
+            # An endpoint without streaming may send the complete answer.
+            if receive and response.status == 200 and response.content_type == "text/event-stream":
+                lines = within(response.content, MOST_STREAM_BYTES)
+                without_key = (self._connection.key.without(line) async for line in lines)
+                content = await joined(without_key, form.receiver(receive))
+            else:
+                content = await self._connection.content(response)
+            return Reply(
+                status=response.status,
+                content=content,
+                is_page=response.content_type == "text/html",
+                after=retry_after(response.headers, time.time()),
+            )
 
     async def _offer(self) -> str:
         """Returns the models that the endpoint lists, as the end of a message."""
@@ -231,60 +223,3 @@ class OpenAIClient:
         """Returns what an address without a path may lack, as the end of a message."""
         lacks_path = not urlsplit(self._endpoint.base_url).path.strip("/")
         return "; the address of most such APIs ends in /v1" if lacks_path else ""
-
-    def _unreachable(self, error: aiohttp.ClientConnectorError) -> Exception:
-        """Returns a fault that passes if the endpoint was reached before."""
-        if self._was_reached:
-            return Unreachable(_connection(error))
-        if isinstance(error, aiohttp.ClientSSLError):
-            return EndpointRefuses(f"{self.where} cannot be reached: check https and its certificate ({error})")
-        if error.errno in _UNKNOWN_HOST:
-            return EndpointRefuses(f"{self.where} cannot be found: check the host's name ({_connection(error)})")
-        return Unreachable(_connection(error))
-
-    def _error(self, status: int, details: str, after: float) -> Exception:
-        match status:
-            case 401 | 403 if self._key.secret:
-                return EndpointRefuses(f"{self.where} refuses the key in {self._key.place} ({details})")
-            case 401 | 403:
-                return EndpointRefuses(f"{self.where} requires a key: put it in {self._key.place} ({details})")
-            case 402 | 429 if status == 402 or "insufficient_quota" in details:
-                return EndpointRefuses(
-                    f"{self.where}: quota exhausted ({details}): add credit to the account or switch endpoints"
-                )
-            case 405 | 501 | 300 | 301 | 302 | 303 | 307 | 308:
-                return EndpointRefuses(f"{self.where} serves no chat completions ({details}): check the address")
-            case 429:
-                return Throttled(details, after)
-            case 408:
-                return TimedOut(details, after)
-            case 503 | 529:
-                return Overloaded(details, after)
-            case _ if 400 <= status < 500 and status not in (409, 425):
-                return ModelRefused(f"{self.where} refused ({details})")
-            case _:
-                return Failing(details, after)
-
-
-def _require_plain(response: aiohttp.ClientResponse) -> None:
-    if encoding := response.headers.get("Content-Encoding", "").replace("identity", ""):
-        raise InvalidAnswer(f"the answer is compressed ({encoding[:MAX_WORDS]}) without a request for it")
-
-
-async def _content(response: aiohttp.ClientResponse) -> bytes:
-    return b"".join([piece async for piece in within(response.content.iter_any(), MOST_ANSWER_BYTES)])
-
-
-def _at(base_url: str, path: str) -> str:
-    """Returns the URL of a path; Azure's addresses end in a query."""
-    base, question, query = base_url.partition("?")
-    return base.rstrip("/") + path + question + query
-
-
-def _encoded(body: Mapping[str, Any]) -> bytes:
-    return json.dumps(body, ensure_ascii=False).encode()
-
-
-def _connection(error: aiohttp.ClientConnectorError) -> str:
-    reason = error.os_error.strerror or str(error.os_error) or "it closed the connection"
-    return f"cannot connect to {error.host}:{error.port}: {reason}"

@@ -116,6 +116,10 @@ def body_of(request: GenerateRequest, model: str, attempt: Attempt, *, stream: b
     return body
 
 
+def encoded(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
 def _messages(request: GenerateRequest, *, system: bool) -> list[dict[str, str]]:
     if system:
         return [{"role": message.role, "content": message.text} for message in request.messages]

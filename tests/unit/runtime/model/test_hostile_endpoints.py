@@ -88,8 +88,8 @@ async def test_an_answer_that_drips_ends_with_the_calls_time(kind: str, monkeypa
 
 @pytest.mark.parametrize("kind", HANDSHAKES)
 async def test_what_is_no_handshake_is_a_fault(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in ("CONNECT_SECONDS", "LIST_SECONDS"):
-        monkeypatch.setattr(f"soliloquy.runtime.model.openai_client.{limit}", 0.3)
+    for limit in ("openai_http.CONNECT_SECONDS", "openai_client.LIST_SECONDS"):
+        monkeypatch.setattr(f"soliloquy.runtime.model.{limit}", 0.3)
     async with asking(HANDSHAKES[kind], handshakes=True) as (client, _, __), asyncio.timeout(60):
         with pytest.raises((Unreachable, EndpointRefuses)) as raised:
             await client.ask(REQUEST, 5)
