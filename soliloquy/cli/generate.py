@@ -44,11 +44,15 @@ from soliloquy.runs.dry_run import PILOT
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runs.plan import Plan, problems_of
+from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.settings_file import in_batches
 from soliloquy.runtime.model.spending import Budget
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 INCOMPLETE = 1
+# So many conversations at once fill a batch; more would take more memory than they save time.
+BATCH_IN_FLIGHT = 5_000
 
 
 @click.command(cls=Command)
@@ -71,7 +75,7 @@ INCOMPLETE = 1
 )
 @PROMPTS
 @count_option("--workers", 1, "Worker processes, for models that a single one does not keep busy.", most=WORKERS)
-@count_option("--in-flight", 64, "Conversations at once.", most=IN_FLIGHT)
+@count_option("--in-flight", 64, "Conversations at once; up to 5,000 by default with batches.", most=IN_FLIGHT)
 @LATENCY
 @NOISE
 @click.option(
@@ -86,6 +90,11 @@ INCOMPLETE = 1
 @click.option("--verified", is_flag=True, help="Reject conversations with a verdict that rests on nothing.")
 @CLASSIFIERS
 @model_options
+@click.option(
+    "--batch",
+    is_flag=True,
+    help="Ask the endpoint of --model openai in batches, for half the price: an answer may take a day.",
+)
 @WAIT
 @click.option("--budget", metavar="SUM", type=DOLLARS, help="Dollars that the run may spend, e.g. 50USD.")
 @click.option("--budget-tokens", type=COUNT, metavar="TOKENS", help="Tokens that it may read and write.")
@@ -115,6 +124,7 @@ def generate(
     budget_tokens: int | None,
     dry_run: bool,
     like: str | None,
+    batch: bool,
     **settings: Any,
 ) -> None:
     """Generate a dataset of tutoring conversations.
@@ -132,6 +142,10 @@ def generate(
     conversations are the beginning of the run: the same command without --dry-run goes on from them.
     """
     _refuse_with_kafka(context, kafka)
+    if batch:
+        settings["models"] = _in_batches(context, settings["models"])
+    if settings["models"].has_batches and _is_default(context, "in_flight"):
+        settings["in_flight"] = min(settings["conversations"], BATCH_IN_FLIGHT)
     if like and not dry_run:
         raise click.UsageError("--like requires --dry-run")
     if settings["classifiers"] and not find(recipe).topics:
@@ -176,6 +190,16 @@ def exit_status(result: GenerationResult) -> int:
     return INTERRUPTED if result.interrupted else INCOMPLETE if result.shortfall else 0
 
 
+def _is_default(context: click.Context, option: str) -> bool:
+    return context.get_parameter_source(option) is not ParameterSource.COMMANDLINE
+
+
+def _in_batches(context: click.Context, models: Models) -> Models:
+    if context.params["model"] != "openai":
+        raise click.UsageError("--batch requires --model openai: in --model-settings, set batch = true of an endpoint")
+    return in_batches(models)
+
+
 def _check_sandbox() -> None:
     from services.executor.gvisor import runsc
 
@@ -183,6 +207,10 @@ def _check_sandbox() -> None:
 
 
 def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> None:
+    if not kafka:
+        return
+    if context.params["batch"]:
+        raise click.UsageError("--batch cannot be used with --kafka: only a run of this machine asks in batches")
     for name in ("workers", "latency", "model_cache", "traces", "wait"):
-        if kafka and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if not _is_default(context, name):
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --kafka: set it on the services")

@@ -21,12 +21,22 @@ if TYPE_CHECKING:
     from services.model.fake.server import FakeServer
 
 _SHARE = real(0, 1)
+_BATCH_FAULTS = {
+    "expired": "half of a batch, which then expires",
+    "lost": "a batch that is forgotten",
+    "unheard": "a batch that is made without a reply",
+    "twice": "a batch that is made twice",
+    "line_failed": "a line of a batch with a 500",
+    "line_missing": "one that is not there",
+    "line_repeated": "one that is there twice",
+}
 _FAULTS = {
     "throttled": "a 429 with Retry-After",
     "failed": "a 500",
     "truncated": "half of the body",
     "malformed": "a body that is not JSON",
     "hung": "no answer at all",
+    **_BATCH_FAULTS,
 }
 
 
@@ -59,12 +69,13 @@ def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dic
     multiple=True,
     callback=_shares,
     metavar="FAULT=SHARE",
-    help="Share of requests with a fault, e.g. throttled=0.3; repeatable. "
+    help="Share of requests, batches or lines with a fault, e.g. throttled=0.3; repeatable. "
     + "; ".join(f"{name}: {what}" for name, what in _FAULTS.items()),
 )
 @click.option("--period", default="0s", type=DURATION, help="Limit these faults to a storm at the end of each period.")
 @click.option("--storm", default="0s", type=DURATION, help="Length of the storm.")
 @click.option("--retry-after", default="1", show_default=True, metavar="TEXT", help="The Retry-After header of a 429.")
+@click.option("--batch-latency", default="1s", show_default=True, type=DURATION, help="How long a batch takes.")
 @click.option(
     "--dialect",
     type=click.Choice(sorted(dialects())),
@@ -106,12 +117,15 @@ def fake(
     Other programs get a value that their JSON schema allows.
     """
     from services.model.engines.replayed import ReplayedEngine
+    from services.model.fake.batches import BatchFaults
     from services.model.fake.server import FakeServer, FakeSettings
     from soliloquy.dataset.reading import Dataset
 
+    of_batches = {name: shares.pop(name) for name in _BATCH_FAULTS if name in shares}
     settings = FakeSettings(
         **shares,
         **weather,
+        batch_faults=BatchFaults(**of_batches),
         retry_after=retry_after,
         dialect=dialect or "",
         key=read_key(key_file).secret if key_file else "",

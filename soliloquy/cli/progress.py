@@ -109,7 +109,9 @@ def calls_line(calls: WaitingCalls, fault: str = "") -> str:
     if calls.number and (calls.oldest_seconds >= LONG_SECONDS or calls.error):
         waiting = "1 model call waits" if calls.number == 1 else f"{calls.number} model calls wait"
         oldest = "" if calls.number == 1 else ", the oldest"
-        said.append(f"{waiting}{oldest} for {duration(calls.oldest_seconds)}")
+        batches = "1 batch" if calls.batches == 1 else f"{calls.batches} batches"
+        inside = f" ({calls.batched:,} in {batches})" if calls.batches else ""
+        said.append(f"{waiting}{inside}{oldest} for {duration(calls.oldest_seconds)}")
     if calls.error:
         said.append(f"last error: {calls.error}")
     if fault and not (calls.error and calls.error in fault):

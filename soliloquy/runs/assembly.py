@@ -15,7 +15,7 @@ from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.assignment import SERVICES, Assignment
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.handling import Handler, Service
+from soliloquy.runtime.handling import MODEL_BOUND, Handler, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.opening import ModelByRole, open_models
@@ -74,12 +74,21 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
         services = [builders[name]() for name in assignment.services]
         if assignment.max_in_flight is not None:
             services = [replace(service, max_in_flight=assignment.max_in_flight) for service in services]
+        if assignment.in_batches:
+            services = [_waiting(service, assignment.in_batches) for service in services]
         yield Assembly(
             services=services,
             models=models,
             sandboxes=sandboxes if executes else None,
             datasets=datasets if collects else None,
         )
+
+
+def _waiting(service: Service, conversations: int) -> Service:
+    """Lets every conversation wait for a batch; a wait takes a task and no more."""
+    if service.max_in_flight != MODEL_BOUND:
+        return service
+    return replace(service, max_in_flight=max(MODEL_BOUND, conversations))
 
 
 def declared() -> list[Service]:

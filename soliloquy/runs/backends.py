@@ -32,6 +32,8 @@ from soliloquy.runtime.events import (
     run_key,
     run_of,
 )
+from soliloquy.runtime.model.batch_sender import BatchSenders, open_senders
+from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.reading import messages, open_ordinals
 from soliloquy.runtime.stage import Stage
@@ -69,9 +71,12 @@ class LocalBackend:
     # The offset of each partition up to which results were read; nobody can read these again.
     topics: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, plan: Plan, folder: RunFolder, traces: TraceSettings) -> None:
+    def __init__(self, plan: Plan, folder: RunFolder, traces: TraceSettings, spending: Spending | None = None) -> None:
         self._workers = Supervisor(_worker_specs(plan, folder.log, folder.spending, traces))
-        self._log = folder.log
+        self._models = plan.models
+        self._folder = folder
+        self._spending = spending
+        self._batches: BatchSenders | None = None
 
     @property
     def fault(self) -> str:
@@ -80,7 +85,7 @@ class LocalBackend:
 
     @property
     def endpoints(self) -> Sequence[EndpointStatus]:
-        return self._workers.endpoints
+        return [*self._workers.endpoints, *(self._batches.statuses if self._batches else ())]
 
     @asynccontextmanager
     async def prepared(self, run: Run, journal: "Journal") -> AsyncIterator[Transport]:
@@ -88,8 +93,13 @@ class LocalBackend:
         from services.collector import app as collecting
         from services.curriculum import app as admitting
 
-        async with open_transport(self._log) as transport, asyncio.TaskGroup() as group:
+        async with (
+            open_transport(self._folder.log) as transport,
+            open_senders(self._models, self._spending, self._folder.working) as self._batches,
+            asyncio.TaskGroup() as group,
+        ):
             self._transport = transport
+            self._sending = group.create_task(self._batches.run())
             curriculum = Stage(admitting.service(), transport)
             collector = Stage(collecting.service(journal), transport)
             for stage in (curriculum, collector):
@@ -98,6 +108,7 @@ class LocalBackend:
             yield transport
             await self._workers.stop()
             await workers
+            self._sending.cancel()
             # Problems that wait for admission have not begun: there is nothing to finish.
             curriculum.stop(0.0)
             collector.stop(GRACE_SECONDS)
@@ -115,6 +126,13 @@ class LocalBackend:
     async def cancel(self, run: Run) -> int | None:
         """Returns the number of conversations dropped; None if they go on when the run does."""
         return None
+
+    async def settle(self) -> None:
+        """Ends what a settled run no longer needs: the batches that its endpoints work on."""
+        if self._batches:
+            self._sending.cancel()
+            await asyncio.wait([self._sending])
+            await self._batches.settle()
 
 
 def _worker_specs(plan: Plan, log: Path, spending: Path, traces: TraceSettings) -> Sequence[ProcessSpec]:
@@ -137,6 +155,7 @@ def _worker_specs(plan: Plan, log: Path, spending: Path, traces: TraceSettings) 
         sandbox=SandboxSettings(sandboxes=max(1, sandboxes // plan.workers)),
         classifiers=plan.classifiers,
         traces=traces,
+        in_batches=at_once if plan.models.has_batches else 0,
         grace=GRACE_SECONDS,
     )
     return [worker_spec(f"worker-{number}", assignment) for number in range(plan.workers)]
@@ -211,6 +230,9 @@ class KafkaBackend:
         raise KafkaUnavailable(
             f"no curriculum confirmed the cancellation within {CANCEL_SECONDS:g} s; it takes effect when one is up"
         )
+
+    async def settle(self) -> None:
+        """Leaves everything to the services."""
 
     async def _look_always(self) -> None:
         """Keeps `fault` up to date."""

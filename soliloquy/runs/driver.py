@@ -80,6 +80,8 @@ class Driver:
             self.dead_letters = await self._backend.dead_letters(self._run)
             if self.is_stopped:
                 self.dropped = await self._backend.cancel(self._run)
+            elif self.settled:
+                await self._backend.settle()
 
     # The members of DrivenRun.
 

@@ -120,7 +120,7 @@ def _generated(
         restore_journal(Dataset(str(folder.place)), folder.journal)
     spent: Sequence[Mapping[str, Any]] = ()
     with Journal(folder.journal) as journal:
-        backend = KafkaBackend(kafka, folder) if kafka else LocalBackend(plan, folder, traces)
+        backend = KafkaBackend(kafka, folder) if kafka else LocalBackend(plan, folder, traces, spending)
         driver = Driver(plan, source, journal, backend, spending)
         with display(journal.accepted) as show:
             uvloop.run(driver.run(show))

@@ -23,6 +23,9 @@ class WaitingCalls:
     oldest_seconds: float = 0.0
     # The last error of an endpoint that has answered no call since.
     error: str = ""
+    # The batches that endpoints work on, and how many of the calls are in one.
+    batches: int = 0
+    batched: int = 0
 
     @classmethod
     def at(cls, endpoints: Sequence[EndpointStatus]) -> Self:
@@ -30,6 +33,8 @@ class WaitingCalls:
             number=sum(endpoint.waiting for endpoint in endpoints),
             oldest_seconds=max((endpoint.oldest_seconds for endpoint in endpoints), default=0.0),
             error=next((endpoint.error for endpoint in endpoints if endpoint.error), ""),
+            batches=sum(endpoint.batches for endpoint in endpoints),
+            batched=sum(endpoint.batched for endpoint in endpoints),
         )
 
 

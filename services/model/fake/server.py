@@ -11,8 +11,10 @@ from enum import Enum
 from typing import Any
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from services.model.engines.scripted import word_completion
+from services.model.fake.batches import BatchFaults, FakeBatches
 from services.model.fake.dialects import FILTERED, RefusedRequest, SpokenDialect, asked_schema, shaped
 from services.model.fake.invoice import Invoice, PrefixCache, text_of
 from services.model.fake.manners import Manners
@@ -66,6 +68,9 @@ class FakeSettings:
     key: str = field(default="", repr=False)
     # The fewest tokens of a prompt that a cache of prefixes holds; None for an endpoint without one.
     prefix_cache: int | None = None
+    # How long a batch takes, and the faults of batches.
+    batch_latency: float = 1.0
+    batch_faults: BatchFaults = field(default_factory=BatchFaults)
     # The dialect decides what the stand-in accepts and how it answers; without one it accepts everything.
     dialect: str = ""
 
@@ -92,6 +97,9 @@ class FakeServer:
         self.manners = Manners(self._dialect)
         self._cache = None if settings.prefix_cache is None else PrefixCache(settings.prefix_cache)
         self.invoice = Invoice()
+        self._batches = FakeBatches(
+            self._line, settings.batch_faults, seconds=settings.batch_latency, seed=settings.seed
+        )
         self._began = time.monotonic()
         # Counts the requests by fate, and those of a form that the dialect refuses.
         self.fates: Counter[Fate] = Counter()
@@ -100,11 +108,13 @@ class FakeServer:
     @asynccontextmanager
     async def serving(self, address: str) -> AsyncIterator[str]:
         """Serves on the address and yields the URL; port 0 picks a free port."""
-        app = web.Application(client_max_size=MAX_REQUEST_BYTES)
+        app = web.Application(client_max_size=MAX_REQUEST_BYTES, middlewares=[self._check_key])
         path, version = self._dialect.path, self._dialect.version
         app.router.add_post(f"{path}/chat/completions", self._complete)
         app.router.add_get(f"{path}/models", self._list)
         app.router.add_get(f"{path}/invoice", self._bill)
+        if self._dialect.dialect.batches:
+            self._batches.add_routes(app.router, path)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=LAST_WORDS_SECONDS)
         await runner.setup()
         with listening(address) as listener:
@@ -114,6 +124,7 @@ class FakeServer:
                 host, port = address.rpartition(":")[0], listener.getsockname()[1]
                 yield f"http://{host}:{port}{path}{version and '?'}{version}"
             finally:
+                await self._batches.close()
                 await runner.cleanup()
 
     async def _list(self, _: web.Request) -> web.StreamResponse:
@@ -123,13 +134,17 @@ class FakeServer:
     async def _bill(self, _: web.Request) -> web.StreamResponse:
         return web.json_response(self.invoice.lines)
 
+    @web.middleware
+    async def _check_key(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        key = request.headers.get(self._dialect.dialect.key_header, "").removeprefix("Bearer ")
+        if self._settings.key not in ("", key) and request.method != "GET":
+            # Some servers repeat the key.
+            return self._error(RefusedRequest(401, f"Incorrect API key provided: {key}", code="invalid_api_key"))
+        return await handler(request)
+
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         if self._dialect.version.partition("=")[0] not in ("", *request.query):
             return self._error(RefusedRequest(404, "Resource not found", code="404"))
-        key = request.headers.get(self._dialect.dialect.key_header, "").removeprefix("Bearer ")
-        if self._settings.key not in ("", key):
-            # Some servers repeat the key.
-            return self._error(RefusedRequest(401, f"Incorrect API key provided: {key}", code="invalid_api_key"))
         fate = self._settings.fate_of(self.fates.total(), time.monotonic() - self._began)
         self.fates[fate] += 1
         if fate is Fate.THROTTLED:
@@ -145,32 +160,51 @@ class FakeServer:
             return self._error(RefusedRequest(500, message, code="internal_error"))
         try:
             params = json.loads(body)
-            if self._settings.dialect:
-                self._dialect.check(params)
-            completion = await self._completion(params, request.headers)
-        except RefusedRequest as refused:
-            self.refused += refused.code != FILTERED
-            return self._error(refused)
-        except (ValueError, KeyError, TypeError, ModelRefused) as error:
-            return self._error(RefusedRequest(400, f"{type(error).__name__}: {error}", code="invalid_request"))
-        if self._cache:
-            held, written = self._cache.use(params)
-            completion.cached_tokens = min(held, completion.prompt_tokens)
-            completion.cache_write_tokens = min(written, completion.prompt_tokens - completion.cached_tokens)
-        # An answer that gets lost on its way was worked on, and costs the same.
-        self.invoice.add(params, request.headers, completion, arrives=fate is Fate.ANSWERED)
+            # An answer that gets lost on its way was worked on, and costs the same.
+            completion = await self._billed(params, request.headers, arrives=fate is Fate.ANSWERED)
+        except (RefusedRequest, ValueError) as error:
+            return self._error(_refusal(error))
         answer = ChatResponse(params["model"])
         if params.get("stream"):
             usage = (params.get("stream_options") or {}).get("include_usage", False)
             return await self._stream(request, answer, completion, usage=usage, cut=fate is Fate.TRUNCATED)
+        content = json.dumps(self._whole(answer, completion), ensure_ascii=False).encode()
+        if fate is Fate.TRUNCATED:
+            return await _cut(request, content)
+        return web.Response(body=content[1:] if fate is Fate.MALFORMED else content, content_type="application/json")
+
+    async def _line(self, params: dict[str, Any], headers: Mapping[str, str]) -> tuple[int, Any]:
+        """Works on a request of a batch; returns the status and the body of its answer."""
+        try:
+            completion = await self._billed(params, headers, arrives=True)
+        except RefusedRequest as refused:
+            return refused.status, self._dialect.error(refused)
+        return 200, self._whole(ChatResponse(params["model"]), completion)
+
+    async def _billed(self, params: dict[str, Any], headers: Mapping[str, str], *, arrives: bool) -> Completion:
+        """Works on a request and bills it; raises RefusedRequest."""
+        try:
+            if self._settings.dialect:
+                self._dialect.check(params)
+            completion = await self._completion(params, headers)
+        except RefusedRequest as refused:
+            self.refused += refused.code != FILTERED
+            raise
+        except (ValueError, KeyError, TypeError, ModelRefused) as error:
+            raise _refusal(error) from error
+        if self._cache:
+            held, written = self._cache.use(params)
+            completion.cached_tokens = min(held, completion.prompt_tokens)
+            completion.cache_write_tokens = min(written, completion.prompt_tokens - completion.cached_tokens)
+        self.invoice.add(params, headers, completion, arrives=arrives)
+        return completion
+
+    def _whole(self, answer: ChatResponse, completion: Completion) -> dict[str, Any]:
         whole = answer.whole(completion)
         for choice, sample in zip(whole["choices"], (completion, *completion.more), strict=True):
             choice |= {"message": self._dialect.message(sample)}
         whole["usage"] |= self._dialect.usage(completion)
-        content = json.dumps(whole, ensure_ascii=False).encode()
-        if fate is Fate.TRUNCATED:
-            return await _cut(request, content)
-        return web.Response(body=content[1:] if fate is Fate.MALFORMED else content, content_type="application/json")
+        return whole
 
     async def _completion(self, params: dict[str, Any], headers: Mapping[str, str]) -> Completion:
         samples = 1 if "n" in self._dialect.dialect.without else params.get("n") or 1
@@ -221,6 +255,12 @@ class FakeServer:
             await response.write(sse(last).encode())
         await response.write(LAST_EVENT.encode())
         return response
+
+
+def _refusal(error: Exception) -> RefusedRequest:
+    if isinstance(error, RefusedRequest):
+        return error
+    return RefusedRequest(400, f"{type(error).__name__}: {error}", code="invalid_request")
 
 
 def _pieces(text: str) -> list[str]:

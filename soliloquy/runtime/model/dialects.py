@@ -37,6 +37,7 @@ class Dialect:
     reasoning: str
     cache_key: bool
     cache_marks: str
+    batches: bool
     enforces: bool
     error: str
     refuses_unknown: bool

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, Reserve, StreamingModel, StreamListener
 from soliloquy.runtime.model.accounting import CountedModel
 from soliloquy.runtime.model.cache import AnswerCache, CachedModel
@@ -14,6 +15,10 @@ from soliloquy.runtime.model.settings import Endpoint, Models, key_of
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
+
+# How long, and how many, calls of an endpoint may wait that is asked in batches.
+BATCH_SECONDS = 30 * 86_400.0
+MOST_WAITING = 1_000_000
 
 
 class ModelByRole:
@@ -104,12 +109,32 @@ async def open_models(
             if endpoint.engine == "scripted":
                 answering[name] = CountedModel(scripted(), name, endpoint)
                 continue
-            remote = RemoteModel(name, endpoint, client_for(name, endpoint, findings), holds=holds, spending=account)
+            if endpoint.batch:
+                remote = _in_batches(name, endpoint, findings, account, holds=holds)
+            else:
+                client = client_for(name, endpoint, findings)
+                remote = RemoteModel(name, endpoint, client, holds=holds, spending=account)
             at_hand.push_async_callback(remote.close)
             remotes.append(remote)
             counted = CountedModel(remote, name, endpoint)
             answering[name] = CachedModel(counted, name, endpoint, cache) if cache else counted
         yield ModelByRole(models, answering, remotes)
+
+
+def _in_batches(
+    name: str, endpoint: Endpoint, findings: Path | None, account: Spending | None, *, holds: bool
+) -> RemoteModel:
+    """Returns a model whose calls wait in a queue, any number of them; whoever takes in a reply counts it."""
+    from soliloquy.runtime.model.batch_queue import BatchQueue
+    from soliloquy.runtime.model.batch_table import BatchTable
+    from soliloquy.runtime.model.openai_client import OpenAIClient
+
+    if account is None:
+        raise Failure(f"{name}: batch is for `soliloquy generate` without --kafka: remove it from the endpoint")
+    queue = BatchQueue(name, endpoint, BatchTable(account))
+    client = OpenAIClient(name, endpoint, key_of(endpoint, name), findings, queue)
+    unlimited = replace(endpoint, timeout=BATCH_SECONDS, max_concurrency=MOST_WAITING)
+    return RemoteModel(name, unlimited, client, holds=holds)
 
 
 def client_for(name: str, endpoint: Endpoint, findings: Path | None = None) -> EndpointClient:

@@ -44,6 +44,8 @@ class _Listed:
     hosts: Sequence[str]
     as_of: date
     models: Mapping[str, Mapping[str, float]]
+    # The share of these prices that requests in a batch cost.
+    batch: float
 
 
 @functools.cache
@@ -52,11 +54,12 @@ def _lists() -> Sequence[_Listed]:
 
 
 @functools.cache
-def list_price(base_url: str, model: str) -> Price | None:
-    """Returns the list price of a hosted model; None if prices.toml has none."""
+def list_price(base_url: str, model: str, *, batch: bool = False) -> Price | None:
+    """Returns the list price of a hosted model, alone or in batches; None if prices.toml has none."""
     host = urlsplit(base_url).hostname or ""
     name = _VERSION.sub("", model)
     for listed in _lists():
         if any(f".{host}".endswith(f".{end}") for end in listed.hosts) and (price := listed.models.get(name)):
-            return Price(**price, as_of=listed.as_of)
+            share = listed.batch if batch else 1.0
+            return Price(**{kind: share * dollars for kind, dollars in price.items()}, as_of=listed.as_of)
     return None

@@ -46,6 +46,10 @@ class Endpoint:
     timeout: Annotated[float, Field(gt=0)] = 120.0
     # Concurrent calls of each process; fewer while the endpoint throttles.
     max_concurrency: Annotated[int, Field(ge=1)] = 256
+    # Whether it is asked in batches; how many requests make one full, and after how many seconds one goes that is not.
+    batch: bool = False
+    batch_size: Annotated[int, Field(ge=1, le=50_000)] = 50_000
+    batch_age: Annotated[float, Field(gt=0)] = 60.0
     # Dollars per million tokens, in place of those in prices.toml. Cached tokens cost what the prompt does by default.
     prompt_price: Dollars | None = None
     completion_price: Dollars | None = None
@@ -58,7 +62,7 @@ class Endpoint:
     def price(self) -> Price | None:
         """Returns None if nobody knows it."""
         if self.prompt_price is None or self.completion_price is None:
-            return NOTHING if self.engine == "scripted" else list_price(self.base_url, self.model)
+            return NOTHING if self.engine == "scripted" else list_price(self.base_url, self.model, batch=self.batch)
         return Price(
             prompt=self.prompt_price,
             completion=self.completion_price,
@@ -175,6 +179,10 @@ class Models:
     @property
     def has_scripted(self) -> bool:
         return any(endpoint.engine == "scripted" for endpoint in self.used.values())
+
+    @property
+    def has_batches(self) -> bool:
+        return any(endpoint.batch for endpoint in self.used.values())
 
     def only_at(self, endpoint: Endpoint) -> "Models":
         """Returns settings with every role and prompt at one endpoint; sampling stays."""

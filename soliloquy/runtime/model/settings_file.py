@@ -4,7 +4,7 @@ import functools
 import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import TypeAdapter, ValidationError
 
 from soliloquy.runtime.failure import Failure, did_you_mean
+from soliloquy.runtime.model.dialects import dialect_of
 from soliloquy.runtime.model.settings import Endpoint, Models, PromptSettings, Role
 from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.runtime.tls import Tls
@@ -20,9 +21,10 @@ SHIPPED = Path(__file__).with_name("models.toml")
 
 _PRICES = {"prompt_price", "completion_price", "cached_price", "cache_write_price", "prices_as_of"}
 _OF_ANY = {"engine", "timeout", "max_concurrency", *_PRICES}
+_BATCHES = {"batch", "batch_size", "batch_age"}
 _KEYS = {
     "scripted": {"engine"},
-    "openai": {*_OF_ANY, "base_url", "model", "key_variable", "key_file", "schema", "dialect"},
+    "openai": {*_OF_ANY, "base_url", "model", "key_variable", "key_file", "schema", "dialect", *_BATCHES},
     "ray": {*_OF_ANY, "address", "model", "tls"},
 }
 # A role that is asked like another one where a file does not name it.
@@ -62,9 +64,20 @@ def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
         raise Failure(f"{where}: invalid address {endpoint.address!r}: use HOST:PORT, e.g. 127.0.0.1:9000")
     if endpoint.key_variable and endpoint.key_file:
         raise Failure(f"{where}: use key_variable or key_file, not both")
+    if not endpoint.batch and (idle := _BATCHES & table.keys() - {"batch"}):
+        raise Failure(f"{where}: {min(idle)} requires batch = true")
+    if endpoint.batch:
+        _check_batches(endpoint, where)
     if _PRICES & table.keys() and (lacking := {"prompt_price", "completion_price"} - table.keys()):
         raise Failure(f"{where}: the prices lack {min(lacking)}: set prompt_price and completion_price, 0 for nothing")
     return endpoint
+
+
+def in_batches(models: Models) -> Models:
+    """Returns models whose endpoints are all asked in batches; raises Failure for one without any."""
+    for name, endpoint in models.endpoints.items():
+        _check_batches(endpoint, name)
+    return replace(models, endpoints={name: replace(each, batch=True) for name, each in models.endpoints.items()})
 
 
 def _models(table: Mapping[str, Any], file: Path, known: Mapping[str, tuple[Role, ...]]) -> Models:
@@ -154,6 +167,12 @@ def _validated(kind: type[S], table: Mapping[str, Any], where: str) -> S:
         problem = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in problem["loc"])
         raise Failure(f"{where}.{name}: {problem['msg']}, not {problem['input']!r}") from error
+
+
+def _check_batches(endpoint: Endpoint, where: str) -> None:
+    dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
+    if not dialect.batches:
+        raise Failure(f"{where}: the dialect {dialect.name} has no batches of OpenAI's form: remove batch")
 
 
 def _check_url(url: str, where: str) -> None:

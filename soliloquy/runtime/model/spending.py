@@ -87,28 +87,31 @@ class Spent:
 
 
 class Spending:
-    """One file, shared by the processes of a run. A request takes two writes of 0.1 ms in the event loop."""
+    """One file, shared by the processes of a run. A request takes two writes of 0.1 ms in the event loop.
+
+    The file also holds the requests that are asked in batches: an answer is taken in and billed at once.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with self._reporting():
-            self._file = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-            self._file.execute("PRAGMA journal_mode = WAL")
+        with self.reporting():
+            self.file = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            self.file.execute("PRAGMA journal_mode = WAL")
             # A killed process loses nothing; a power cut may lose the last requests.
-            self._file.execute("PRAGMA synchronous = NORMAL")
-            self._file.executescript(_TABLES)
+            self.file.execute("PRAGMA synchronous = NORMAL")
+            self.file.executescript(_TABLES)
 
     def close(self) -> None:
-        self._file.close()
+        self.file.close()
 
     def limit(self, budget: Budget) -> None:
-        with self._reporting():
-            self._file.execute("INSERT OR REPLACE INTO budget VALUES (1, ?, ?)", (budget.dollars, budget.tokens))
+        with self.reporting():
+            self.file.execute("INSERT OR REPLACE INTO budget VALUES (1, ?, ?)", (budget.dollars, budget.tokens))
 
     def restore(self, accounts: Iterable[Mapping[str, Any]]) -> None:
         """Continues the accounts of a finished run, unless this file has some."""
-        with self._reporting(), self._transaction():
-            if not self._file.execute("SELECT 1 FROM billed").fetchone():
+        with self.transaction():
+            if not self.file.execute("SELECT 1 FROM billed").fetchone():
                 for row in accounts:
                     self._count(
                         tuple(str(row[name]) for name in _NAMES), {name: row[name] for name in _SUMS if row.get(name)}
@@ -116,14 +119,14 @@ class Spending:
 
     def give_up(self) -> None:
         """Counts the requests of earlier processes as lost. No other process may have any under way."""
-        with self._reporting(), self._transaction():
-            for request, *row in self._file.execute("SELECT * FROM sent").fetchall():
+        with self.transaction():
+            for request, *row in self.file.execute("SELECT * FROM sent").fetchall():
                 self._lose(request, row)
 
     @property
     def spent(self) -> Spent:
-        with self._reporting():
-            [totals] = self._file.execute(
+        with self.reporting():
+            [totals] = self.file.execute(
                 "SELECT TOTAL(dollars * (outcome != ?1)), TOTAL((prompt + completion) * (outcome != ?1)), "
                 "TOTAL(unpriced * (outcome != ?1)), TOTAL(requests * (outcome != ?1)), "
                 "TOTAL(requests * (outcome = ?1)), TOTAL(dollars * (outcome = ?1)), "
@@ -144,8 +147,8 @@ class Spending:
 
     def accounts(self) -> list[dict[str, Any]]:
         """Returns what was billed by endpoint, role, model and outcome."""
-        with self._reporting():
-            rows = self._file.execute(f"SELECT * FROM billed ORDER BY {', '.join(_NAMES)}").fetchall()
+        with self.reporting():
+            rows = self.file.execute(f"SELECT * FROM billed ORDER BY {', '.join(_NAMES)}").fetchall()
         return [dict(zip((*_NAMES, *_SUMS), row, strict=True)) for row in rows]
 
     @contextmanager
@@ -153,77 +156,84 @@ class Spending:
         self, name: str, endpoint: Endpoint, request: GenerateRequest
     ) -> Iterator[Callable[[Completion], None]]:
         """Counts a request; yields a function that takes its answer. Raises BudgetUsed."""
-        model, most = request.adapter or endpoint.model, _most(request)
-        cost = cost_of(endpoint, most)
-        tokens = sum(most.values())
-        row = (name, request.role, model, tokens, cost or 0.0, tokens if cost is None else 0)
-        with self._reporting(), self._transaction():
-            self._check()
-            sent = self._file.execute(
+        model = request.adapter or endpoint.model
+        row = (name, request.role, model, *most_of(endpoint, request))
+        with self.transaction():
+            self.check()
+            sent = self.file.execute(
                 "INSERT INTO sent (endpoint, role, model, tokens, dollars, unpriced) VALUES (?, ?, ?, ?, ?, ?)", row
             ).lastrowid
 
         def answered(completion: Completion) -> None:
             nonlocal sent
-            outcome = _FINISHES.get(completion.finish, "answered")
-            with self._reporting(), self._transaction():
-                self._add((name, request.role, model, outcome), endpoint, completion)
-                self._file.execute("DELETE FROM sent WHERE request = ?", (sent,))
+            with self.transaction():
+                self.count_answer((name, request.role, model), endpoint, completion)
+                self.file.execute("DELETE FROM sent WHERE request = ?", (sent,))
             sent = None
 
         try:
             yield answered
         except BaseException as error:
             if sent is not None:
-                with self._reporting(), self._transaction():
+                with self.transaction():
                     if is_free(error):
-                        self._file.execute("DELETE FROM sent WHERE request = ?", (sent,))
+                        self.file.execute("DELETE FROM sent WHERE request = ?", (sent,))
                     else:
                         self._lose(sent, row)
             raise
 
-    def _check(self) -> None:
-        for dollars, tokens in self._file.execute("SELECT dollars, tokens FROM budget").fetchall():
+    def check(self) -> None:
+        """Raises BudgetUsed."""
+        for dollars, tokens in self.file.execute("SELECT dollars, tokens FROM budget").fetchall():
             budget, spent = Budget(dollars=dollars, tokens=tokens), self.spent
             if budget.is_used(spent.dollars + spent.lost_dollars, spent.tokens + spent.lost_tokens):
                 raise BudgetUsed(f"the budget of {budget} is used up")
 
-    def _add(self, names: tuple[str, ...], endpoint: Endpoint, completion: Completion) -> None:
+    def count_answer(
+        self, names: tuple[str, str, str], endpoint: Endpoint, completion: Completion, outcome: str = ""
+    ) -> None:
+        """Counts an answer by endpoint, role and model, inside a transaction."""
+        outcome = outcome or _FINISHES.get(completion.finish, "answered")
         used: dict[str, float] = {}
         for sample in (completion, *completion.more):
             add_use(used, use_of(sample))
         cost = cost_of(endpoint, used)
         used.pop(COST, None)
         unpriced = used.get("prompt", 0) + used.get("completion", 0) if cost is None else 0
-        self._count(names, used | {"requests": 1, "dollars": cost or 0.0, "unpriced": unpriced})
+        self._count((*names, outcome), used | {"requests": 1, "dollars": cost or 0.0, "unpriced": unpriced})
 
-    def _lose(self, request: int, row: Any) -> None:
+    def count_lost(self, row: Iterable[Any]) -> None:
+        """Counts a request by endpoint, role, model and what it took at most, inside a transaction."""
         name, role, model, tokens, dollars, unpriced = row
         most = {"prompt": tokens, "dollars": dollars, "unpriced": unpriced}
         self._count((name, role, model, LOST), {"requests": 1, **most})
-        self._file.execute("DELETE FROM sent WHERE request = ?", (request,))
+
+    def _lose(self, request: int, row: Any) -> None:
+        self.count_lost(row)
+        self.file.execute("DELETE FROM sent WHERE request = ?", (request,))
 
     def _count(self, names: tuple[str, ...], counts: Mapping[str, float]) -> None:
         columns = (*_NAMES, *counts)
         sums = ", ".join(f"{one} = {one} + excluded.{one}" for one in counts)
-        self._file.execute(
+        self.file.execute(
             f"INSERT INTO billed ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
             f"ON CONFLICT DO UPDATE SET {sums}",
             (*names, *counts.values()),
         )
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._file.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._file.execute("ROLLBACK")
-            raise
-        self._file.execute("COMMIT")
+    def transaction(self) -> Iterator[None]:
+        with self.reporting():
+            self.file.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self.file.execute("ROLLBACK")
+                raise
+            self.file.execute("COMMIT")
 
     @contextmanager
-    def _reporting(self) -> Iterator[None]:
+    def reporting(self) -> Iterator[None]:
         try:
             yield
         except (OSError, sqlite3.Error) as error:
@@ -258,11 +268,13 @@ def is_free(error: BaseException) -> bool:
     )
 
 
-def _most(request: GenerateRequest) -> dict[str, float]:
-    """Returns the most tokens that a request takes."""
+def most_of(endpoint: Endpoint, request: GenerateRequest) -> tuple[float, float, float]:
+    """Returns the most tokens that a request takes, their dollars, and the tokens whose price is unknown."""
     characters = sum(len(message.text) for message in request.messages) + len(request.schema)
     samples = 1 + len(request.more_seeds)
-    return {
+    most: dict[str, float] = {
         "prompt": characters // _FEWEST_CHARACTERS_A_TOKEN,
         "completion": samples * request.sampling.max_tokens,
     }
+    tokens, cost = sum(most.values()), cost_of(endpoint, most)
+    return tokens, cost or 0.0, tokens if cost is None else 0

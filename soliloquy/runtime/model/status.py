@@ -26,6 +26,9 @@ class EndpointStatus:
     error: str
     # Whether no call can succeed until a person fixes something.
     refused: bool
+    # The batches that the endpoint works on, and the calls in them.
+    batches: int = 0
+    batched: int = 0
 
 
 def merged(statuses: Iterable[EndpointStatus]) -> list[EndpointStatus]:

@@ -1,0 +1,285 @@
+"""Sends the requests of a run in batches, and takes in their replies. One process of a run does, whoever asks."""
+
+import asyncio
+import logging
+import random
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from soliloquy.runtime.model import metrics
+from soliloquy.runtime.model.batch_api import (
+    LINE_BYTES,
+    MOST_BYTES,
+    BatchApi,
+    Job,
+    Missing,
+)
+from soliloquy.runtime.model.batch_lines import line_of
+from soliloquy.runtime.model.batch_table import ENDED, LOST, UNDONE, Batch, BatchTable, Line
+from soliloquy.runtime.model.dialects import dialect_of
+from soliloquy.runtime.model.faults import EndpointRefuses, RetryableFault, TimedOut
+from soliloquy.runtime.model.openai_http import OpenAIConnection
+from soliloquy.runtime.model.settings import Endpoint, Models, described, key_of
+from soliloquy.runtime.model.spending import BudgetUsed, Spending, is_free
+from soliloquy.runtime.model.status import EndpointStatus
+
+LOOK_SECONDS = 0.2
+# A batch is asked for when a tenth of its age has passed again, within these bounds.
+POLL_SECONDS = (0.2, 30.0)
+POLL_SHARE = 0.1
+# A batch whose making got no reply may show up for so long before it is made again.
+SHOW_SECONDS = 2.0
+# How long a run that is over waits for batches that it no longer needs.
+SETTLE_SECONDS = 10.0
+# A batch that is missing so often is lost; a new one may not show at once.
+MISSES = 3
+# So many batches in a row that an endpoint does not begin with are no accident.
+FAILURES = 3
+# How many lines are taken in at once.
+_AT_ONCE = 100
+_PAUSES = (0.5, 30.0)
+# The endpoint has enough to do: what waits goes on when it is done with some, or after so long.
+HOLD_SECONDS = 60.0
+_FULL = re.compile(r"token_limit_exceeded|enqueued|too many batches|rate_limit", re.IGNORECASE)
+
+_log = logging.getLogger(__name__)
+
+
+class BatchSender:
+    """Fills and sends the batches of one endpoint."""
+
+    def __init__(self, name: str, endpoint: Endpoint, api: BatchApi, table: BatchTable, folder: Path) -> None:
+        """`folder` has room for the file of a batch."""
+        self._name = name
+        self._endpoint = endpoint
+        self._where = described(name, endpoint)
+        self._api = api
+        self._table = table
+        self._folder = folder
+        # When to ask for each batch again, and how often it was missing.
+        self._due: dict[str, float] = {}
+        self._misses: dict[str, int] = {}
+        self._failures = 0
+        # Until when to send nothing, unless a batch is done before.
+        self._held_until = 0.0
+        self._failing_since: float | None = None
+        self._error = ""
+        self._is_refused = False
+
+    @property
+    def status(self) -> EndpointStatus:
+        batches = self._table.open_batches(self._name)
+        failing = time.monotonic() - self._failing_since if self._failing_since is not None else 0.0
+        return EndpointStatus(
+            where=self._where,
+            waiting=0,
+            oldest_seconds=0.0,
+            failing_seconds=failing,
+            error=self._error,
+            refused=self._is_refused,
+            batches=len(batches),
+            batched=sum(batch.requests for batch in batches),
+        )
+
+    async def run(self) -> None:
+        pause = _PAUSES[0]
+        while True:
+            try:
+                await self._round()
+            except TimeoutError:
+                self._failed(TimedOut("a call about a batch got no answer in time"))
+            except (RetryableFault, EndpointRefuses) as fault:
+                self._failed(fault)
+                pause = max(pause, getattr(fault, "after", 0.0))
+            else:
+                self._failing_since, self._error, self._is_refused = None, "", False
+                pause = _PAUSES[0]
+                await asyncio.sleep(LOOK_SECONDS)
+                continue
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(_PAUSES[1], 2 * pause)
+
+    async def settle(self) -> None:
+        """Takes in what the endpoint still works on when the run needs no more; it does no more than it has begun."""
+        for batch in self._table.open_batches(self._name):
+            if batch.remote:
+                await self._tidy(self._api.cancel(batch.remote))
+        until = time.monotonic() + SETTLE_SECONDS
+        while batches := self._table.open_batches(self._name):
+            for batch in batches:
+                if not batch.posted or time.monotonic() >= until:
+                    self._end(batch, LOST if batch.posted else UNDONE)
+                elif batch.remote:
+                    await self._tidy(self._look(batch))
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _failed(self, fault: Exception) -> None:
+        if isinstance(fault, RetryableFault):
+            metrics.FAULTS.labels(self._name, fault.kind).inc()
+        self._failing_since = self._failing_since or time.monotonic()
+        self._error = str(fault)
+        # A budget that is used up ends the run itself, with what it spent.
+        self._is_refused = isinstance(fault, EndpointRefuses) and not isinstance(fault, BudgetUsed)
+
+    async def _round(self) -> None:
+        batches = self._table.open_batches(self._name)
+        now = time.monotonic()
+        for batch in batches:
+            if not batch.remote:
+                await self._send(batch)
+            elif self._due.get(batch.id, 0.0) <= now:
+                await self._look(batch)
+        while self._held_until <= now and self._is_ready():
+            self._table.fill(self._name, self._endpoint.batch_size, self._most_bytes)
+            await self._send(self._table.open_batches(self._name)[-1])
+
+    @property
+    def _most_bytes(self) -> int:
+        return MOST_BYTES - LINE_BYTES * self._endpoint.batch_size
+
+    def _is_ready(self) -> bool:
+        waiting = self._table.waiting(self._name)
+        is_full = waiting.requests >= self._endpoint.batch_size or waiting.bytes >= self._most_bytes
+        # A clock that was set back would let it wait for ever.
+        age = abs(time.time() - waiting.since)
+        return is_full or (waiting.requests > 0 and age >= self._endpoint.batch_age)
+
+    async def _send(self, batch: Batch) -> None:
+        """Makes a batch at the endpoint, unless it did so for a process that was killed, or whose reply got lost."""
+        if batch.posted:
+            if found := await self._found(batch):
+                _log.info("%s: found batch %s again", self._where, found[0].remote)
+                await self._made(batch, found[0])
+                return
+            if abs(time.time() - batch.posted) < SHOW_SECONDS:
+                return
+        file = batch.file or await self._api.upload(batch.id, self._table.lines(batch), self._folder)
+        self._table.note(batch, file=file, posted=time.time())
+        try:
+            job = await self._api.create(batch.id, file)
+        except Exception as error:
+            if is_free(error):
+                # It made none.
+                self._table.note(batch, posted=None)
+            raise
+        await self._made(batch, job)
+
+    async def _made(self, batch: Batch, job: Job) -> None:
+        self._table.note(batch, remote=job.remote)
+        await self._tidy(self._cancel_twins(replace(batch, remote=job.remote)))
+
+    async def _cancel_twins(self, batch: Batch) -> None:
+        """Notes and cancels whatever else the endpoint made of a batch, before it works on it."""
+        for twin in await self._found(batch):
+            if not self._table.knows(twin.remote):
+                _log.warning("%s: batch %s was made twice: %s", self._where, batch.remote, twin.remote)
+                self._table.add_twin(self._name, batch, twin.remote)
+                await self._tidy(self._api.cancel(twin.remote))
+
+    async def _found(self, batch: Batch) -> list[Job]:
+        try:
+            return await self._api.find(batch.id, batch.created)
+        except Missing:
+            # An endpoint that lists none leaves nothing but to make it.
+            return []
+
+    async def _look(self, batch: Batch) -> None:
+        shortest, longest = POLL_SECONDS
+        age = abs(time.time() - batch.created)
+        self._due[batch.id] = time.monotonic() + min(longest, max(shortest, POLL_SHARE * age))
+        try:
+            job = await self._api.batch(batch.remote)
+            for file in job.files if job.is_over else ():
+                await self._take_in(batch, file)
+        except Missing:
+            self._misses[batch.id] = self._misses.get(batch.id, 0) + 1
+            if self._misses[batch.id] >= MISSES:
+                _log.warning("%s: batch %s is lost: its requests are sent again", self._where, batch.remote)
+                self._end(batch, LOST)
+            return
+        self._misses.pop(batch.id, None)
+        if not job.is_over:
+            return
+        if job.status == "failed" and not job.files:
+            self._undone(batch, job)
+            return
+        await self._cancel_twins(batch)
+        self._failures, self._held_until = 0, 0.0
+        self._end(batch, ENDED if job.status == "completed" else UNDONE)
+        for file in filter(None, (batch.file, *job.files)):
+            await self._tidy(self._api.delete(file))
+
+    async def _tidy(self, call: Awaitable[None]) -> None:
+        """Makes a call that the run does not depend on."""
+        try:
+            await call
+        except (RetryableFault, EndpointRefuses, TimeoutError, Missing) as fault:
+            _log.info("%s: %s", self._where, fault)
+
+    def _undone(self, batch: Batch, job: Job) -> None:
+        """Puts back the requests of a batch that the endpoint did not begin with."""
+        self._end(batch, UNDONE)
+        if _FULL.search(job.error):
+            _log.info("%s has no room for another batch: %s", self._where, job.error)
+            self._held_until = time.monotonic() + HOLD_SECONDS
+            return
+        self._failures += 1
+        if self._failures >= FAILURES:
+            raise EndpointRefuses(f"{self._where} refuses batches ({job.error or 'it does not say why'})")
+
+    def _end(self, batch: Batch, outcome: str) -> None:
+        self._table.end(batch, outcome)
+        self._due.pop(batch.id, None)
+        self._misses.pop(batch.id, None)
+
+    async def _take_in(self, batch: Batch, file: str) -> None:
+        lines: list[Line] = []
+        async for told in self._api.lines(file):
+            if line := line_of(told, self._endpoint.model):
+                lines.append(line)
+            if len(lines) == _AT_ONCE:
+                self._table.take_in(batch, self._endpoint, lines)
+                lines = []
+        self._table.take_in(batch, self._endpoint, lines)
+
+
+class BatchSenders:
+    """The senders of all endpoints of a run that are asked in batches."""
+
+    def __init__(self, senders: list[BatchSender]) -> None:
+        self._senders = senders
+
+    @property
+    def statuses(self) -> list[EndpointStatus]:
+        return [sender.status for sender in self._senders]
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for sender in self._senders:
+                group.create_task(sender.run())
+
+    async def settle(self) -> None:
+        for sender in self._senders:
+            await sender.settle()
+
+
+@asynccontextmanager
+async def open_senders(models: Models, spending: Spending | None, folder: Path) -> AsyncIterator[BatchSenders]:
+    """Raises Failure for a missing key."""
+    senders: list[BatchSender] = []
+    connections: list[OpenAIConnection] = []
+    try:
+        for name, endpoint in models.used.items():
+            if endpoint.batch and spending:
+                dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
+                connection = OpenAIConnection(name, endpoint, key_of(endpoint, name), dialect)
+                connections.append(connection)
+                senders.append(BatchSender(name, endpoint, BatchApi(connection), BatchTable(spending), folder))
+        yield BatchSenders(senders)
+    finally:
+        for connection in connections:
+            await connection.close()
