@@ -41,7 +41,7 @@ class BatchFaults:
 
 
 @dataclass(kw_only=True, eq=False)
-class _Batch:
+class Batch:
     number: int
     told: dict[str, Any]
     lines: list[dict[str, Any]]
@@ -58,8 +58,12 @@ class FakeBatches:
         self._seconds = seconds
         self._seed = seed
         self._files: dict[str, bytes] = {}
-        self._batches: dict[str, _Batch] = {}
+        self._batches: dict[str, Batch] = {}
         self._made = 0
+
+    @property
+    def made(self) -> list[Batch]:
+        return list(self._batches.values())
 
     def add_routes(self, router: web.UrlDispatcher, path: str) -> None:
         router.add_post(f"{path}/files", self._upload)
@@ -117,7 +121,7 @@ class FakeBatches:
             request.transport.close()
         return web.json_response(batch.told)
 
-    def _make(self, asked: Mapping[str, Any], content: bytes, chance: Random) -> _Batch:
+    def _make(self, asked: Mapping[str, Any], content: bytes, chance: Random) -> Batch:
         self._made += 1
         lines = [json.loads(line) for line in content.splitlines()]
         told = {
@@ -132,7 +136,7 @@ class FakeBatches:
             "errors": None,
             "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
         }
-        batch = self._batches[told["id"]] = _Batch(number=self._made, told=told, lines=lines)
+        batch = self._batches[told["id"]] = Batch(number=self._made, told=told, lines=lines)
         if flaw := _flaw(lines):
             told |= {"status": "failed", "errors": {"object": "list", "data": [{"code": "invalid", "message": flaw}]}}
         else:
@@ -163,7 +167,7 @@ class FakeBatches:
             self._finish(batch, "cancelled")
         return web.json_response(batch.told)
 
-    async def _run(self, batch: _Batch, *, is_lost: bool, expires: bool) -> None:
+    async def _run(self, batch: Batch, *, is_lost: bool, expires: bool) -> None:
         await asyncio.sleep(self._seconds / 2)
         if is_lost:
             batch.is_lost = True
@@ -179,7 +183,7 @@ class FakeBatches:
         await asyncio.sleep(self._seconds / 2)
         self._finish(batch, "expired" if expires else "completed")
 
-    async def _answer(self, batch: _Batch, line: Mapping[str, Any]) -> None:
+    async def _answer(self, batch: Batch, line: Mapping[str, Any]) -> None:
         request, faults = line["custom_id"], self._faults
         chance = draw("line", self._seed, batch.number, request)
         if chance.random() < faults.line_missing:
@@ -194,7 +198,7 @@ class FakeBatches:
         if chance.random() < faults.line_repeated:
             replies.append(reply)
 
-    def _finish(self, batch: _Batch, status: str) -> None:
+    def _finish(self, batch: Batch, status: str) -> None:
         replied = {reply["custom_id"] for replies in batch.replies.values() for reply in replies}
         if status != "completed":
             code = f"batch_{status}"

@@ -97,7 +97,7 @@ class FakeServer:
         self.manners = Manners(self._dialect)
         self._cache = None if settings.prefix_cache is None else PrefixCache(settings.prefix_cache)
         self.invoice = Invoice()
-        self._batches = FakeBatches(
+        self.batches = FakeBatches(
             self._line, settings.batch_faults, seconds=settings.batch_latency, seed=settings.seed
         )
         self._began = time.monotonic()
@@ -114,7 +114,7 @@ class FakeServer:
         app.router.add_get(f"{path}/models", self._list)
         app.router.add_get(f"{path}/invoice", self._bill)
         if self._dialect.dialect.batches:
-            self._batches.add_routes(app.router, path)
+            self.batches.add_routes(app.router, path)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=LAST_WORDS_SECONDS)
         await runner.setup()
         with listening(address) as listener:
@@ -124,7 +124,7 @@ class FakeServer:
                 host, port = address.rpartition(":")[0], listener.getsockname()[1]
                 yield f"http://{host}:{port}{path}{version and '?'}{version}"
             finally:
-                await self._batches.close()
+                await self.batches.close()
                 await runner.cleanup()
 
     async def _list(self, _: web.Request) -> web.StreamResponse:

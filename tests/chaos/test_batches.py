@@ -1,0 +1,39 @@
+"""Thousands of conversations by batch, killed again and again: the bytes of single requests, each answer paid once.
+
+KILLS and CONVERSATIONS set how many; 60 and 2,000 take half an hour.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.batches import BATCH_FAULTS, batches, billed_once, by_batch, fullness, in_batches, killed_again_and_again
+from tests.e2e.hosted import fake, invoice, priced
+from tests.e2e.runs import dataset, grown
+
+KILLS = int(os.environ.get("KILLS", "10"))
+CONVERSATIONS = int(os.environ.get("CONVERSATIONS", "200"))
+# Several batches are under way at once.
+IN_FLIGHT = max(8, CONVERSATIONS // 4)
+SIZE = max(2, IN_FLIGHT // 6)
+# Seconds until the next kill.
+SECONDS = float(os.environ.get("KILL_SECONDS", "8"))
+
+
+@pytest.mark.timeout(600 + CONVERSATIONS * 2)
+def test_batches_through_kills_are_full_and_paid_once(tmp_path: Path) -> None:
+    with fake() as url:
+        grown(tmp_path / "online", conversations=CONVERSATIONS, model_settings=priced(tmp_path, url))
+    with fake("--batch-latency", "500ms", *BATCH_FAULTS) as url:
+        settings = in_batches(tmp_path, url, size=SIZE, age=20.0)
+        arguments = by_batch(tmp_path / "out", settings, CONVERSATIONS, in_flight=IN_FLIGHT)
+        report = killed_again_and_again(arguments, KILLS, seconds=SECONDS, seed=1)
+        full, made, lines = fullness(url, SIZE), len(batches(url)), len(invoice(url))
+        print(
+            f"{CONVERSATIONS:,} conversations, {KILLS} kills: {made} batches of {SIZE}, {full:.1%} full without the "
+            f"last tenth, {lines:,} requests billed, {report['spent']['lost']['requests']:,} in batches that got lost"
+        )
+        billed_once(url, tmp_path / "out")
+    assert dataset(tmp_path / "out") == dataset(tmp_path / "online")
+    assert full >= 0.9

@@ -1,0 +1,94 @@
+"""A client that asks the stand-in in batches, and the process that sends them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from services.model.fake.batches import BatchFaults
+from services.model.fake.server import FakeServer, FakeSettings
+from soliloquy.runtime.model.agreements import agreement_with
+from soliloquy.runtime.model.batch_queue import BatchQueue
+from soliloquy.runtime.model.batch_sender import BatchSenders, open_senders
+from soliloquy.runtime.model.batch_table import BatchTable
+from soliloquy.runtime.model.openai_client import OpenAIClient
+from soliloquy.runtime.model.settings import Endpoint, Key, Models
+from soliloquy.runtime.model.settings_file import shipped_models
+from soliloquy.runtime.model.spending import Spending
+from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
+from tests.unit.model.hosted import ENGINE, opening
+
+NAME = "openai"
+LATENCY = 0.05
+
+
+def faulty(*, dialect: str = "", **faults: Any) -> FakeServer:
+    settings = FakeSettings(batch_latency=LATENCY, dialect=dialect, batch_faults=BatchFaults(**faults))
+    return FakeServer(ENGINE, settings)
+
+
+def asked(seed: int) -> GenerateRequest:
+    return GenerateRequest(
+        role="student",
+        prompt="soliloquy/student",
+        messages=[Message(role="user", text=opening())],
+        sampling=Sampling(temperature=0.5, top_p=0.9, max_tokens=100),
+        seed=seed,
+    )
+
+
+def models_at(url: str, **settings: Any) -> Models:
+    own = {"model": "large", "batch": True, "batch_size": 3, "batch_age": 0.3, **settings}
+    return shipped_models().only_at(Endpoint(engine="openai", base_url=url, **own))
+
+
+@asynccontextmanager
+async def sending(models: Models, folder: Path) -> AsyncIterator[BatchSenders]:
+    """The process of a run that sends its batches, while the context is entered."""
+    spending = Spending(folder / "spending.sqlite")
+    async with open_senders(models, spending, folder) as senders:
+        task = asyncio.create_task(senders.run())
+        try:
+            yield senders
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            spending.close()
+
+
+@asynccontextmanager
+async def waiting(models: Models, folder: Path) -> AsyncIterator[OpenAIClient]:
+    """A process of a run that asks."""
+    # A port may be that of an earlier test.
+    agreement_with.cache_clear()
+    endpoint = models.endpoints[NAME]
+    spending = Spending(folder / "spending.sqlite")
+    queue = BatchQueue(NAME, endpoint, BatchTable(spending))
+    client = OpenAIClient(NAME, endpoint, Key("", "OPENAI_API_KEY"), None, queue)
+    try:
+        yield client
+    finally:
+        await client.close()
+        spending.close()
+
+
+@asynccontextmanager
+async def at_work(fake: FakeServer, folder: Path, **settings: Any) -> AsyncIterator[OpenAIClient]:
+    """A client whose requests are sent in batches."""
+    async with fake.serving("127.0.0.1:0") as url:
+        models = models_at(url, **settings)
+        async with sending(models, folder), waiting(models, folder) as client:
+            yield client
+
+
+async def ask_all(client: OpenAIClient, number: int) -> list[str]:
+    async with asyncio.timeout(60):
+        answers = await asyncio.gather(*(client.ask(asked(seed), 0.0) for seed in range(number)))
+    return [answer.text for answer in answers]
+
+
+def accounts(folder: Path) -> dict[str, int]:
+    """The requests that were counted, by outcome."""
+    return {row["outcome"]: row["requests"] for row in Spending(folder / "spending.sqlite").accounts()}

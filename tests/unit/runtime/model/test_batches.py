@@ -1,0 +1,186 @@
+"""Requests in batches: filled, found again, taken in once, whatever the endpoint or a kill does to them."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from services.model.fake.server import FakeServer
+from soliloquy.runtime.model import batch_sender
+from soliloquy.runtime.model.batch_api import BatchApi
+from soliloquy.runtime.model.batch_sender import open_senders
+from soliloquy.runtime.model.batch_table import BatchTable, request_id
+from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.runtime.model.remote import TRIES
+from soliloquy.runtime.model.spending import Budget, BudgetUsed, Spending
+from tests.unit.model.hosted import ENGINE
+from tests.unit.runtime.model.batching import (
+    NAME,
+    accounts,
+    ask_all,
+    asked,
+    at_work,
+    faulty,
+    models_at,
+    sending,
+    waiting,
+)
+from tests.unit.runtime.model.test_remote import until
+
+# None of these makes the endpoint work on a request twice.
+FAULTS = ("expired", "line_failed", "line_missing", "line_repeated", "lost", "unheard")
+
+
+def sizes(fake: FakeServer) -> list[int]:
+    return [len(batch.lines) for batch in fake.batches.made]
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_sender, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(batch_sender, "POLL_SECONDS", (0.02, 0.1))
+    monkeypatch.setattr(batch_sender, "SHOW_SECONDS", 0.2)
+    monkeypatch.setattr(batch_sender, "_PAUSES", (0.02, 0.1))
+
+
+async def test_a_batch_goes_when_it_is_full_and_the_last_one_by_its_age(tmp_path: Path) -> None:
+    fake = faulty()
+    async with at_work(fake, tmp_path) as client:
+        answers = await ask_all(client, 7)
+    assert answers == [(await ENGINE.generate(asked(seed))).text for seed in range(7)]
+    assert sorted(sizes(fake)) == [1, 3, 3]
+
+
+async def test_a_request_that_was_answered_is_not_paid_again_by_whoever_asks_it(tmp_path: Path) -> None:
+    fake = faulty()
+    async with fake.serving("127.0.0.1:0") as url:
+        models = models_at(url)
+        async with sending(models, tmp_path), waiting(models, tmp_path) as client:
+            answers = await ask_all(client, 3)
+        async with waiting(models, tmp_path) as client:
+            assert await ask_all(client, 3) == answers
+    assert (len(fake.invoice.lines), accounts(tmp_path)) == (3, {"answered": 3})
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_whatever_befalls_batches_each_request_is_answered_and_billed_once(tmp_path: Path, fault: str) -> None:
+    fake = faulty(**{fault: 0.4})
+    async with at_work(fake, tmp_path) as client:
+        await ask_all(client, 9)
+    counted = accounts(tmp_path)
+    assert (len(fake.invoice.lines), counted["answered"]) == (9, 9)
+    assert counted.keys() <= {"answered", "lost"}
+    assert ("lost" in counted) == (fault == "lost")
+
+
+async def test_a_batch_that_an_endpoint_makes_twice_is_cancelled_once(tmp_path: Path) -> None:
+    fake = faulty(twice=1.0)
+    async with at_work(fake, tmp_path) as client:
+        await ask_all(client, 3)
+    assert [batch.told["status"] for batch in fake.batches.made].count("cancelled") == 1
+    assert (len(fake.invoice.lines), accounts(tmp_path)) == (3, {"answered": 3})
+
+
+@pytest.mark.parametrize("moment", ["upload", "create", "batch", "lines"])
+async def test_a_sender_that_ends_at_any_moment_is_followed_by_one_that_sends_nothing_twice(
+    tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake, reached = faulty(), asyncio.Event()
+    call = getattr(BatchApi, moment)
+
+    async def hanging(*arguments: object) -> None:
+        if moment != "lines":
+            await call(*arguments)
+        reached.set()
+        await asyncio.Event().wait()
+
+    async def hanging_lines(*arguments: object) -> object:
+        async for line in call(*arguments):
+            yield line
+            await hanging()
+
+    async with fake.serving("127.0.0.1:0") as url:
+        models = models_at(url)
+        async with waiting(models, tmp_path) as client:
+            answers = asyncio.create_task(ask_all(client, 3))
+            with monkeypatch.context() as patch:
+                patch.setattr(BatchApi, moment, hanging_lines if moment == "lines" else hanging)
+                async with sending(models, tmp_path), asyncio.timeout(30):
+                    await reached.wait()
+            async with sending(models, tmp_path):
+                assert len(await answers) == 3
+    assert (sizes(fake), len(fake.invoice.lines), accounts(tmp_path)) == ([3], 3, {"answered": 3})
+
+
+async def test_a_request_that_keeps_failing_ends_like_a_single_one(tmp_path: Path) -> None:
+    fake = faulty(line_failed=1.0)
+    async with at_work(fake, tmp_path, batch_age=0.02) as client:
+        with pytest.raises(ModelFailed, match=f"failed at the same request in {TRIES} batches: 500"):
+            await ask_all(client, 1)
+    assert (sizes(fake), accounts(tmp_path)) == ([1] * TRIES, {})
+
+
+async def test_what_an_endpoint_refuses_is_left_out_in_batches_too(tmp_path: Path) -> None:
+    fake = faulty(dialect="openai-reasoning")
+    async with at_work(fake, tmp_path, dialect="openai") as client:
+        await ask_all(client, 3)
+    assert fake.refused > 0
+    assert (len(fake.invoice.lines), accounts(tmp_path)) == (3, {"answered": 3})
+
+
+async def test_an_endpoint_without_batches_ends_the_run_in_one_sentence(tmp_path: Path) -> None:
+    async with faulty(dialect="vllm").serving("127.0.0.1:0") as url:
+        models = models_at(url)
+        async with sending(models, tmp_path) as senders, waiting(models, tmp_path) as client:
+            asking = asyncio.create_task(ask_all(client, 3))
+            await until(lambda: senders.statuses[0].refused)
+            assert "has no batches (POST" in senders.statuses[0].error
+            assert senders.statuses[0].error.endswith("ask it without batch")
+            asking.cancel()
+
+
+async def test_what_a_run_no_longer_needs_is_cancelled_and_what_was_worked_on_is_counted(tmp_path: Path) -> None:
+    fake, spending = faulty(), Spending(tmp_path / "spending.sqlite")
+    async with fake.serving("127.0.0.1:0") as url:
+        models = models_at(url)
+        async with open_senders(models, spending, tmp_path) as senders, waiting(models, tmp_path) as client:
+            running = asyncio.create_task(senders.run())
+            asking = asyncio.create_task(ask_all(client, 3))
+            await until(lambda: bool(sizes(fake)))
+            running.cancel()
+            await asyncio.wait([running])
+            await senders.settle()
+            assert senders.statuses[0].batches == 0
+            asking.cancel()
+    assert accounts(tmp_path).get("answered", 0) == len(fake.invoice.lines)
+
+
+def test_nothing_is_asked_once_a_budget_is_used_up(tmp_path: Path) -> None:
+    spending = Spending(tmp_path / "spending.sqlite")
+    table, endpoint = BatchTable(spending), models_at("http://far/v1").endpoints[NAME]
+    table.ask(NAME, endpoint, asked(1), {"model": "large"})
+    spending.limit(Budget(tokens=0))
+    with pytest.raises(BudgetUsed):
+        table.ask(NAME, endpoint, asked(2), {"model": "large"})
+    with pytest.raises(BudgetUsed):
+        table.fill(NAME, 10, 1_000)
+    assert table.waiting(NAME).requests == 1
+    # What is asked already needs no budget.
+    table.ask(NAME, endpoint, asked(1), {"model": "large"})
+
+
+def test_a_batch_holds_no_more_bytes_than_it_may(tmp_path: Path) -> None:
+    table = BatchTable(Spending(tmp_path / "spending.sqlite"))
+    endpoint = models_at("http://far/v1").endpoints[NAME]
+    for seed in range(5):
+        table.ask(NAME, endpoint, asked(seed), {"model": "large", "text": "x" * 1_000})
+    for _ in range(3):
+        table.fill(NAME, 10, 2_500)
+    assert [batch.requests for batch in table.open_batches(NAME)] == [2, 2, 1]
+
+
+def test_ids_of_requests_are_short_and_tell_requests_apart() -> None:
+    bodies = ({"model": "large"}, {"model": "large", "seed": 1})
+    ids = {request_id(asked(seed), body) for seed in (1, 2**64 - 1) for body in bodies}
+    assert len(ids) == 4
+    assert max(map(len, ids)) <= 64
