@@ -14,6 +14,7 @@ from tests.e2e.runs import dataset, grown
 
 KILLS = int(os.environ.get("KILLS", "10"))
 CONVERSATIONS = int(os.environ.get("CONVERSATIONS", "200"))
+TURNS = int(os.environ.get("MAX_TURNS", "20"))
 # Several batches are under way at once.
 IN_FLIGHT = max(8, CONVERSATIONS // 4)
 SIZE = max(2, IN_FLIGHT // 6)
@@ -24,10 +25,10 @@ SECONDS = float(os.environ.get("KILL_SECONDS", "8"))
 @pytest.mark.timeout(600 + CONVERSATIONS * 2)
 def test_batches_through_kills_are_full_and_paid_once(tmp_path: Path) -> None:
     with fake() as url:
-        grown(tmp_path / "online", conversations=CONVERSATIONS, model_settings=priced(tmp_path, url))
+        grown(tmp_path / "online", conversations=CONVERSATIONS, max_turns=TURNS, model_settings=priced(tmp_path, url))
     with fake("--batch-latency", "500ms", *BATCH_FAULTS) as url:
         settings = in_batches(tmp_path, url, size=SIZE, age=20.0)
-        arguments = by_batch(tmp_path / "out", settings, CONVERSATIONS, in_flight=IN_FLIGHT)
+        arguments = by_batch(tmp_path / "out", settings, CONVERSATIONS, in_flight=IN_FLIGHT, max_turns=TURNS)
         report = killed_again_and_again(arguments, KILLS, seconds=SECONDS, seed=1)
         full, made, lines = fullness(url, SIZE), len(batches(url)), len(invoice(url))
         print(
