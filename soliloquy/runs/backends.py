@@ -32,7 +32,6 @@ from soliloquy.runtime.events import (
     run_key,
     run_of,
 )
-from soliloquy.runtime.model.batch_sender import BatchSenders, open_senders
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.reading import messages, open_ordinals
@@ -47,6 +46,7 @@ from soliloquy.v1.runs_pb2 import Run
 
 if TYPE_CHECKING:
     from services.collector.journal import Journal
+    from soliloquy.runtime.model.batch_senders import BatchSenders
 
 FINISHED = TOPIC_OF[ConversationFinished].name
 STANDING = TOPIC_OF[RunStanding].name
@@ -95,11 +95,11 @@ class LocalBackend:
 
         async with (
             open_transport(self._folder.log) as transport,
-            open_senders(self._models, self._spending, self._folder.working) as self._batches,
+            self._open_batches() as self._batches,
             asyncio.TaskGroup() as group,
         ):
             self._transport = transport
-            self._sending = group.create_task(self._batches.run())
+            sending = group.create_task(self._batches.run()) if self._batches else None
             curriculum = Stage(admitting.service(), transport)
             collector = Stage(collecting.service(journal), transport)
             for stage in (curriculum, collector):
@@ -108,10 +108,22 @@ class LocalBackend:
             yield transport
             await self._workers.stop()
             await workers
-            self._sending.cancel()
+            if sending:
+                sending.cancel()
             # Problems that wait for admission have not begun: there is nothing to finish.
             curriculum.stop(0.0)
             collector.stop(GRACE_SECONDS)
+
+    @asynccontextmanager
+    async def _open_batches(self) -> AsyncIterator["BatchSenders | None"]:
+        """Loads what only batches need; None if no endpoint is asked in batches."""
+        if not self._spending or not self._models.has_batches:
+            yield None
+            return
+        from soliloquy.runtime.model.batch_senders import open_senders
+
+        async with open_senders(self._models, self._spending, self._folder.working) as senders:
+            yield senders
 
     async def dead_letters(self, run: Run) -> int:
         return sum((await self._transport.dead_letters()).values())
@@ -130,8 +142,6 @@ class LocalBackend:
     async def settle(self) -> None:
         """Ends what a settled run no longer needs: the batches that its endpoints work on."""
         if self._batches:
-            self._sending.cancel()
-            await asyncio.wait([self._sending])
             await self._batches.settle()
 
 

@@ -1,12 +1,11 @@
-"""Sends the requests of a run in batches, and takes in their replies. One process of a run does, whoever asks."""
+"""Sends the requests to an endpoint in batches, and takes in their replies."""
 
 import asyncio
 import logging
 import random
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +19,9 @@ from soliloquy.runtime.model.batch_api import (
 )
 from soliloquy.runtime.model.batch_lines import line_of
 from soliloquy.runtime.model.batch_table import ENDED, LOST, UNDONE, Batch, BatchTable, Line
-from soliloquy.runtime.model.dialects import dialect_of
 from soliloquy.runtime.model.faults import EndpointRefuses, RetryableFault, TimedOut
-from soliloquy.runtime.model.openai_http import OpenAIConnection
-from soliloquy.runtime.model.settings import Endpoint, Models, described, key_of
-from soliloquy.runtime.model.spending import BudgetUsed, Spending, is_free
+from soliloquy.runtime.model.settings import Endpoint, described
+from soliloquy.runtime.model.spending import BudgetUsed, is_free
 from soliloquy.runtime.model.status import EndpointStatus
 
 LOOK_SECONDS = 0.2
@@ -105,16 +102,19 @@ class BatchSender:
 
     async def settle(self) -> None:
         """Takes in what the endpoint still works on when the run needs no more; it does no more than it has begun."""
-        for batch in self._table.open_batches(self._name):
-            if batch.remote:
-                await self._tidy(self._api.cancel(batch.remote))
+        cancelled: set[str] = set()
         until = time.monotonic() + SETTLE_SECONDS
         while batches := self._table.open_batches(self._name):
             for batch in batches:
                 if not batch.posted or time.monotonic() >= until:
                     self._end(batch, LOST if batch.posted else UNDONE)
-                elif batch.remote:
+                elif batch.remote in cancelled:
                     await self._tidy(self._look(batch))
+                elif batch.remote:
+                    cancelled.add(batch.remote)
+                    await self._tidy(self._api.cancel(batch.remote))
+                else:
+                    await self._tidy(self._find_again(batch))
             await asyncio.sleep(LOOK_SECONDS)
 
     def _failed(self, fault: Exception) -> None:
@@ -151,11 +151,8 @@ class BatchSender:
     async def _send(self, batch: Batch) -> None:
         """Makes a batch at the endpoint, unless it did so for a process that was killed, or whose reply got lost."""
         if batch.posted:
-            if found := await self._found(batch):
-                _log.info("%s: found batch %s again", self._where, found[0].remote)
-                await self._made(batch, found[0])
-                return
-            if abs(time.time() - batch.posted) < SHOW_SECONDS:
+            is_there = await self._find_again(batch)
+            if is_there or abs(time.time() - batch.posted) < SHOW_SECONDS:
                 return
         file = batch.file or await self._api.upload(batch.id, self._table.lines(batch), self._folder)
         self._table.note(batch, file=file, posted=time.time())
@@ -167,6 +164,14 @@ class BatchSender:
                 self._table.note(batch, posted=None)
             raise
         await self._made(batch, job)
+
+    async def _find_again(self, batch: Batch) -> bool:
+        """Finds a batch that may have been made; returns whether it was."""
+        for job in (await self._found(batch))[:1]:
+            _log.info("%s: found batch %s again", self._where, job.remote)
+            await self._made(batch, job)
+            return True
+        return False
 
     async def _made(self, batch: Batch, job: Job) -> None:
         self._table.note(batch, remote=job.remote)
@@ -213,7 +218,7 @@ class BatchSender:
         for file in filter(None, (batch.file, *job.files)):
             await self._tidy(self._api.delete(file))
 
-    async def _tidy(self, call: Awaitable[None]) -> None:
+    async def _tidy(self, call: Awaitable[object]) -> None:
         """Makes a call that the run does not depend on."""
         try:
             await call
@@ -245,41 +250,3 @@ class BatchSender:
                 self._table.take_in(batch, self._endpoint, lines)
                 lines = []
         self._table.take_in(batch, self._endpoint, lines)
-
-
-class BatchSenders:
-    """The senders of all endpoints of a run that are asked in batches."""
-
-    def __init__(self, senders: list[BatchSender]) -> None:
-        self._senders = senders
-
-    @property
-    def statuses(self) -> list[EndpointStatus]:
-        return [sender.status for sender in self._senders]
-
-    async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for sender in self._senders:
-                group.create_task(sender.run())
-
-    async def settle(self) -> None:
-        for sender in self._senders:
-            await sender.settle()
-
-
-@asynccontextmanager
-async def open_senders(models: Models, spending: Spending | None, folder: Path) -> AsyncIterator[BatchSenders]:
-    """Raises Failure for a missing key."""
-    senders: list[BatchSender] = []
-    connections: list[OpenAIConnection] = []
-    try:
-        for name, endpoint in models.used.items():
-            if endpoint.batch and spending:
-                dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
-                connection = OpenAIConnection(name, endpoint, key_of(endpoint, name), dialect)
-                connections.append(connection)
-                senders.append(BatchSender(name, endpoint, BatchApi(connection), BatchTable(spending), folder))
-        yield BatchSenders(senders)
-    finally:
-        for connection in connections:
-            await connection.close()

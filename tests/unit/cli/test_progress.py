@@ -38,6 +38,11 @@ def test_rejections_name_their_share_and_most_frequent_reason_and_the_cost_follo
             "",
             "1 model call waits for 1 s; last error: 503",
         ),
+        (
+            WaitingCalls(number=2_000, oldest_seconds=600, batches=3, batched=1_500),
+            "",
+            "2000 model calls wait (1,500 in 3 batches), the oldest for 10 min",
+        ),
         (WaitingCalls(error="503"), "waits for the model: 503", "last error: 503"),
         (WaitingCalls(error="503"), "no gVisor", "last error: 503; no gVisor"),
     ],

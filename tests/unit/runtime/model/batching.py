@@ -10,7 +10,7 @@ from services.model.fake.batches import BatchFaults
 from services.model.fake.server import FakeServer, FakeSettings
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.batch_queue import BatchQueue
-from soliloquy.runtime.model.batch_sender import BatchSenders, open_senders
+from soliloquy.runtime.model.batch_senders import BatchSenders, open_senders
 from soliloquy.runtime.model.batch_table import BatchTable
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.settings import Endpoint, Key, Models

@@ -2,13 +2,14 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from services.model.fake.server import FakeServer
 from soliloquy.runtime.model import batch_sender
 from soliloquy.runtime.model.batch_api import BatchApi
-from soliloquy.runtime.model.batch_sender import open_senders
+from soliloquy.runtime.model.batch_senders import open_senders
 from soliloquy.runtime.model.batch_table import BatchTable, request_id
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.model.remote import TRIES
@@ -64,7 +65,8 @@ async def test_a_request_that_was_answered_is_not_paid_again_by_whoever_asks_it(
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_whatever_befalls_batches_each_request_is_answered_and_billed_once(tmp_path: Path, fault: str) -> None:
-    fake = faulty(**{fault: 0.4})
+    shares: dict[str, Any] = {fault: 0.4}
+    fake = faulty(**shares)
     async with at_work(fake, tmp_path) as client:
         await ask_all(client, 9)
     counted = accounts(tmp_path)
@@ -144,12 +146,11 @@ async def test_what_a_run_no_longer_needs_is_cancelled_and_what_was_worked_on_is
     async with fake.serving("127.0.0.1:0") as url:
         models = models_at(url)
         async with open_senders(models, spending, tmp_path) as senders, waiting(models, tmp_path) as client:
-            running = asyncio.create_task(senders.run())
+            sending = asyncio.create_task(senders.run())
             asking = asyncio.create_task(ask_all(client, 3))
             await until(lambda: bool(sizes(fake)))
-            running.cancel()
-            await asyncio.wait([running])
             await senders.settle()
+            assert sending.cancelled()
             assert senders.statuses[0].batches == 0
             asking.cancel()
     assert accounts(tmp_path).get("answered", 0) == len(fake.invoice.lines)

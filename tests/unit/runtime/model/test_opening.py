@@ -139,3 +139,10 @@ async def test_a_key_that_is_missing_is_said_before_anything_is_asked(tmp_path: 
     with pytest.raises(Failure, match="h: cannot read a key from absent"):
         async with open_models(models, Echo, None):
             pass
+
+
+async def test_batches_are_refused_to_whoever_has_no_run_to_keep_them(tmp_path: Path) -> None:
+    models = read(tmp_path, '[endpoints.h]\nengine = "openai"\nbase_url = "http://127.0.0.1:1/v1"\nbatch = true\n')
+    with pytest.raises(Failure, match="h: batch is for `soliloquy generate` without --kafka"):
+        async with open_models(models, Echo, None):
+            pass

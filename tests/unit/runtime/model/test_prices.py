@@ -46,6 +46,17 @@ def test_a_hosted_model_has_its_list_price_with_the_day_and_versions_share_it() 
     assert 0 < price.of_cached < price.prompt < price.completion
 
 
+def test_requests_in_batches_cost_their_share_of_the_list_price_and_own_prices_are_those_of_batches() -> None:
+    alone, in_batches = list_price(OPENAI, "gpt-4o-mini"), list_price(OPENAI, "gpt-4o-mini", batch=True)
+    assert alone
+    assert in_batches
+    assert (in_batches.prompt, in_batches.completion) == (alone.prompt / 2, alone.completion / 2)
+    assert in_batches.as_of == alone.as_of
+    endpoint = Endpoint(engine="openai", base_url=OPENAI, model="gpt-4o-mini", batch=True)
+    assert endpoint.price == in_batches
+    assert replace(OWN, batch=True).price == OWN.price
+
+
 @pytest.mark.parametrize(
     ("base_url", "model"),
     [(OPENAI, "gpt-4o-mini-audio"), ("https://api.openai.com.evil.example/v1", "gpt-4o-mini"), ("http://gpu/v1", "m")],

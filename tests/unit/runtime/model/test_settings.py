@@ -58,9 +58,33 @@ def test_roles_may_be_answered_in_different_places(tmp_path: Path) -> None:
 def test_a_run_is_the_same_wherever_its_endpoint_is_and_whatever_it_costs(tmp_path: Path) -> None:
     here = read(tmp_path, HOSTED)
     there = read(tmp_path, HOSTED.replace("api.", "eu.") + "prompt_price = 3.0\ncompletion_price = 9.0\ntimeout = 5\n")
+    assert here.identity() == read(tmp_path, HOSTED + "batch = true\n").identity()
     assert here.identity() == there.identity()
     assert here.identity() != read(tmp_path, HOSTED + 'model = "large"\n').identity()
     assert here.identity() != read(tmp_path, HOSTED + "[roles.tutor]\ntop_p = 0.5\n").identity()
+
+
+def test_roles_mix_batches_and_single_requests_by_their_endpoints(tmp_path: Path) -> None:
+    quick = HOSTED.replace("endpoints.hosted", "endpoints.quick")
+    own = f'endpoint = "hosted"\n{HOSTED}batch = true\nbatch_size = 9\n{quick}[roles.tutor]\nendpoint = "quick"\n'
+    models = read(tmp_path, own)
+    assert [models.asked(role)[0].batch for role in ("student", "tutor")] == [True, False]
+    assert models.has_batches
+    assert not read(tmp_path, HOSTED).has_batches
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (HOSTED + "batch_size = 9\n", "batch_size requires batch = true"),
+        (HOSTED + "batch = true\nbatch_size = 50_001\n", "batch_size: Input should be less than or equal to 50000"),
+        (HOSTED + 'batch = true\ndialect = "anthropic"\n', "the dialect anthropic has no batches of OpenAI's form"),
+        (TUNED + "batch = true\n", "unknown name 'batch'"),
+    ],
+)
+def test_batches_where_there_are_none_are_refused(tmp_path: Path, settings: str, why: str) -> None:
+    with pytest.raises(Failure, match=why):
+        read(tmp_path, settings)
 
 
 MIXTURE = """
