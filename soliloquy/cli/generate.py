@@ -144,7 +144,7 @@ def generate(
     _refuse_with_kafka(context, kafka)
     if batch:
         settings["models"] = _in_batches(context, settings["models"])
-    if settings["models"].has_batches and _is_default(context, "in_flight"):
+    if settings["models"].has_batches and not kafka and _is_default(context, "in_flight"):
         settings["in_flight"] = min(settings["conversations"], BATCH_IN_FLIGHT)
     if like and not dry_run:
         raise click.UsageError("--like requires --dry-run")

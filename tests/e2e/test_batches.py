@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.batches import BATCH_FAULTS, billed_once, by_batch, fullness, in_batches, killed_again_and_again
-from tests.e2e.hosted import fake, priced
+from tests.e2e.batches import BATCH_FAULTS, batches, billed_once, by_batch, fullness, in_batches, killed_again_and_again
+from tests.e2e.hosted import fake, invoice, priced
 from tests.e2e.runs import dataset, grown
 
 CONVERSATIONS = 12
@@ -24,3 +24,16 @@ def test_a_run_by_batch_that_is_killed_again_and_again_is_that_of_single_request
         billed_once(url, tmp_path / "out")
         assert fullness(url, SIZE) > 0.7
     assert dataset(tmp_path / "out") == dataset(tmp_path / "online")
+
+
+def test_roles_that_answer_at_once_mix_with_those_in_batches(tmp_path: Path) -> None:
+    with fake("--batch-latency", "100ms") as url:
+        settings = Path(in_batches(tmp_path, url, size=3, age=0.5))
+        single = Path(priced(tmp_path, url)).read_text("utf-8").replace("endpoints.hosted", "endpoints.quick")
+        roles = "".join(f'[roles.{role}]\nendpoint = "quick"\n' for role in ("tutor", "codegen", "composer"))
+        settings.write_text(f'endpoint = "hosted"\n{settings.read_text("utf-8")}{single}{roles}', "utf-8")
+        grown(tmp_path / "out", conversations=3, max_turns=4, model_settings=str(settings))
+        billed_once(url, tmp_path / "out")
+        by_batch_alone = sum(batch["request_counts"]["total"] for batch in batches(url))
+        students = [line for line in invoice(url) if "student" in line["state"]]
+    assert by_batch_alone == len(students) > 0

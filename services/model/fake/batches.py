@@ -59,7 +59,7 @@ class FakeBatches:
         self._seed = seed
         self._files: dict[str, bytes] = {}
         self._batches: dict[str, Batch] = {}
-        self._made = 0
+        self._made = self._kept = 0
 
     @property
     def made(self) -> list[Batch]:
@@ -93,7 +93,8 @@ class FakeBatches:
         return web.json_response({"object": "file", "id": self._keep(content), "bytes": len(content)})
 
     def _keep(self, content: bytes) -> str:
-        name = f"file-{len(self._files)}"
+        self._kept += 1
+        name = f"file-{self._kept}"
         self._files[name] = content
         return name
 
@@ -102,10 +103,8 @@ class FakeBatches:
         return _refused(404, "No such file") if content is None else web.Response(body=content)
 
     async def _delete(self, request: web.Request) -> web.StreamResponse:
-        # Its number is never given again.
-        if not self._files.get(request.match_info["file"]):
+        if self._files.pop(request.match_info["file"], None) is None:
             return _refused(404, "No such file")
-        self._files[request.match_info["file"]] = b""
         return web.json_response({"id": request.match_info["file"], "deleted": True})
 
     async def _create(self, request: web.Request) -> web.StreamResponse:

@@ -29,7 +29,7 @@ LOOK_SECONDS = 0.2
 POLL_SECONDS = (0.2, 30.0)
 POLL_SHARE = 0.1
 # A batch whose making got no reply may show up for so long before it is made again.
-SHOW_SECONDS = 2.0
+SHOW_SECONDS = 15.0
 # How long a run that is over waits for batches that it no longer needs.
 SETTLE_SECONDS = 10.0
 # A batch that is missing so often is lost; a new one may not show at once.

@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS batches (
     id TEXT PRIMARY KEY, endpoint, requests, created REAL, file, posted REAL, remote, outcome
 );
 """
-# How a batch ended: with replies, without a trace, or before the endpoint began to work on it or was done with it.
+# How a batch ended: complete, without a trace, or before the endpoint began to work on it or was done with it.
 ENDED, LOST, UNDONE = "ended", "lost", "undone"
 REPEATED = "answered again"
 ANSWERED = 200
@@ -240,7 +240,8 @@ class BatchTable:
     def end(self, batch: Batch, outcome: str) -> None:
         """Ends a batch: the requests that it left without a reply wait for another one.
 
-        Of a lost one nobody knows what it billed. A request that was left so too often has a reply that says so.
+        Nobody knows what a lost one billed, or one that is complete without them. A request that was left so too often
+        has a reply that says so.
         """
         is_try = outcome == ENDED
         with self._spending.transaction():
@@ -249,7 +250,7 @@ class BatchTable:
                 "WHERE batch = ? AND status IS NULL",
                 (batch.id,),
             ).fetchall():
-                if outcome == LOST:
+                if outcome in (LOST, ENDED):
                     self._spending.count_lost(row)
                 if is_try and tries + 1 >= TRIES:
                     self._reply(Line(request=request, status=500, reply=b"the batch has no line for it"))
