@@ -8,7 +8,7 @@ import pytest
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.settings import Models
-from soliloquy.runtime.model.settings_file import read_models, shipped_models
+from soliloquy.runtime.model.settings_file import in_batches, read_models, shipped_models
 
 HOSTED = '[endpoints.hosted]\nengine = "openai"\nbase_url = "https://api.example.com/v1"\n'
 TUNED = '[endpoints.tuned]\nengine = "ray"\naddress = "127.0.0.1:9000"\n'
@@ -70,7 +70,9 @@ def test_roles_mix_batches_and_single_requests_by_their_endpoints(tmp_path: Path
     models = read(tmp_path, own)
     assert [models.asked(role)[0].batch for role in ("student", "tutor")] == [True, False]
     assert models.has_batches
-    assert not read(tmp_path, HOSTED).has_batches
+    alone = read(tmp_path, HOSTED)
+    assert not alone.has_batches
+    assert in_batches(alone).asked("tutor")[0].batch
 
 
 @pytest.mark.parametrize(
