@@ -11,7 +11,7 @@ from soliloquy.runtime.model import batch_sender
 from soliloquy.runtime.model.batch_api import BatchApi
 from soliloquy.runtime.model.batch_senders import open_senders
 from soliloquy.runtime.model.batch_table import BatchTable, request_id
-from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.runtime.model.faults import ModelFailed, Overloaded
 from soliloquy.runtime.model.remote import TRIES
 from soliloquy.runtime.model.spending import Budget, BudgetUsed, Spending
 from tests.unit.model.hosted import ENGINE
@@ -112,6 +112,26 @@ async def test_a_sender_that_ends_at_any_moment_is_followed_by_one_that_sends_no
             async with sending(models, tmp_path):
                 assert len(await answers) == 3
     assert (sizes(fake), len(fake.invoice.lines), accounts(tmp_path)) == ([3], 3, {"answered": 3})
+
+
+@pytest.mark.parametrize("moment", ["upload", "create", "batch", "find", "delete"])
+async def test_a_call_about_a_batch_that_fails_is_made_again(
+    tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake, call = faulty(), getattr(BatchApi, moment)
+    failed: list[str] = []
+
+    async def failing_once(*arguments: object) -> object:
+        if not failed:
+            failed.append(moment)
+            raise Overloaded("503")
+        return await call(*arguments)
+
+    monkeypatch.setattr(BatchApi, moment, failing_once)
+    async with at_work(fake, tmp_path) as client:
+        assert len(await ask_all(client, 3)) == 3
+        await until(lambda: bool(failed))
+    assert (sizes(fake), len(fake.invoice.lines)) == ([3], 3)
 
 
 async def test_a_request_that_keeps_failing_ends_like_a_single_one(tmp_path: Path) -> None:
