@@ -22,7 +22,8 @@ def show_conversation(conversation: Conversation, console: Console, reasons: Seq
     recipe, view = conversation.run.recipe, visible(conversation_view(conversation))
     model = next((call.model for turn in conversation.turns for call in turn.calls), "unknown")
     student = f"  student: {view['persona']}" if view["persona"] else ""
-    console.print(Text(f"{view['id']}  {view['source']}  model: {visible(model)}{student}", style="dim"))
+    tutor = f"  tutor: {view['tutor_persona']}" if view["tutor_persona"] else ""
+    console.print(Text(f"{view['id']}  {view['source']}  model: {visible(model)}{student}{tutor}", style="dim"))
     if installed(recipe) is None:
         console.print(Text(f"recipe {visible(recipe)}: not installed, so its labels are not shown", style="yellow"))
     console.print(_panel(view["question"], "problem"))

@@ -53,6 +53,7 @@ def card(summary: DatasetSummary) -> str:
         "lengths": counts("turns", dict(sorted(kept.lengths.items()))),
         "intents": counts("drawn", kept.intents),
         "personas": counts("student", kept.personas),
+        "tutors": counts("tutor", kept.tutors),
         "topics": counts("topic", kept.topics),
         "responses": _responses(kept),
         "labels": "\n\n".join(_labels(kept)),

@@ -35,6 +35,7 @@ class Statistics:
     endings: Counter[str] = field(default_factory=Counter)
     topics: Counter[str] = field(default_factory=Counter)
     personas: Counter[str] = field(default_factory=Counter)
+    tutors: Counter[str] = field(default_factory=Counter)
     # Conversations with a person as the student.
     persons: int = 0
     # By id, or by question for problems without an id.
@@ -93,6 +94,7 @@ class Statistics:
         self.endings += value_counts(named(batch["ending"], "ENDING_"))
         self.topics += value_counts(below(batch["problem"], "topic"))
         self.personas += value_counts(batch["persona"].filter(_is_said(batch["persona"])))
+        self.tutors += value_counts(batch["tutor_persona"].filter(_is_said(batch["tutor_persona"])))
         self.persons += pc.sum(batch["person"]).as_py() or 0
         ids = below(batch["problem"], "id")
         self.problems += value_counts(pc.if_else(pc.equal(ids, ""), below(batch["problem"], "question"), ids))

@@ -63,6 +63,7 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
         "ordinal": batch["ordinal"].to_pylist(),
         "attempt": batch["attempt"].to_pylist(),
         "persona": _students(batch),
+        "tutor_persona": batch["tutor_persona"].to_pylist(),
         "ending": named(batch["ending"], "ENDING_").to_pylist(),
         "ending_reason": batch["ending_reason"].to_pylist(),
         "reasons": _listed(batch["reasons"]) if "reasons" in batch.schema.names else None,

@@ -45,7 +45,7 @@ def record(conversation: Conversation, labels: Labels, agreeing: AgreeingLetters
             **_labels_of(labels, "problem", problem.labels),
             **_labels_of(labels, "enrichment", problem.enrichment.labels),
         },
-        **fields_of(conversation, "persona", "resolution"),
+        **fields_of(conversation, "persona", "tutor_persona", "resolution"),
         "turns": [_turn(turn, labels, agreeing) for turn in conversation.turns],
         "rewinds": [
             fields_of(one, "rule", "because", "certain")

@@ -23,6 +23,7 @@ export function conversationView(conversation, words) {
         chip(reasons ? "rejected" : "accepted", reasons ? "fault" : "good"),
         chip(conversation.ending || "no ending"), chip(conversation.topic || "no topic"),
         turns.some((turn) => turn.student !== null) ? chip(`student: ${conversation.persona || "anybody"}`) : null,
+        conversation.tutor_persona ? chip(`tutor: ${conversation.tutor_persona}`) : null,
         chip(counted(turns.length, "turn")), chip(counted(programs, "calculation")),
         conversation.attempt ? chip(`attempt ${conversation.attempt + 1} at its problem`) : null),
       reasons ? element("ul", { class: "reasons", "aria-label": "Why it was rejected" }, reasons.map((reason) => element("li", null, reason))) : null,

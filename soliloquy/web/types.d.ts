@@ -9,6 +9,7 @@ export interface ConversationView {
   link?: string;
   attempt: number | null;
   persona: string | null;
+  tutor_persona: string | null;
   ending: string | null;
   ending_reason: string | null;
   /** Why turns were taken back, once for each time. */

@@ -15,6 +15,18 @@ _JOINED: dict[type[ast.operator], str] = {
     ast.Add: "added",
     ast.Sub: "subtracted",
 }
+_SPOKEN: dict[type[ast.operator], str] = {
+    ast.Mult: "times",
+    ast.Div: "divided by",
+    ast.Add: "plus",
+    ast.Sub: "minus",
+}
+_DOING: dict[type[ast.operator], str] = {
+    ast.Mult: "multiplying",
+    ast.Div: "dividing",
+    ast.Add: "adding",
+    ast.Sub: "taking away",
+}
 _TURNED: dict[type[ast.operator], str] = {ast.Div: "turned_division", ast.Sub: "turned_subtraction"}
 _FUNCTIONS = {"sin": "sine", "cos": "cosine", "tan": "tangent", "asin": "sine", "acos": "cosine", "atan": "tangent"}
 
@@ -49,7 +61,23 @@ def cause(right: Expression, wrong: Expression, names: Names, *, pick: int, conv
         "factor": factor,
         "formula": wrong.formula,
     }
+    if found.kind == "other" and (words := _in_words(wrong.tree, names)):
+        return wording("other_words", names, {"words": words}, pick)
     return wording(found.kind, names, slots, pick)
+
+
+def miscalculation(right: Expression, names: Names, *, pick: int) -> str:
+    """Returns what a student says who has carried the right calculation out wrongly."""
+    operator = right.tree.op if isinstance(right.tree, ast.BinOp) else None
+    return wording("miscalculated", names, {"doing": _DOING.get(type(operator), "") if operator else ""}, pick)
+
+
+def _in_words(node: ast.expr, names: Names) -> str:
+    """Says a calculation of two parts by their names; empty for any other: its symbols may be those of a program."""
+    if not isinstance(node, ast.BinOp) or type(node.op) not in _SPOKEN:
+        return ""
+    left, right = _name(node.left, names), _name(node.right, names)
+    return f"{left} {_SPOKEN[type(node.op)]} {right}" if left and right else ""
 
 
 def wording(kind: str, names: Names, slots: Mapping[str, str], pick: int) -> str:
@@ -78,6 +106,8 @@ def departure(right: ast.expr, wrong: ast.expr) -> Departure:
             return Departure(_JOINED[type(wrong.op)], wrong.left, wrong.right)
         case ast.Name(), ast.Name():
             return Departure("referent", part=wrong)
+        case ast.Constant(), ast.Constant():
+            return Departure("other_factor", part=wrong)
         case ast.Call(args=[one]), ast.Call(func=ast.Attribute(attr=name), args=[other]) if _same(one, other):
             return Departure("function", part=_FUNCTIONS.get(name, name))
         case ast.Call(args=[one]), ast.Call(args=[other]) if _same(right.func, wrong.func):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple, get_args
 
-from soliloquy.problems.mistakes.causes import Names, cause, wording
+from soliloquy.problems.mistakes.causes import Names, cause, miscalculation, wording
 from soliloquy.problems.mistakes.rewrites import (
     other_conversions,
     other_evaluations,
@@ -200,7 +200,7 @@ def _turned(digits: str) -> str:
 
 def _miscalculated(value: float, working: str, right: RightWay, pick: int) -> Mistake:
     mistaken = miscalculated(value, pick=pick)
-    because = wording("miscalculated", right.names, {}, pick)
+    because = miscalculation(right.expression, right.names, pick=pick)
     return Mistake(pb.ERROR_STRATEGY_ARITHMETIC, working or format_number(mistaken), mistaken, because)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
+from soliloquy.recipes import tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.answers import Category
@@ -21,7 +22,7 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
-_TUTORING = {"tutor", "question", "solution", "name", "wrong", "confusion", "conversation"}
+_TUTORING = {"tutor", "question", "solution", "name", "wrong", "confusion", "tutor_persona", "conversation"}
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     {
@@ -49,6 +50,7 @@ TEMPLATES = Templates(
         "choosing": _TUTORING | {"calculated"},
         "calculated": {"description", "output"},
         "uncalculated": set[str](),
+        "tutor_persona": tutors.SLOTS,
         "replying": _TUTORING | {"thoughts", "move", "intent", "meaning"},
     },
     {
@@ -57,6 +59,7 @@ TEMPLATES = Templates(
         "categories": dict.fromkeys(get_args(Category), str),
         "names": {ANY: list},
         "profiles": {ANY: {"manner": str}},
+        "tutors": tutors.TABLE,
     },
     # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
     shared={"tutor": lambda texts: texts.fill("tutor", moves=_moves(texts))},
@@ -205,6 +208,7 @@ def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str
         "conversation": transcript(turns, for_reply=True),
         "wrong": _wrong(conversation),
         "confusion": confusion_of(problem.enrichment).description,
+        "tutor_persona": tutors.tutor_persona(conversation, _texts(conversation)),
     }
 
 

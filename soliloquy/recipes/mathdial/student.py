@@ -10,6 +10,7 @@ from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.outcomes import finish
+from soliloquy.recipes.tutors import draw_tutor
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
@@ -53,6 +54,7 @@ def begin(event: ConversationStarted | TutorReplied) -> Outcome:
     labels = ConversationLabels(pronoun=pronoun, student_name=name)
     if not conversation.person:
         conversation.persona, shares = persona, POLICY["belief"]["wanted"]
+        draw_tutor(conversation, prompting.TEMPLATES.of(conversation.run.prompts))
         # The number of good reasons that change this student's mind.
         reasons = draw(conversation.run.seed, conversation.id, "reasons wanted")
         labels.reasons_wanted = int(reasons.choices(list(shares), list(shares.values()))[0])

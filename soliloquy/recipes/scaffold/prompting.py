@@ -6,6 +6,7 @@ The scripted engine reads the tags (<question>, <sub_question>, ..); everything 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from soliloquy.recipes import tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.scaffold import plan_prompting
@@ -29,7 +30,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Judge, Knowledge, Studen
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _ASKED = {"question", "number", "steps", "sub_question"}
-_TUTORING = _ASKED | {"tutor", "plan", "count", "history", "round", "message"}
+_TUTORING = _ASKED | {"tutor", "plan", "tutor_persona", "count", "history", "round", "message"}
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     SLOTS
@@ -43,10 +44,11 @@ TEMPLATES = Templates(
         "use_python_again": {"code", "error"},
         "calculated": {"output"},
         "tutor": {"states", "examples"},
+        "tutor_persona": tutors.SLOTS,
         "judging": {"question", "plan", "conversation"},
         "tutoring": _TUTORING | {"expected", "solved", "understanding", "understood", "calculated"},
     },
-    TABLES,
+    {**TABLES, "tutors": tutors.TABLE},
     # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
     shared={"tutor": lambda texts: texts.fill("tutor", **_states(texts.table("states")))},
 )
@@ -178,6 +180,7 @@ def _tutoring_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     return {
         **_question_slots(conversation, turn),
         "plan": _plan(conversation),
+        "tutor_persona": tutors.tutor_persona(conversation, _texts(conversation)),
         "count": str(len(questions(conversation))),
         "history": "\n".join(map(_history, conversation.turns[: turn.number - 1])),
         "round": str(turn.number),

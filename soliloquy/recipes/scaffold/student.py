@@ -15,6 +15,7 @@ from soliloquy.recipes.scaffold.memory import (
     store_solved,
 )
 from soliloquy.recipes.scaffold.states import CONFUSION, CORRECT, INCORRECT, START, mark
+from soliloquy.recipes.tutors import draw_tutor
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
@@ -75,5 +76,6 @@ def open_conversation(event: ConversationStarted | TutorReplied) -> Outcome:
         return finish(conversation, Ending.ENDING_UNFIT, why)
     record_message(conversation, conversation.problem.question)
     draw_learner(conversation)
+    draw_tutor(conversation, prompting.TEMPLATES.of(conversation.run.prompts))
     mark(conversation.turns[-1], START)
     return emit(StudentReplied(conversation=conversation))

@@ -57,6 +57,11 @@ class ParsedPrompt:
         """Empty if the prompt names no persona."""
         return self.attributes("persona").get("name", "") if self.has("persona") else ""
 
+    @property
+    def tutor_persona(self) -> str:
+        """Empty if the prompt names none."""
+        return self.attributes("tutor_persona").get("name", "") if self.has("tutor_persona") else ""
+
     @cached_property
     def problem(self) -> Problem:
         question = self.section("question")

@@ -1,9 +1,11 @@
 """Draws sentences from phrase files and combines them under a word limit."""
 
+import math
 import re
 import string
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -11,11 +13,18 @@ from pathlib import Path
 from random import Random
 from typing import Any, overload
 
+from soliloquy.recipes.scripted.agreement import agreeing
 from soliloquy.truth.phrases import is_much_like
 
 # How many wordings to try, and how many shared words make two messages too similar.
 TRIES = 12
 SAME = 0.8
+# A message like an earlier one is worse than one that repeats any of its sentences; shorter ones are not noticed.
+_ALIKE = 100
+_NOTICED = 3
+# Slots that hold the name of a quantity.
+_NAMES = ("name", "hard", "named", "before", "found")
+_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+")
 # "I [got|get] it" is two wordings; "[so |]it is" is one with the word and one without.
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _ENDS = frozenset('.,:;!?…"')
@@ -46,7 +55,10 @@ class Wordings(Sequence[str]):
     def __getitem__(self, position: int | slice) -> str | Sequence[str]:
         if isinstance(position, slice):
             return Wordings(self._phrases[position], self._slots)
-        return self._phrases[position].text.format(**self._slots)
+        text = self._phrases[position].text.format(**self._slots)
+        for slot in _NAMES:
+            text = agreeing(text, self._slots.get(slot, ""))
+        return text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,11 +69,35 @@ class Part:
     optional: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Style:
+    """How a speaker picks among wordings: how much it says, and what it avoids."""
+
+    # The share of optional sentences that are said.
+    optional: float = 1.0
+    # The wordings that are weighed for each sentence, and whether the longest of them is taken, or the shortest.
+    weighed: int = 1
+    longest: bool = False
+    # What no wording should hold, where there is another.
+    avoids: re.Pattern[str] | None = None
+
+    def pick(self, options: Sequence[str], rng: Random) -> str:
+        found = [rng.choice(options) for _ in range(self.weighed)]
+        if self.avoids is not None:
+            avoids = self.avoids
+            found = [text for text in found if not avoids.search(text)] or found
+        return max(found, key=_size) if self.longest else min(found, key=_size)
+
+
+PLAIN = Style()
+
+
 class Phrasebook:
     """Tables of wordings by file and situation."""
 
-    def __init__(self, tables: Mapping[str, Any]) -> None:
+    def __init__(self, tables: Mapping[str, Any], style: Style = PLAIN) -> None:
         self.tables = tables
+        self.style = style
         self.phrases = cache(self._parse)
         self.cue = cache(self._compile)
         self._fillable = cache(self._select)
@@ -112,17 +148,43 @@ def verbatim(text: str) -> Part:
     return Part(options=(text,))
 
 
-def rephrase(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[str]) -> str:
-    """Composes a text that differs from the speaker's earlier messages, if the wordings allow it."""
-    texts = (compose(parts, rng, limit) for _ in range(TRIES))
-    first = next(texts)
-    return next((text for text in (first, *texts) if not any(is_much_like(text, said, SAME) for said in before)), first)
+def rephrase(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[str], style: Style = PLAIN) -> str:
+    """Composes a text unlike the speaker's earlier messages, which repeats none of their sentences if it can."""
+    told = {sentence for said in before for sentence in _sentences(said)}
+    best, fewest = "", math.inf
+    for _ in range(TRIES):
+        text = compose(parts, rng, limit, style, told)
+        again = sum(sentence in told for sentence in _sentences(text))
+        if any(is_much_like(text, said, SAME) for said in before):
+            again += _ALIKE
+        if again < fewest:
+            best, fewest = text, again
+        if not again:
+            break
+    return best
 
 
-def compose(parts: Sequence[Part], rng: Random, limit: int = 0) -> str:
-    """Picks one wording of each part, in order, below `limit` words where the shortest wordings allow it."""
+def _sentences(text: str) -> set[str]:
+    """Returns the sentences of a text that a listener would notice twice."""
+    parts = (part.strip().casefold() for part in _SENTENCE_END.split(text))
+    return {part for part in parts if len(part.split()) >= _NOTICED}
+
+
+def compose(
+    parts: Sequence[Part], rng: Random, limit: int = 0, style: Style = PLAIN, told: AbstractSet[str] = frozenset()
+) -> str:
+    """Picks one wording of each part, in order, below `limit` words where the shortest wordings allow it.
+
+    An optional sentence that was `told` before is left out.
+    """
     parts = [part for part in parts if part.options]
-    chosen = [rng.choice(part.options) for part in parts]
+    if style.optional < 1:
+        parts = [part for part in parts if not part.optional or rng.random() < style.optional]
+    chosen = [style.pick(part.options, rng) for part in parts]
+    if told:
+        for position, part in enumerate(parts):
+            if part.optional and not told.isdisjoint(_sentences(chosen[position])):
+                chosen[position] = ""
     if limit and _count_words(chosen) >= limit:
         for position, part in reversed(list(enumerate(parts))):
             if part.optional and _count_words(chosen) >= limit:
@@ -150,5 +212,9 @@ def _shorter(options: Sequence[str], most: int, rng: Random) -> str:
     return rng.choice([text for text, words in zip(options, lengths, strict=True) if words <= max(most, shortest)])
 
 
+def _size(text: str) -> int:
+    return len(text.split())
+
+
 def _count_words(chosen: Sequence[str]) -> int:
-    return sum(len(sentence.split()) for sentence in chosen)
+    return sum(map(_size, chosen))

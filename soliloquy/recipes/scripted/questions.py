@@ -68,6 +68,8 @@ def _indirect(asked: str) -> str:
     asked = _TRAIL.sub("", asked)
     if found := _BE.match(asked):
         rest = found["rest"]
+        if rest.startswith("the same"):
+            return _clause(found, f"{found['be']} {rest}")
         return _clause(found, f"{rest} {found['be']}") if len(rest.split()) <= 9 and not _CLAUSE.search(rest) else ""
     if found := _PRONOUN.match(asked):
         return _clause(found, _with_auxiliary(found))

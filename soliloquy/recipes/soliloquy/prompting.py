@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+from soliloquy.recipes import tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.learner.knowledge import EVIDENCE, Shares
@@ -28,7 +29,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
-_TUTORING = {"tutor", "question", "solution", "conversation", "progress"}
+_TUTORING = {"tutor", "question", "solution", "tutor_persona", "conversation", "progress"}
 _STANCES = {
     Knowledge.KNOWLEDGE_KNOWN: "known",
     Knowledge.KNOWLEDGE_SHAKY: "shaky",
@@ -47,6 +48,7 @@ SLOTS = {
     "no_python_failed": set[str](),
     "tutor": {"control"},
     "control": set[str](),
+    "tutor_persona": tutors.SLOTS,
 }
 TABLES: Mapping[str, Kind] = {
     "intents": dict.fromkeys(("opening", *_STANCES.values(), "reason", "still", *STRATEGIES.values()), str),
@@ -54,6 +56,7 @@ TABLES: Mapping[str, Kind] = {
         ANY: {"share": float, "mistaken": float, "shaky": float, "evidence": dict.fromkeys(EVIDENCE, float)},
     },
     "personas": {ANY: {"share": float, "manner": str}},
+    "tutors": tutors.TABLE,
 }
 # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
 SHARED: Mapping[str, Callable[[Texts], str]] = {
@@ -192,10 +195,12 @@ def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
     """Yields the slots of the tutor's prompts for each turn."""
     problem = conversation.problem
     solution, turns = _solution(problem), conversation.turns
+    persona = tutors.tutor_persona(conversation, _texts(conversation))
     for number, progress in enumerate(progress_by_turn(conversation)[: len(turns)], start=1):
         yield {
             "question": problem.question,
             "solution": solution,
+            "tutor_persona": persona,
             "conversation": transcript(turns[:number], for_reply=True),
             "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
             f"Wrong answers at this step: {progress.wrong_answers}",

@@ -8,6 +8,7 @@ from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
+from soliloquy.recipes.tutors import draw_tutor
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
@@ -21,7 +22,9 @@ _KNOWN = Stance(knowledge=Knowledge.KNOWLEDGE_KNOWN)
 async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     """Writes the student's next message. We draw what the student knows; the model does not decide."""
     conversation = event.conversation
-    conversation.persona = conversation.persona or drawn_persona(conversation)
+    if not conversation.turns:
+        conversation.persona = conversation.persona or drawn_persona(conversation)
+        draw_tutor(conversation, prompting.TEMPLATES.of(conversation.run.prompts))
     stance = stance_in(conversation)
     labels = StudentLabels(
         strategy=stance.strategy, knowledge=stance.knowledge, misconception=stance.misconception

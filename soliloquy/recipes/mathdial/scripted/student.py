@@ -1,6 +1,6 @@
 """The scripted student: answers what it is asked by what it believes, doubts it, or works the problem out again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
@@ -35,6 +35,10 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         if not because.startswith("I ")
         else because.rstrip("."),
         "given": _given(problem),
+        "came": next(
+            (format_value(line.value, line.step.result.unit) for line in again if line.step.number < found.step.number),
+            "",
+        ),
         "before": next((line.step.result.name for line in again if line.step.number < found.step.number), ""),
         "working": " and ".join(line.equation for line in again if line.step.number >= found.step.number),
         "right": format_value(wanted.value, wanted.unit),
@@ -46,8 +50,14 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     if named:
         slots |= {"named": named.step.result.name, "earlier": named.equation}
     said = book().wordings("student", "asked", _asked(asked, earlier=bool(named)), **slots) if asked else ()
-    part = Part(options=said or book().wordings("student", kind, **slots))
-    return capitalize(rephrase([part], rng, reading.word_limit, reading.messages(student=True)))
+    parts = [Part(options=said or book().wordings("student", kind, **slots)), *_further(kind, slots, rng)]
+    return capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
+
+
+def _further(kind: str, slots: Mapping[str, str], rng: Random) -> list[Part]:
+    """Now and then tells more than was asked, as people do: how it read the problem, or what it makes of it."""
+    told = book().tables["student"]["tells_more"].get(kind, 0.0)
+    return [book().optional("student", "further", kind, **slots) for _ in range(2) if rng.random() < told]
 
 
 def _one_by_one(equations: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from random import Random
 
 from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
-from soliloquy.recipes.mathdial.scripted.phrases import book
+from soliloquy.recipes.mathdial.scripted.phrases import book, tutor_book
 from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
 from soliloquy.recipes.mathdial.worked_solutions import work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
@@ -19,6 +19,8 @@ from soliloquy.truth.plausibility import is_plausible
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _SAME = 0.01
+# A student who doubts for so many messages does not find the way alone.
+_STUCK = 2
 
 
 def decide(reading: ParsedPrompt, rng: Random) -> str:
@@ -32,7 +34,9 @@ def decide(reading: ParsedPrompt, rng: Random) -> str:
 def choose(reading: ParsedPrompt, rng: Random) -> str:
     evaluation = _evaluation(reading)
     exchange = len(reading.messages(student=False)) - 1
-    move, intent = FAREWELL if evaluation == "correct" else _drawn(exchange, rng)
+    move, intent = FAREWELL if evaluation == "correct" else _drawn(exchange, rng, doubting=_is_doubting(reading))
+    if evaluation != "correct" and _is_stuck(reading) and rng.random() < book().tables["tutor"]["helps_the_stuck"]:
+        move, intent = "telling", "reveal_strategy"
     if evaluation != "correct" and not exchange and _is_absurd(pupil_solution(reading).answer, reading.problem):
         move, intent = "probing", "seek_self_correction"
     thoughts = book().one_of(rng, "tutor", "thoughts", evaluation, name=pupil_solution(reading).step.result.name)
@@ -53,15 +57,16 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     if not before and intent == OPENING[1]:
         return _opening(reading, rng)
     steps = [step for step in reading.problem.steps if step.expression and step.number <= found.step.number]
-    # Questions are about the wrong step, or sometimes about a step that leads to it.
+    # Questions are about the wrong step, or at times about one that leads to it; who doubts is led to the wrong one.
     step = rng.choice([found.step, *steps])
-    if intent == "reveal_answer":
+    if intent == "reveal_answer" or _is_doubting(reading):
         step = found.step
     answer = with_unit(found.answer, reading.problem.answer.unit)
     slots = {
         "name": step.result.name,
         "explanation": step.explanation,
-        "inputs": " and the ".join(known.name for known in step.inputs),
+        # A quantity that is only converted has its name before and after.
+        "inputs": " and the ".join(known.name for known in step.inputs if known.name != step.result.name),
         "equation": found.equation,
         "answer": answer,
         "calculation": next(line.numbers for line in work_through(reading.problem) if line.step.number == step.number),
@@ -71,20 +76,23 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         "hard": found.step.result.name,
     }
     asked = [step.ask, *rewordings(step.ask, name=step.result.name, unit=step.result.unit)]
-    options: Sequence[str] = book().wordings("tutor", "says", intent, **slots, ask=rng.choice(asked))
+    options: Sequence[str] = tutor_book(reading).wordings("tutor", "says", intent, **slots, ask=rng.choice(asked))
     if intent == "seek_self_correction" and _is_absurd(found.answer, reading.problem):
-        options = book().wordings("tutor", "absurd", **slots)
+        options = tutor_book(reading).wordings("tutor", "absurd", **slots)
     if intent not in ("reveal_answer", "greeting_farewell"):
         options = [text for text in options if not _gives_away(text, reading.problem)]
-        options = options or book().wordings("tutor", "says", "calculation", **slots)
+        options = options or tutor_book(reading).wordings("tutor", "says", "calculation", **slots)
     said = [*_taking_up(reading, intent, found), Part(options=options)]
-    return capitalize(rephrase(said, rng, reading.word_limit, before))
+    text = capitalize(rephrase(said, rng, reading.word_limit, before, tutor_book(reading).style))
+    # As people type in a chat.
+    return text.removesuffix(".") if rng.random() < tutor_book(reading).tables["tutor"]["drops_full_stop"] else text
 
 
 def _opening(reading: ParsedPrompt, rng: Random) -> str:
     last = reading.problem.steps[-1].result.name
     slots = {"student": _called(reading), "name": last, "thing": reading.problem.question.split()[0]}
-    return book().one_of(rng, "tutor", "greeting", **slots) + " " + book().one_of(rng, "tutor", "walk_through", **slots)
+    said = tutor_book(reading)
+    return " ".join(said.one_of(rng, "tutor", kind, **slots).strip() for kind in ("greeting", "walk_through"))
 
 
 def _called(reading: ParsedPrompt) -> str:
@@ -101,8 +109,17 @@ def _taking_up(reading: ParsedPrompt, intent: str, found: PupilSolution) -> list
         "equation": found.equation if found.equation in said[-1] else "",
         "answer": answer if answer in said[-1] else "",
     }
-    is_doubting = bool(book().cue("doubting").search(said[-1]))
-    return [book().optional("tutor", "taking_up", "doubt" if is_doubting else "said", **shown)]
+    return [tutor_book(reading).optional("tutor", "taking_up", "doubt" if _is_doubting(reading) else "said", **shown)]
+
+
+def _is_doubting(reading: ParsedPrompt, messages: int = 1) -> bool:
+    """Whether each of the student's latest messages doubts its solution."""
+    latest = reading.messages(student=True)[-messages:]
+    return len(latest) == messages and all(book().cue("doubting").search(said) for said in latest)
+
+
+def _is_stuck(reading: ParsedPrompt) -> bool:
+    return _is_doubting(reading, _STUCK)
 
 
 def _is_absurd(answer: str, problem: Problem) -> bool:
@@ -125,13 +142,13 @@ def _evaluation(reading: ParsedPrompt) -> str:
     return "correct" if is_right(value, reading.problem) else "partial"
 
 
-def _drawn(exchange: int, rng: Random) -> tuple[str, str]:
-    """Draws a move by its rate at this exchange of a conversation, and one of its intents."""
+def _drawn(exchange: int, rng: Random, *, doubting: bool) -> tuple[str, str]:
+    """Draws a move by its rate at this exchange, and one of its intents: one that helps a student who doubts."""
     rates: Mapping[str, Sequence[float]] = book().tables["tutor"]["moves"]
     shares = {move: by_exchange[min(exchange, len(by_exchange) - 1)] for move, by_exchange in rates.items()}
     shares["generic"] = 1 - sum(shares.values())
     move = rng.choices(list(shares), list(shares.values()))[0]
-    likely = book().tables["tutor"]["intents"]
+    likely = book().tables["tutor"]["intents_for_doubt" if doubting else "intents"]
     intents = [intent for intent in INTENTS[move] if intent in likely]
     return move, rng.choices(intents, [likely[intent] for intent in intents])[0]
 

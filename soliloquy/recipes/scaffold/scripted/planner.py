@@ -96,7 +96,8 @@ def _add_approaches(rows: _Rows, problem: Problem, rng: Random) -> _Rows:
     for row in rows:
         step = _telling([problem.steps[number - 1] for number in row["Steps"]])
         is_long = row["Steps"].index(step.number) >= _half(problem)
-        if room and (is_long or (step.expression and step.formula)) and step.result.name not in asked:
+        is_parted = step.expression and step.formula and rng.random() < book().tables["planner"]["approaches"]
+        if room and (is_long or is_parted) and step.result.name not in asked:
             parted.append(_approach(row, step, problem, rng))
             asked.add(step.result.name)
             room -= 1

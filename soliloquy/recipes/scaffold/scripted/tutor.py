@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from random import Random
 
 from soliloquy.recipes.scaffold.answers import tutored_text
 from soliloquy.recipes.scaffold.expected_answers import final_number, gives_expected, revealed
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.reply_rules import count_questions
-from soliloquy.recipes.scaffold.scripted.phrases import book
+from soliloquy.recipes.scaffold.scripted.phrases import book, tutor_book
 from soliloquy.recipes.scaffold.scripted.steps import step
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
@@ -19,7 +19,7 @@ from soliloquy.recipes.scripted.slips import split_working
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_exact, format_number, format_quantity
 from soliloquy.truth.phrases import says
-from soliloquy.v1.conversation_pb2 import Quantity, Step
+from soliloquy.v1.conversation_pb2 import Quantity, Slip, Step
 
 _PLANNED = re.compile(r"^Sub-question \d+: (.*)\nExpected answer: (.*)$", re.MULTILINE)
 _SAID = re.compile(r"^Tutor: (.*)$", re.MULTILINE)
@@ -104,45 +104,48 @@ def _message(reading: ParsedPrompt, plan: list[SubQuestion], at: int, shown: str
         "explanation": "" if "?" in explanation or any(revealed(explanation, hidden, known)) else explanation,
     }
     if shown == "end":
-        parts = [book().part("tutor", "says", "end", **slots), book().part("tutor", "says", "farewell", **slots)]
+        parts = [
+            tutor_book(reading).part("tutor", "says", "end", **slots),
+            tutor_book(reading).part("tutor", "says", "farewell", **slots),
+        ]
     elif shown == "incorrect":
         parts = _object(reading, told, rng, hidden[0], slots)
     elif shown in ("start", *solving(reading), "comprehension"):
         kind = "understood" if shown == "comprehension" and shown not in solving(reading) else shown
-        parts = [book().part("tutor", "says", kind, **slots), _question(reading, hidden[0], shown)]
-        if shown == "correct" and slots["said"] and rng.random() < book().tables["tutor"]["rates"]["asks_why"]:
-            parts.insert(1, book().part("tutor", "says", "why"))
+        parts = [tutor_book(reading).part("tutor", "says", kind, **slots), _question(reading, hidden[0], shown)]
+        if shown == "correct" and slots["said"] and rng.random() < tutor_book(reading).tables["tutor"]["asks_why"]:
+            parts.insert(1, tutor_book(reading).part("tutor", "says", "why"))
     else:
         parts = [
-            book().part("tutor", "says", shown, **slots),
+            tutor_book(reading).part("tutor", "says", shown, **slots),
             _question(reading, hidden[0], shown),
         ]
-    return capitalize(rephrase(parts, rng, reading.word_limit, tutor_messages(reading)))
+    return capitalize(rephrase(parts, rng, reading.word_limit, tutor_messages(reading), tutor_book(reading).style))
 
 
 def _object(reading: ParsedPrompt, told: Step, rng: Random, asked: SubQuestion, slots: Mapping[str, str]) -> list[Part]:
     """Speaks to the working that the student has shown, or asks for it once: no cause is named that was not shown."""
-    lead = book().part("tutor", "says", "doubt", **slots)
+    lead = tutor_book(reading).part("tutor", "says", "doubt", **slots)
     is_asked = any(book().cue("asks_how").search(text) for text in tutor_messages(reading)[-_ASKED:])
-    if (
-        slots["said"]
-        and not slots["working"]
-        and not is_asked
-        and rng.random() < book().tables["tutor"]["rates"]["asks_how"]
-    ):
-        return [lead, book().part("tutor", "says", "asking_how", **slots)]
+    if slots["said"] and not slots["working"] and not is_asked and rng.random() < book().tables["tutor"]["asks_how"]:
+        return [lead, tutor_book(reading).part("tutor", "says", "asking_how", **slots)]
     kind = "shown" if slots["working"] else "incorrect"
-    return [lead, book().part("tutor", "says", kind, **slots), _question(reading, asked, "incorrect")]
+    return [lead, tutor_book(reading).part("tutor", "says", kind, **slots), _question(reading, asked, "incorrect")]
 
 
 def _taken_up(reading: ParsedPrompt, told: Step) -> dict[str, str]:
     """Returns what a reply may repeat of the student's message: its number, and the working of a wrong one."""
     message = reading.section("message")
     given = final_number(message)
-    workings = [numbers for slip in told.slips if (numbers := split_working(slip)[1]) and says(message, numbers)]
-    shown = next((numbers for numbers in workings if any(sign in numbers for sign in "+-×*/")), "")
+    shown = next((way for slip in told.slips for way in _written(slip) if says(message, way)), "")
     number = message[given.start : given.end].strip(" .,;!") if given else ""
     return {"said": number if number and number in message else "", "working": shown}
+
+
+def _written(slip: Slip) -> Iterator[str]:
+    """Yields the calculation of a mistake in numbers and as a formula, as a message may hold them."""
+    formula, numbers = split_working(slip)
+    yield from (way for way in (numbers, formula) if any(sign in way for sign in "+-×*/"))
 
 
 def _inputs(told: Step, text: str) -> str:
@@ -161,9 +164,11 @@ def _question(reading: ParsedPrompt, asked: SubQuestion, shown: str) -> Part:
         options = [asked.question, *nudges(name)]
     elif name and plain and shown == "correct" and told == step(reading):
         # The way to it has just been found.
-        options = [asked.question, *book().wordings("tutor", "says", "result", name=name)]
+        options = [asked.question, *tutor_book(reading).wordings("tutor", "says", "result", name=name)]
     elif name and not plain:
-        options = [asked.question, *book().wordings("tutor", "says", "way", name=name)]
+        options = [asked.question, *tutor_book(reading).wordings("tutor", "says", "way", name=name)]
+        if shown != "comprehension":
+            options += tutor_book(reading).wordings("tutor", "says", "onward", name=name)
     else:
         unit = told.result.unit if told else ""
         options = [asked.question, *rewordings(asked.question, name=name, unit=unit)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.soliloquy.scripted.phrases import book
+from soliloquy.recipes.soliloquy.scripted.phrases import book, tutor_book
 from soliloquy.recipes.soliloquy.scripted.steps import (
     answer_form,
     gives_away,
@@ -22,7 +22,7 @@ def hints(reading: ParsedPrompt) -> Sequence[str]:
     step = reading.step
     kind = StepKind.Name(step.kind).removeprefix("STEP_KIND_").lower()
     facts = step_facts(reading)
-    return without_giveaways(book().wordings("tutor", "hints", kind, **facts), reading)
+    return without_giveaways(tutor_book(reading).wordings("tutor", "hints", kind, **facts), reading)
 
 
 def step_facts(reading: ParsedPrompt) -> Mapping[str, str]:
@@ -59,7 +59,7 @@ def concept_wordings(reading: ParsedPrompt, text: str) -> Sequence[str]:
         kind, slots = "step", {"name": step.result.name, "later": later[0].ask}
     else:
         kind, slots = "last_step", {}
-    return without_giveaways(book().wordings("tutor", "concept", kind, **slots), reading)
+    return without_giveaways(tutor_book(reading).wordings("tutor", "concept", kind, **slots), reading)
 
 
 def rest_of_idea(reading: ParsedPrompt) -> str:

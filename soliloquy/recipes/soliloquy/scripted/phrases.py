@@ -3,6 +3,8 @@
 from functools import cache
 from pathlib import Path
 
+from soliloquy.recipes.scripted import tutors
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
 
 
@@ -21,3 +23,8 @@ def voice_of(persona: str) -> Phrasebook:
     common, own = book().tables["student"], book().tables["voices"].get(persona, {})
     nested = {key: common[key] | own[key] for key in ("after", "partial") if key in own}
     return Phrasebook({"inclined": {}} | common | own | nested)
+
+
+def tutor_book(reading: ParsedPrompt) -> Phrasebook:
+    """Returns the phrases of the tutor whose persona the prompt names."""
+    return tutors.tutor_book(Path(__file__).parent, reading)

@@ -17,7 +17,7 @@ from soliloquy.recipes.soliloquy.scripted.hints import (
     step_facts,
     without_giveaways,
 )
-from soliloquy.recipes.soliloquy.scripted.phrases import book
+from soliloquy.recipes.soliloquy.scripted.phrases import book, tutor_book
 from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading, read_reply
 from soliloquy.recipes.soliloquy.scripted.steps import (
     answer,
@@ -72,8 +72,12 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     if _asked_why(reading) and said.gist not in (Gist.NUMBER, Gist.OFF_TOPIC):
         return written(_hear_reason(reading, said), reading, rng)
     move = _move(reading, said)
-    if move.evaluation == "b" and said.gist is Gist.NUMBER and rng.random() < book().tables["tutor"]["asks_why"]:
-        asked = book().part("tutor", "why", **step_facts(reading), **taken_up(reading, said))
+    if (
+        move.evaluation == "b"
+        and said.gist is Gist.NUMBER
+        and rng.random() < tutor_book(reading).tables["tutor"]["asks_why"]
+    ):
+        asked = tutor_book(reading).part("tutor", "why", **step_facts(reading), **taken_up(reading, said))
         move = move._replace(state="q", parts=[asked])
     return written(move, reading, rng)
 
@@ -89,8 +93,8 @@ def _hear_reason(reading: ParsedPrompt, said: ReplyReading) -> Move:
     known = set(content_words(reading.step.explanation))
     shared = len(known.intersection(content_words(said.text)))
     if says(said.text, reading.step.formula) or (known and shared >= len(known) * _REASON):
-        return advance(reading, "b", 3, "right", [book().part("tutor", "reason", "confirmed")])
-    given = book().part("tutor", "reason", "given", explanation=step_facts(reading)["explanation"])
+        return advance(reading, "b", 3, "right", [tutor_book(reading).part("tutor", "reason", "confirmed")])
+    given = tutor_book(reading).part("tutor", "reason", "given", explanation=step_facts(reading)["explanation"])
     return advance(reading, "c", 5, "reason", [given])
 
 
@@ -102,14 +106,16 @@ def written(move: Move, reading: ParsedPrompt, rng: Random) -> str:
         "Action Based on Evaluation": str(move.action),
         "Step Number": str(move.step),
         "Step State": move.state,
-        "Tutorbot Response": capitalize(rephrase(move.parts, rng, reading.word_limit, reading.messages(student=False))),
+        "Tutorbot Response": capitalize(
+            rephrase(move.parts, rng, reading.word_limit, reading.messages(student=False), tutor_book(reading).style)
+        ),
     }
     return json.dumps(fields, ensure_ascii=False)
 
 
 def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
     if reading.has("calculation") and reading.section("calculation") == "failed":
-        return stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
+        return stay(reading, "d", 6, "uncalculated", [tutor_book(reading).part("tutor", "show_working")])
     match said.gist:
         case Gist.OPENING:
             return _open(reading, said.text)
@@ -122,24 +128,32 @@ def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
             return solve(reading, "c", 5, "partial_solved", "partial_solved")
         case Gist.PARTIAL:
             left = "number" if is_numeric(reading.step) else "knowns"
-            return stay(reading, "c", 4, "partial", [book().part("tutor", "partial", left, **step_facts(reading))])
+            return stay(
+                reading, "c", 4, "partial", [tutor_book(reading).part("tutor", "partial", left, **step_facts(reading))]
+            )
         case Gist.HINT:
-            hinting = book().optional("tutor", "hinting", name=reading.step.result.name)
+            hinting = tutor_book(reading).optional("tutor", "hinting", name=reading.step.result.name)
             return stay(reading, "f", 8, "hint", [hinting, Part(options=hints(reading))])
         case Gist.SOLUTION:
             return solve(reading, "f", 9, "solution", "gladly")
         case Gist.BACK if reading.step.number > 1:
             before = reading.problem.steps[reading.step.number - 2]
-            return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), question(before)])
+            return Move(
+                "f", 10, "back", before.number, "q", [tutor_book(reading).part("tutor", "back"), question(before)]
+            )
         case Gist.BACK:
-            return stay(reading, "f", 11, "concept", [book().part("tutor", "at_the_start")])
+            return stay(reading, "f", 11, "concept", [tutor_book(reading).part("tutor", "at_the_start")])
         case Gist.CONCEPT:
             concept = Part(options=concept_wordings(reading, said.text))
-            return stay(reading, "f", 11, "concept", [book().optional("tutor", "good_question"), concept])
+            return stay(reading, "f", 11, "concept", [tutor_book(reading).optional("tutor", "good_question"), concept])
         case Gist.OFF_TOPIC:
-            return stay(reading, "e", 7, "off_topic", [book().part("tutor", "refocus", **step_facts(reading))])
+            return stay(
+                reading, "e", 7, "off_topic", [tutor_book(reading).part("tutor", "refocus", **step_facts(reading))]
+            )
         case _:
-            return stay(reading, "d", 6, "unclear", [book().part("tutor", "clarify", **step_facts(reading))])
+            return stay(
+                reading, "d", 6, "unclear", [tutor_book(reading).part("tutor", "clarify", **step_facts(reading))]
+            )
 
 
 def _open(reading: ParsedPrompt, text: str) -> Move:
@@ -147,21 +161,21 @@ def _open(reading: ParsedPrompt, text: str) -> Move:
     for sentence in sentences(reading.problem.question):
         text = text.replace(sentence, "")
     if not book().cue("begin").search(text):
-        return stay(reading, "g", 12, "opening", [book().part("tutor", "welcome")])
+        return stay(reading, "g", 12, "opening", [tutor_book(reading).part("tutor", "welcome")])
     hint = Part(options=hints(reading))
-    return stay(reading, "f", 8, "opening", [book().part("tutor", "way_in"), hint])
+    return stay(reading, "f", 8, "opening", [tutor_book(reading).part("tutor", "way_in"), hint])
 
 
 def assess(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Move:
     if right is None:
-        return stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
+        return stay(reading, "d", 6, "uncalculated", [tutor_book(reading).part("tutor", "show_working")])
     facts = step_facts(reading)
     if right:
         form = "number" if is_numeric(reading.step) else answer_form(reading.step)
         up = taken_up(reading, said)
-        return advance(
-            reading, "b", 3, "right", [book().part("tutor", "right", form, **facts, **up, more=rest_of_idea(reading))]
-        )
+        confirmed = tutor_book(reading).part("tutor", "right", form, **facts, **up, more=rest_of_idea(reading))
+        recap = tutor_book(reading).optional("tutor", "recap", name=facts["name"], **up)
+        return advance(reading, "b", 3, "right", [confirmed, recap] if is_numeric(reading.step) else [confirmed])
     if reading.wrong_before >= PATIENCE:
         return solve(reading, "a", 2, "wrong_solved", "wrong_solved")
     return _object(reading, said)
@@ -171,15 +185,19 @@ def _object(reading: ParsedPrompt, said: ReplyReading) -> Move:
     """Speaks to the working that the student has shown, or asks for it: nobody is told a cause that was not shown."""
     facts, slip, step = step_facts(reading), said.slip(reading.step), reading.step
     up = taken_up(reading, said, slip)
-    lead = book().optional("tutor", "wrong", **facts)
+    lead = tutor_book(reading).optional("tutor", "wrong", **facts)
     if is_numeric(step) and up["said"] and not up["working"] and not _has_asked_how(reading):
-        return Move("a", 1, "wrong", step.number, "q", [lead, book().part("tutor", "asking_how", **up)])
+        return Move("a", 1, "wrong", step.number, "q", [lead, tutor_book(reading).part("tutor", "asking_how", **up)])
     kind = ""
     if not is_numeric(step):
         kind = "believed_formula" if step.formula and facts["explanation"] else "believed"
     elif up["working"]:
         kind = "misread" if says(slip.working if slip else "", step.formula) else "shown"
-    spoken = without_giveaways(book().wordings("tutor", "mistake", kind, **facts, **up), reading) if kind else []
+    spoken = (
+        without_giveaways(tutor_book(reading).wordings("tutor", "mistake", kind, **facts, **up), reading)
+        if kind
+        else []
+    )
     return stay(reading, "a", 1, "wrong", [lead, Part(options=spoken or hints(reading))])
 
 
@@ -202,7 +220,7 @@ def stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, part
     """Stays at the step: puts its question in other words, or hands it back after help."""
     step = reading.step
     if thought == "opening":
-        asked = [book().optional("tutor", "begin"), question(step)]
+        asked = [tutor_book(reading).optional("tutor", "begin"), question(step)]
     elif evaluation in "eg":
         asked = [question(step)]
     elif thought in ("wrong", "unclear", "uncalculated", "partial"):
@@ -221,9 +239,9 @@ def question(step: Step) -> Part:
 def advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """Completes the step: asks the next question, or says goodbye after the last."""
     if reading.last_step:
-        onward = [book().part("tutor", "farewell", name=reading.step.result.name, hard=_hardest(reading))]
+        onward = [tutor_book(reading).part("tutor", "farewell", name=reading.step.result.name, hard=_hardest(reading))]
     else:
-        onward = [book().optional("tutor", "next"), question(reading.problem.steps[reading.step.number])]
+        onward = [tutor_book(reading).optional("tutor", "next"), question(reading.problem.steps[reading.step.number])]
     state = "t" if reading.last_step else "r"
     return Move(evaluation, action, thought, reading.step.number, state, [*parts, *onward])
 
@@ -234,13 +252,20 @@ def _hardest(reading: ParsedPrompt) -> str:
     trouble = (
         step.result.name
         for step in reading.problem.steps
-        if step.result.name and any(slip.working and says(said, split_working(slip)[1]) for slip in step.slips)
+        if step.result.name
+        and any(
+            slip.working and says(said, shown)
+            for slip in step.slips
+            if (shown := split_working(slip)[1]) != working(step)
+        )
     )
     return next(trouble, "")
 
 
 def solve(reading: ParsedPrompt, evaluation: str, action: int, thought: str, lead: str) -> Move:
-    return advance(reading, evaluation, action, thought, [book().optional("tutor", lead), _solution(reading)])
+    return advance(
+        reading, evaluation, action, thought, [tutor_book(reading).optional("tutor", lead), _solution(reading)]
+    )
 
 
 def _solution(reading: ParsedPrompt) -> Part:
@@ -249,10 +274,10 @@ def _solution(reading: ParsedPrompt) -> Part:
     if not is_numeric(step):
         explanation = step.explanation if answer_form(step) in ("formula", "algebra") else ""
         slots = {"answer": answer(step), "explanation": explanation, "more": rest_of_idea(reading)}
-        return book().part("tutor", "solution", answer_form(step), **slots)
+        return tutor_book(reading).part("tutor", "solution", answer_form(step), **slots)
     number = _calculated_number(reading.output) if reading.has("output") else None
     value = format_quantity(step.result) if number is None else with_unit(format_rounded(number, 4), step.result.unit)
-    return book().part(
+    return tutor_book(reading).part(
         "tutor",
         "solution",
         "number",
