@@ -1,0 +1,104 @@
+"""Tutors differ in how they say things, and in nothing that a recipe has them do."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from services.model.engines.scripted import ScriptedEngine
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.recipes import tutors
+from soliloquy.recipes.mathdial import prompting as mathdial
+from soliloquy.recipes.packages import folder
+from soliloquy.recipes.recipe import find
+from soliloquy.recipes.scaffold import prompting as scaffold
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.tutors import tutor_book
+from soliloquy.recipes.soliloquy import prompting as soliloquy
+from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.failure import Refused
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.runs_pb2 import Run
+from tests.unit.scripted.dialling import dialled
+from tests.unit.scripted.growing import conversations
+from tests.unit.scripted.scaffolding import scaffolded
+
+TEMPLATES = {"mathdial": mathdial.TEMPLATES, "scaffold": scaffold.TEMPLATES, "soliloquy": soliloquy.TEMPLATES}
+RECIPES = sorted(TEMPLATES)
+STYLES = table_beside(tutors.__file__, "scripted/tutors.toml")
+PERSONAS = sorted(STYLES)
+
+
+def tutored(persona: str, recipe: str = "mathdial", conversation_id: str = "one") -> Conversation:
+    return Conversation(id=conversation_id, tutor_persona=persona, run=Run(recipe=recipe, seed=3))
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_each_tutor_is_drawn_as_often_as_its_share(recipe: str) -> None:
+    texts, drawn = TEMPLATES[recipe].own, Counter[str]()
+    for number in range(2_000):
+        conversation = tutored("", recipe, f"conversation {number}")
+        tutors.draw_tutor(conversation, texts)
+        drawn[conversation.tutor_persona] += 1
+    wanted = {name: row["share"] for name, row in texts.table("tutors").items()}
+    assert sum(wanted.values()) == pytest.approx(1)
+    assert {name: drawn[name] / 2_000 for name in wanted} == pytest.approx(wanted, abs=0.04)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_plain_tutor_is_to_be_had_by_name_and_adds_nothing_to_a_prompt(recipe: str) -> None:
+    told = (folder(recipe) / "prompts" / "tutors.toml").read_text("utf-8")
+    for row in TEMPLATES[recipe].own.table("tutors").values():
+        told = told.replace(f"share = {row['share']}", "share = 0.0")
+    texts = TEMPLATES[recipe].of({"tutors.toml": told.replace("share = 0.0", "share = 1.0", 1)})
+    conversation = tutored("", recipe)
+    tutors.draw_tutor(conversation, texts)
+    assert conversation.tutor_persona == "plain"
+    assert tutors.tutor_persona(conversation, texts) == tutors.tutor_persona(tutored("", recipe), texts) == ""
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_tutor_with_a_manner_has_a_style_and_words_of_its_own(recipe: str) -> None:
+    named = {name for name, row in TEMPLATES[recipe].own.table("tutors").items() if row["manner"]}
+    written = {path.stem for path in (folder(recipe) / "scripted" / "tutors").glob("*.toml")}
+    assert named == written == set(STYLES)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_an_unknown_tutor_is_refused_with_those_that_there_are(recipe: str) -> None:
+    with pytest.raises(Refused, match=r"no tutor 'stern': use one of plain, brisk"):
+        tutors.tutor_persona(tutored("stern", recipe), TEMPLATES[recipe].own)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("persona", PERSONAS)
+def test_a_tutor_replaces_only_wordings_that_others_have(recipe: str, persona: str) -> None:
+    """Its slots are those that the recipe fills in there."""
+    common = tutor_book(folder(recipe) / "scripted", _prompt("")).tables["tutor"]
+    own = tutor_book(folder(recipe) / "scripted", _prompt(persona)).tables["tutor"]
+    assert _paths(own) == _paths(common)
+
+
+async def test_the_prompts_of_a_conversation_name_its_tutor_after_what_never_changes() -> None:
+    grown = [one async for one in dialled(4, problems=4, seed=9)]
+    grown += [one async for one in scaffolded(4, seed=9)]
+    grown += [one async for one in conversations(4, seed=9)]
+    assert len({one.tutor_persona for one in grown}) > 1
+    for one in grown:
+        recipe = find(one.run.recipe)
+        fixed = TEMPLATES[one.run.recipe].own.fill("tutor", **{})if False else ""
+        replies = [prompt for _, prompt in recipe.prompts(one) if f'<tutor_persona name="{one.tutor_persona}">' in str(prompt)]
+        assert replies, fixed
+
+
+def _prompt(persona: str) -> ParsedPrompt:
+    told = f'<tutor_persona name="{persona}">\n..\n</tutor_persona>' if persona else ""
+    return ParsedPrompt("mathdial/replying", told, load_bank("arithmetic").book)
+
+
+def _paths(table: object, path: str = "") -> set[str]:
+    if isinstance(table, dict):
+        return {found for key, value in table.items() for found in _paths(value, f"{path}.{key}")}
+    return {path}
