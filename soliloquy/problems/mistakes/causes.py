@@ -73,11 +73,16 @@ def miscalculation(right: Expression, names: Names, *, pick: int) -> str:
 
 
 def _in_words(node: ast.expr, names: Names) -> str:
-    """Says a calculation of two parts by their names; empty for any other: its symbols may be those of a program."""
+    """Says a calculation by the names of its parts, from left to right; empty where that would need brackets."""
     if not isinstance(node, ast.BinOp) or type(node.op) not in _SPOKEN:
         return ""
-    left, right = _name(node.left, names), _name(node.right, names)
-    return f"{left} {_SPOKEN[type(node.op)]} {right}" if left and right else ""
+    left = _in_words(node.left, names) or _name(node.left, names)
+    right = _name(node.right, names)
+    if not left or not right:
+        return ""
+    # "the shots minus the hits, divided by the shots": the comma says where the first part ends.
+    comma = "," if isinstance(node.left, ast.BinOp) else ""
+    return f"{left}{comma} {_SPOKEN[type(node.op)]} {right}"
 
 
 def wording(kind: str, names: Names, slots: Mapping[str, str], pick: int) -> str:

@@ -141,6 +141,18 @@ def test_no_two_misconceptions_of_a_step_come_to_the_same(name: str) -> None:
             assert len(set(values)) == len(values)
 
 
+@pytest.mark.parametrize("name", ["arithmetic", "fractions", "statistics"])
+def test_no_pupil_tells_its_misconception_in_the_names_of_a_program(name: str) -> None:
+    """ "I thought the formula is more_mm / 100" is nobody's reason: a pupil has numbers and words."""
+    bank = load_bank(name)
+    for number in range(200):
+        for step in bank.draw(number).steps:
+            symbols = {known.symbol for known in (*step.inputs, step.result)} - {"x"}
+            for slip in step.slips:
+                said = slip.because.partition("the formula is ")[2] or slip.because.partition("remembered it as ")[2]
+                assert not symbols & set(re.findall(r"[A-Za-z_]\w*", said)), slip.because
+
+
 def _family(name: str) -> str:
     return BANK.files[name].read_text("utf-8")
 

@@ -1,16 +1,14 @@
 """Tutors differ in how they say things, and in nothing that a recipe has them do."""
 
-import json
+import re
 from collections import Counter
-from pathlib import Path
 from random import Random
 
 import pytest
 
-from services.model.engines.scripted import ScriptedEngine
-from soliloquy.problems.bank.bank import load_bank
-from soliloquy.recipes import tutors
+from soliloquy.recipes import scripted, tutors
 from soliloquy.recipes.mathdial import prompting as mathdial
+from soliloquy.recipes.mathdial.scripted.tutor import choose, reply
 from soliloquy.recipes.packages import folder
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scaffold import prompting as scaffold
@@ -21,14 +19,18 @@ from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.runs_pb2 import Run
-from tests.unit.scripted.dialling import dialled
-from tests.unit.scripted.growing import conversations
+from tests.unit.scripted.dialling import BANK, dialled
+from tests.unit.scripted.growing import grown as physics
 from tests.unit.scripted.scaffolding import scaffolded
 
 TEMPLATES = {"mathdial": mathdial.TEMPLATES, "scaffold": scaffold.TEMPLATES, "soliloquy": soliloquy.TEMPLATES}
 RECIPES = sorted(TEMPLATES)
-STYLES = table_beside(tutors.__file__, "scripted/tutors.toml")
+STYLES = table_beside(scripted.__file__, "tutors.toml")
 PERSONAS = sorted(STYLES)
+STATES = (
+    *("mathdial/deciding", "mathdial/choosing", "mathdial/replying", "scaffold/describing", "scaffold/tutoring"),
+    *("soliloquy/deciding", "soliloquy/received_python", "soliloquy/no_python"),
+)
 
 
 def tutored(persona: str, recipe: str = "mathdial", conversation_id: str = "one") -> Conversation:
@@ -81,21 +83,49 @@ def test_a_tutor_replaces_only_wordings_that_others_have(recipe: str, persona: s
     assert _paths(own) == _paths(common)
 
 
-async def test_the_prompts_of_a_conversation_name_its_tutor_after_what_never_changes() -> None:
-    grown = [one async for one in dialled(4, problems=4, seed=9)]
-    grown += [one async for one in scaffolded(4, seed=9)]
-    grown += [one async for one in conversations(4, seed=9)]
+async def test_all_states_of_a_tutor_are_told_its_persona_behind_the_rules_that_a_cache_holds() -> None:
+    grown = [one async for one in dialled(3, problems=3, seed=9)] + [one async for one in scaffolded(3, seed=9)]
+    grown += [await physics(ordinal, seed=9) for ordinal in range(3)]
     assert len({one.tutor_persona for one in grown}) > 1
     for one in grown:
-        recipe = find(one.run.recipe)
-        fixed = TEMPLATES[one.run.recipe].own.fill("tutor", **{})if False else ""
-        replies = [prompt for _, prompt in recipe.prompts(one) if f'<tutor_persona name="{one.tutor_persona}">' in str(prompt)]
-        assert replies, fixed
+        told = f'<tutor_persona name="{one.tutor_persona}">'
+        states = [prompt for _, prompt in find(one.run.recipe).prompts(one) if prompt.name in STATES]
+        assert states
+        for prompt in states:
+            text = "\n".join(message.text for message in prompt.messages)
+            assert (
+                text.index("<question>") < text.index(told) < max(text.find("<conversation>"), text.find("<history>"))
+            )
+
+
+async def test_a_scripted_tutor_makes_the_same_moves_whoever_it_is() -> None:
+    for prompt in await _prompts("mathdial/choosing"):
+        assert len({choose(_as_told(prompt, persona), Random(1)) for persona in ("plain", *PERSONAS)}) == 1
+
+
+async def test_a_brisk_tutor_is_shorter_than_a_warm_one_and_a_formal_one_does_not_exclaim() -> None:
+    prompts = await _prompts("mathdial/replying")
+    said = {persona: [reply(_as_told(one, persona), Random(1)) for one in prompts] for persona in PERSONAS}
+    words = {persona: sum(len(text.split()) for text in texts) for persona, texts in said.items()}
+    assert 1.3 * words["brisk"] < words["warm"]
+    assert not any("!" in text for text in said["formal"])
+    assert any("!" in text for text in said["warm"])
+
+
+async def _prompts(name: str) -> list[str]:
+    grown = [one async for one in dialled(12, problems=12, seed=9)]
+    found = (prompt for one in grown for _, prompt in find("mathdial").prompts(one) if prompt.name == name)
+    return ["\n".join(message.text for message in prompt.messages) for prompt in found]
+
+
+def _as_told(prompt: str, persona: str) -> ParsedPrompt:
+    named = re.sub(r'<tutor_persona name="\w+">', f'<tutor_persona name="{persona}">', prompt)
+    return ParsedPrompt("mathdial", named, BANK.book)
 
 
 def _prompt(persona: str) -> ParsedPrompt:
     told = f'<tutor_persona name="{persona}">\n..\n</tutor_persona>' if persona else ""
-    return ParsedPrompt("mathdial/replying", told, load_bank("arithmetic").book)
+    return ParsedPrompt("mathdial", told, BANK.book)
 
 
 def _paths(table: object, path: str = "") -> set[str]:
