@@ -67,6 +67,8 @@ class Part:
 
     options: Sequence[str]
     optional: bool = False
+    # Left out behind a question: nobody is asked two things at once.
+    asks: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -185,6 +187,9 @@ def compose(
         for position, part in enumerate(parts):
             if part.optional and not told.isdisjoint(_sentences(chosen[position])):
                 chosen[position] = ""
+    for position, part in enumerate(parts):
+        if part.asks and any(text.rstrip().endswith("?") for text in chosen[:position]):
+            chosen[position] = ""
     if limit and _count_words(chosen) >= limit:
         for position, part in reversed(list(enumerate(parts))):
             if part.optional and _count_words(chosen) >= limit:

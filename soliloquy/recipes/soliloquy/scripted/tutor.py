@@ -208,7 +208,9 @@ def _has_asked_how(reading: ParsedPrompt) -> bool:
 def taken_up(reading: ParsedPrompt, said: ReplyReading, slip: Slip | None = None) -> dict[str, str]:
     """Returns what a reply may repeat of the student's message: the number as it was written, and its working."""
     values = [one for one in quantities_in(said.text) if said.value is not None and same(one.value, said.value)]
-    number = said.text[values[-1].start : values[-1].end].strip(" .,;") if values else ""
+    written = [said.text[one.start : one.end].strip(" .,;") for one in values]
+    # "380 / 10000" is a number, too, but the result is what it comes to.
+    number = next((text for text in reversed(written) if "/" not in text), written[-1] if written else "")
     numbers = working(reading.step) if slip is None and is_numeric(reading.step) else ""
     numbers = split_working(slip)[1] if slip else numbers
     shown = bool(numbers) and says(said.text, numbers) and any(sign in numbers for sign in "+-×/")
@@ -225,7 +227,7 @@ def stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, part
         asked = [question(step)]
     elif thought in ("wrong", "unclear", "uncalculated", "partial"):
         # These ask for something themselves; whoever reads them knows what the question is.
-        asked = [Part(options=["", *nudges(step.result.name)])]
+        asked = [Part(options=["", *nudges(step.result.name)], asks=True)]
     else:
         asked = [Part(options=nudges(step.result.name))]
     return Move(evaluation, action, thought, step.number, "q", [*parts, *asked])
