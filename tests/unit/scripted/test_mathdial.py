@@ -15,6 +15,7 @@ from soliloquy.recipes.mathdial.confusion import confusion_of, lines
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.rules import checked
+from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.recipe import find
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
@@ -202,3 +203,28 @@ def test_a_message_with_another_number_repeats_nothing() -> None:
 def test_the_same_words_a_third_time_are_a_fault() -> None:
     one = repeating(*[ASKED] * 3)
     assert any(fault.startswith("loop: turn 3: the tutor says") for fault in RECIPE.faults(one))
+
+
+def test_a_student_who_doubts_is_shown_where_to_look_and_not_asked_for_its_plan() -> None:
+    told = [
+        intent_name(turn.tutor)
+        for one in conversations()
+        # The first message tells the solution, whatever it is worth to the student by now.
+        for turn in one.turns[2:]
+        if StudentLabels.FromString(turn.student.labels).belief == Belief.BELIEF_DOUBTED
+    ]
+    assert len(told) > COUNT / 4
+    assert not set(told) & {"seek_strategy", "perturb_question", "seek_world_knowledge", "seek_self_correction"}
+
+
+def test_each_wording_of_a_doubt_is_taken_for_one_and_no_other() -> None:
+    """The scripted tutor has nothing but the words."""
+
+    def told(*path: str) -> list[str]:
+        slots = dict.fromkeys(("name", "equation", "because", "reason", "answer", "before", "came", "given"), "it")
+        return list(book().wordings("student", *path, **slots))
+
+    doubts = book().cue("doubting")
+    assert [text for text in told("doubted") if not doubts.search(text)] == []
+    others = [*told("held"), *(text for kind in book().tables["student"]["asked"] for text in told("asked", kind))]
+    assert [text for text in [*others, *told("further", "held")] if doubts.search(text)] == []

@@ -149,6 +149,13 @@ def test_a_planned_question_is_seldom_put_word_for_word() -> None:
     assert held <= 0.25 * len(replies)
 
 
+def test_the_way_to_a_result_is_seldom_a_question_of_its_own() -> None:
+    """Where a plan would have one sub-question alone, it is."""
+    asked = [target for one in conversations() if len(questions(one)) > 2 for target in questions(one)]
+    ways = [target for target in asked if any(sign in target.answer for sign in (" = ", " × ", " / ", " + ", " - "))]
+    assert len(ways) <= 0.35 * len(asked)
+
+
 async def test_the_papers_student_is_to_be_had_by_name() -> None:
     """There each state is drawn for itself, and a student who says that it understands is believed."""
     learners = (folder("scaffold") / "prompts" / "learners.toml").read_text("utf-8")
