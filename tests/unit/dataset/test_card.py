@@ -67,6 +67,12 @@ def test_a_card_tells_how_many_came_to_the_answer_and_lists_no_more_than_a_perso
     assert "student 049" not in text
 
 
+def test_a_card_tells_who_the_tutors_were() -> None:
+    made = counted()
+    made.accepted.tutors = Counter(warm=3, brisk=1)
+    assert "| warm | 3 | 75.0 % |\n| brisk | 1 | 25.0 % |" in card(made)
+
+
 @pytest.mark.parametrize(
     ("recipe", "rows"),
     [

@@ -41,7 +41,7 @@ class Tags(HTMLParser):
 
 def hostile() -> Conversation:
     made = conversation()
-    made.persona = made.problem.topic = made.problem.source = made.problem.question = HOSTILE
+    made.persona = made.tutor_persona = made.problem.topic = made.problem.source = made.problem.question = HOSTILE
     made.turns[1].tutor.text = made.turns[1].calls[0].model = made.turns[1].calls[0].role = HOSTILE
     made.turns[1].calculation.attempts[0].execution.error = f"{HOSTILE}: no"
     return made

@@ -34,7 +34,7 @@ from tests.unit.scripted.growing import grown
 
 def conversation() -> Conversation:
     """Three turns: one without a program, one with a program that runs at its second attempt, one cut off."""
-    made = Conversation(id="c1", ending=Ending.ENDING_SOLVED, persona="terse")
+    made = Conversation(id="c1", ending=Ending.ENDING_SOLVED, persona="terse", tutor_persona="warm")
     made.problem.topic = "heat"
     made.problem.source = "physics/ice#1"
     opening = made.turns.add(number=1)
@@ -83,6 +83,7 @@ def test_a_conversation_is_counted_as_by_hand() -> None:
     assert (statistics.conversations, statistics.turns, statistics.pairs, statistics.python_turns) == (1, 3, 2, 1)
     assert statistics.endings == {"solved": 1}
     assert statistics.origins == {"physics": 1}
+    assert (statistics.personas, statistics.tutors) == ({"terse": 1}, {"warm": 1})
     assert statistics.intents == {"opening": 1, "wrong": 1}
     assert statistics.replies == 1
     assert statistics.labels["student.strategy"] == {"arithmetic": 1}

@@ -59,6 +59,13 @@ def test_the_student_goes_by_name_where_there_is_one_and_a_person_stays_a_person
     assert conversation_view(made)["persona"] == "a person"
 
 
+def test_the_tutor_goes_by_its_persona() -> None:
+    made = conversation()
+    assert conversation_view(made)["tutor_persona"] == "warm"
+    made.tutor_persona = ""
+    assert conversation_view(made)["tutor_persona"] == ""
+
+
 @pytest.mark.parametrize(
     ("recipe", "drawn", "labels"),
     [

@@ -1,7 +1,7 @@
 """Plays the tutor: whether its reply needs a calculation, and the reply with its assessment of the message."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -27,8 +27,8 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     sentences,
     working,
 )
+from soliloquy.recipes.soliloquy.scripted.verdicts import calculated_number, verdict
 from soliloquy.truth.algebra_answers import algebra, stated_algebra
-from soliloquy.truth.exactness import is_right
 from soliloquy.truth.number_format import format_quantity, format_rounded, with_unit
 from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import quantities_in
@@ -277,7 +277,7 @@ def _solution(reading: ParsedPrompt) -> Part:
         explanation = step.explanation if answer_form(step) in ("formula", "algebra") else ""
         slots = {"answer": answer(step), "explanation": explanation, "more": rest_of_idea(reading)}
         return tutor_book(reading).part("tutor", "solution", answer_form(step), **slots)
-    number = _calculated_number(reading.output) if reading.has("output") else None
+    number = calculated_number(reading.output) if reading.has("output") else None
     value = format_quantity(step.result) if number is None else with_unit(format_rounded(number, 4), step.result.unit)
     return tutor_book(reading).part(
         "tutor",
@@ -289,27 +289,3 @@ def _solution(reading: ParsedPrompt) -> Part:
         name=step.result.name,
         explanation=step_facts(reading)["explanation"],
     )
-
-
-def verdict(reading: ParsedPrompt, said: ReplyReading) -> bool | None:
-    """Whether the output confirms the student's number; None if nothing was calculated."""
-    if not reading.has("output"):
-        return None
-    told_so = [value == "True" for value in reading.output.values() if value in ("True", "False")]
-    if told_so:
-        return told_so[0]
-    number = _calculated_number(reading.output)
-    if number is None or said.value is None:
-        return None
-    return is_right(said.value, number, reading.step.result.unit, reading.problem.tolerance or 0.01)
-
-
-def _calculated_number(output: Mapping[str, str]) -> float | None:
-    """Returns the first number among the tutor's own variables."""
-    for name, value in output.items():
-        if not name.startswith("student"):
-            try:
-                return float(value)
-            except ValueError:
-                continue
-    return None

@@ -13,7 +13,8 @@ from soliloquy.recipes.soliloquy.scripted.person.reading import read
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading
 from soliloquy.recipes.soliloquy.scripted.steps import is_numeric
-from soliloquy.recipes.soliloquy.scripted.tutor import Move, assess, question, solve, stay, verdict, written
+from soliloquy.recipes.soliloquy.scripted.tutor import Move, assess, question, solve, stay, written
+from soliloquy.recipes.soliloquy.scripted.verdicts import verdict
 
 
 def decide(reading: ParsedPrompt, rng: Random) -> str:
