@@ -66,7 +66,10 @@ def _wrong(reading: ParsedPrompt, rng: Random) -> list[Part]:
     reason = Part(options=())
     is_told = any(says(text, slip.because.rstrip(".")) for text in reading.messages(student=True)[-3:])
     if is_asked or (not is_told and rng.random() < book().tables["student"]["rates"]["gives_reason"]):
-        reason = book().part("student", "says", "belief", because=slip.because)
+        # Who explains itself has said so.
+        reason = (
+            Part(options=[slip.because]) if is_again else book().part("student", "says", "belief", because=slip.because)
+        )
     numbers = split_working(slip)[1]
     kind = "wrongly" if expects_formula(wanted.answer) or not at.HasField("result") else "incorrect"
     slots = {

@@ -167,7 +167,7 @@ def _question(reading: ParsedPrompt, asked: SubQuestion, shown: str) -> Part:
         options = [asked.question, *tutor_book(reading).wordings("tutor", "says", "result", name=name)]
     elif name and not plain:
         options = [asked.question, *tutor_book(reading).wordings("tutor", "says", "way", name=name)]
-        if shown != "comprehension":
+        if shown in ("start", "correct"):
             options += tutor_book(reading).wordings("tutor", "says", "onward", name=name)
     else:
         unit = told.result.unit if told else ""
