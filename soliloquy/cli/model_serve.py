@@ -14,7 +14,7 @@ import click
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import WORKERS, count_option
+from soliloquy.cli.options import WORKERS
 from soliloquy.cli.parameters import ADDRESS, Choice, real, whole
 from soliloquy.cli.service_options import GRACE, SCRIPTED, with_options
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -97,7 +97,13 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     type=ADDRESS,
     help="Address for OpenAI's API, on the same host.",
 )
-@count_option("--replicas", 1, "Replicas, or the fewest of them with --max-replicas.", most=WORKERS)
+@click.option(
+    "--replicas",
+    default=1,
+    show_default=True,
+    type=whole(0, WORKERS),
+    help="Replicas, or the fewest of them with --max-replicas: with 0 the first call starts one.",
+)
 @click.option("--max-replicas", type=whole(1, WORKERS), help="Scale with the load, up to this number of replicas.")
 @click.option("--gpus", type=real(0, WORKERS), help="GPUs of each replica.  [default: those that vllm uses, else 0]")
 @click.option(
@@ -140,6 +146,8 @@ def serve(
     _check(engine, weights, adapters)
     _check_traces(traces)
     scripted = ModelSettings(problems=problems, latency=latency, noise=noise)
+    if not (replicas or max_replicas):
+        raise Failure("--replicas 0 requires --max-replicas: without it nothing would ever answer")
     if max_replicas and replicas > max_replicas:
         raise Failure(f"--replicas {replicas} is larger than --max-replicas {max_replicas}")
     (host, grpc_port), (http_host, http_port) = _bindable(grpc), _bindable(http)

@@ -70,16 +70,18 @@ class BatchSender:
     @property
     def status(self) -> EndpointStatus:
         batches = self._table.open_batches(self._name)
+        batched = sum(batch.requests for batch in batches)
         failing = time.monotonic() - self._failing_since if self._failing_since is not None else 0.0
         return EndpointStatus(
             where=self._where,
             waiting=0,
             oldest_seconds=0.0,
+            in_flight=batched,
             failing_seconds=failing,
             error=self._error,
             refused=self._is_refused,
             batches=len(batches),
-            batched=sum(batch.requests for batch in batches),
+            batched=batched,
         )
 
     async def run(self) -> None:

@@ -25,8 +25,10 @@ from soliloquy.v1.model_pb2 import (
     LoadAdapterRequest,
     UnloadAdapterRequest,
 )
+from soliloquy.v1.model_pb2_grpc import ModelServiceStub
+from tests.e2e.runs import SOLILOQUY
 from tests.integration.model.server import STICK, TAKE
-from tests.integration.model.serving import Load, Service, request, until
+from tests.integration.model.serving import Load, Service, free_port, request, until
 
 # In CI a missing Ray is a failure, not a reason to skip.
 pytestmark = [
@@ -228,3 +230,19 @@ async def test_the_end_answers_what_is_under_way_and_leaves_nothing_behind(servi
     assert processes & set(stats()) == set()
     # Ray tells of the replicas that were killed.
     assert [line for line in service.complaints if not line.startswith("(raylet) A worker died")] == []
+
+
+async def test_without_replicas_the_first_call_starts_one() -> None:
+    addresses = [f"127.0.0.1:{free_port()}" for _ in range(2)]
+    command = [SOLILOQUY, "model", "serve", "--engine", "scripted", "--replicas", "0"]
+    command += ["--max-replicas", "1", "--grpc", addresses[0], "--http", addresses[1]]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    try:
+        assert process.stdout
+        assert (await process.stdout.readline()).startswith(b"serving on ")
+        async with grpc.aio.insecure_channel(addresses[0]) as opened:
+            answer = await ModelServiceStub(opened).Info(InfoRequest(), timeout=120)
+        assert answer.engine == "scripted"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        await process.wait()

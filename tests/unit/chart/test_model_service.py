@@ -91,6 +91,13 @@ def test_ray_alone_gets_a_token_and_only_where_it_adds_pods() -> None:
     assert "serviceAccountToken" not in str(fixed)
 
 
+def test_the_head_hears_the_first_request_where_no_worker_is_kept() -> None:
+    zero: Values = {"modelService": {"replicas": {"min": 0}, "workers": {"replicas": {"min": 0}}}}
+    spec = service(zero)
+    assert spec["excludeHeadPodFromServeSvc"] is False
+    assert yaml.safe_load(spec["serveConfigV2"])["applications"][0]["args"]["min_replicas"] == 0
+
+
 def test_a_replica_has_no_place_on_the_head_and_its_weights_are_only_read() -> None:
     spec = service({"modelService": {"weights": {"existingClaim": "weights"}}})
     assert spec["rayClusterConfig"]["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"
