@@ -21,10 +21,11 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 _TABLES = """
 CREATE TABLE IF NOT EXISTS asked (
     request TEXT PRIMARY KEY, endpoint, role, model, tokens, dollars, unpriced, body, size,
-    since REAL, batch, tries NOT NULL DEFAULT 0, status INTEGER, reply, billed
+    since REAL, batch, tries NOT NULL DEFAULT 0, status INTEGER, reply
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS waiting ON asked (endpoint, since, size) WHERE batch IS NULL AND status IS NULL;
 CREATE INDEX IF NOT EXISTS in_batch ON asked (batch) WHERE batch IS NOT NULL;
+CREATE TABLE IF NOT EXISTS taken_in (request, remote, PRIMARY KEY (request, remote)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS replied (number INTEGER PRIMARY KEY AUTOINCREMENT, request);
 CREATE TABLE IF NOT EXISTS batches (
     id TEXT PRIMARY KEY, endpoint, requests, created REAL, file, posted REAL, remote, outcome
@@ -193,28 +194,32 @@ class BatchTable:
         """Keeps and bills replies; a line that was taken in before changes nothing."""
         with self._spending.transaction():
             for line in lines:
-                found = self._rows(
-                    "SELECT endpoint, role, model, tokens, dollars, unpriced, batch, status, tries, billed "
-                    "FROM asked WHERE request = ?",
-                    line.request,
-                )
-                for *row, inside, status, tried, billed in found:
-                    is_here = inside == batch.id and status is None
-                    if line.status == ANSWERED and billed != batch.remote:
-                        self._bill(row, endpoint, line, repeated=status == ANSWERED)
-                        self._file.execute(
-                            "UPDATE asked SET billed = ? WHERE request = ?", (batch.remote, line.request)
-                        )
-                    if line.completion and line.status == ANSWERED and status != ANSWERED:
-                        self._reply(line)
-                    elif is_here and line.again and tried + line.is_try < TRIES:
-                        self._wait("request = ?", line.request, tries=int(line.is_try))
-                    elif is_here and line.status != ANSWERED:
-                        if line.completion:
-                            self._bill(row, endpoint, line)
-                        self._reply(line)
-                    elif is_here:
-                        self._reply(Line(request=line.request, status=500, reply=b"no answer that can be read"))
+                self._take_in(batch, endpoint, line)
+
+    def _take_in(self, batch: Batch, endpoint: Endpoint, line: Line) -> None:
+        query = "SELECT endpoint, role, model, tokens, dollars, unpriced, batch, status, tries FROM asked"
+        for *row, inside, status, tries in self._rows(f"{query} WHERE request = ?", line.request):
+            if line.status == ANSWERED and self._is_first(line.request, batch.remote):
+                self._bill(row, endpoint, line, repeated=status == ANSWERED)
+            if line.completion and line.status == ANSWERED:
+                # The first answer counts, whichever batch has it.
+                if status != ANSWERED:
+                    self._reply(line)
+            elif inside != batch.id or status is not None:
+                # It was taken in before, and may have gone into another batch.
+                pass
+            elif line.again and tries + line.is_try < TRIES:
+                self._wait("request = ?", line.request, tries=int(line.is_try))
+            elif line.status == ANSWERED:
+                self._reply(Line(request=line.request, status=500, reply=b"no answer that can be read"))
+            else:
+                if line.completion:
+                    self._bill(row, endpoint, line)
+                self._reply(line)
+
+    def _is_first(self, request: str, remote: str) -> bool:
+        """Whether no answer of this batch to this request was taken in before."""
+        return self._file.execute("INSERT OR IGNORE INTO taken_in VALUES (?, ?)", (request, remote)).rowcount == 1
 
     def _bill(self, row: list[Any], endpoint: Endpoint, line: Line, *, repeated: bool = False) -> None:
         if line.completion:

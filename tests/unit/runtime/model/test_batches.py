@@ -9,8 +9,9 @@ import pytest
 from services.model.fake.server import FakeServer
 from soliloquy.runtime.model import batch_sender
 from soliloquy.runtime.model.batch_api import BatchApi
+from soliloquy.runtime.model.batch_lines import line_of
 from soliloquy.runtime.model.batch_senders import open_senders
-from soliloquy.runtime.model.batch_table import BatchTable, request_id
+from soliloquy.runtime.model.batch_table import ENDED, BatchTable, Line, request_id
 from soliloquy.runtime.model.faults import ModelFailed, Overloaded
 from soliloquy.runtime.model.remote import TRIES
 from soliloquy.runtime.model.spending import Budget, BudgetUsed, Spending
@@ -198,6 +199,45 @@ def test_a_batch_holds_no_more_bytes_than_it_may(tmp_path: Path) -> None:
     for _ in range(3):
         table.fill(NAME, 10, 2_500)
     assert [batch.requests for batch in table.open_batches(NAME)] == [2, 2, 1]
+
+
+def answer(request: str, **body: Any) -> Line:
+    line = line_of({"custom_id": request, "response": {"status_code": 200, "body": body}}, "large")
+    assert line
+    return line
+
+
+def test_an_answer_is_billed_once_a_batch_and_that_of_a_second_batch_apart(tmp_path: Path) -> None:
+    table = BatchTable(Spending(tmp_path / "spending.sqlite"))
+    endpoint = models_at("http://far/v1").endpoints[NAME]
+    request = table.ask(NAME, endpoint, asked(1), {"model": "large"})
+    table.fill(NAME, 1, 1_000)
+    [batch] = table.open_batches(NAME)
+    table.note(batch, remote="first")
+    table.add_twin(NAME, batch, "second")
+    said = answer(request, choices=[{"message": {"content": "yes"}, "finish_reason": "stop"}])
+    for _ in range(2):
+        for each in table.open_batches(NAME):
+            table.take_in(each, endpoint, [said, said])
+    assert accounts(tmp_path) == {"answered": 1, "answered again": 1}
+    assert [number for number, _ in table.replied(0)] == [1]
+
+
+def test_an_answer_that_cannot_be_read_may_have_cost_something_and_is_asked_again(tmp_path: Path) -> None:
+    table = BatchTable(Spending(tmp_path / "spending.sqlite"))
+    endpoint = models_at("http://far/v1").endpoints[NAME]
+    request = table.ask(NAME, endpoint, asked(1), {"model": "large"})
+    for tries in range(1, TRIES + 1):
+        table.fill(NAME, 1, 1_000)
+        [batch] = table.open_batches(NAME)
+        table.note(batch, remote=f"batch {tries}")
+        [batch] = table.open_batches(NAME)
+        for _ in range(2):
+            table.take_in(batch, endpoint, [answer(request, choices="none")])
+        table.end(batch, ENDED)
+        assert accounts(tmp_path) == {"lost": tries}
+    assert table.reply(request) == (500, b"no answer that can be read")
+    assert table.waiting(NAME).requests == 0
 
 
 def test_ids_of_requests_are_short_and_tell_requests_apart() -> None:
