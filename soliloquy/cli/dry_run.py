@@ -11,7 +11,7 @@ from soliloquy.problems.sources import ProblemSource
 from soliloquy.runs.dry_run import as_message, first_prompts
 from soliloquy.runs.forecast import Forecast, foretold, measured, played
 from soliloquy.runs.plan import Plan
-from soliloquy.runs.rehearsal import Judged, NotPlayable, own_sandboxes, rehearsed
+from soliloquy.runs.rehearsal import Judged, own_sandboxes, rehearsed
 from soliloquy.runtime.failure import Failure
 
 # The conversations of a pilot that are under way at once.
@@ -29,7 +29,7 @@ def rehearse(plan: Plan, source: ProblemSource) -> Mapping[int, float]:
 
     try:
         return {one.ordinal: one.calls for one in played(asyncio.run(judged()))}
-    except NotPlayable:
+    except Failure:
         return {}
 
 
