@@ -1,6 +1,7 @@
 """Runs Debian's docker-registry on loopback over a folder that is kept."""
 
 import json
+import shutil
 import subprocess
 import tempfile
 import time
@@ -20,6 +21,11 @@ _STARTS_WITHIN_SECONDS = 30.0
 
 def folder() -> Path:
     return cache.home() / "registry"
+
+
+def clear() -> None:
+    """Empties the kept folder, also while it is served."""
+    shutil.rmtree(folder() / "docker", ignore_errors=True)
 
 
 @contextmanager
