@@ -23,12 +23,13 @@ class Panel:
     unit: str
     # Width in columns, 24 at most.
     wide: int
-    # Legend to query.
+    # Legend to query. Boards add cluster, namespace and release to each metric.
     ask: Mapping[str, str]
     # Describes a healthy panel, and what a deviation means.
     good: str
     digits: int | None = None
-    # Upper end of the axis.
+    # Lower and upper end of the axis.
+    least: float | None = 0
     most: float | None = None
     # Text in place of a missing number.
     nothing: str = "–"

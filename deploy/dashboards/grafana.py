@@ -1,5 +1,6 @@
 """Converts a board to Grafana's JSON."""
 
+import re
 from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 
@@ -13,6 +14,19 @@ from deploy.dashboards.board import COLUMNS, Board, Panel
 
 # The Prometheus that the viewer selects.
 SOURCE = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
+# Every process that is scraped.
+_TARGETS = 'up{job=~".*soliloquy.*"'
+# What every board and each of its queries is narrowed down to, each choice by those before it.
+_PLACE = {
+    "cluster": f"label_values({_TARGETS}}}, cluster)",
+    "namespace": f'label_values({_TARGETS}, cluster=~"$cluster"}}, namespace)',
+    "release": f'label_values({_TARGETS}, cluster=~"$cluster", namespace=~"$namespace"}}, release)',
+}
+# Metrics by their first word. The kubelet's and the GPUs', recorded in platform.yaml, know no release.
+_METRIC = re.compile(r"\b((?:soliloquy|ray|faststream|vllm)[_:][a-zA-Z0-9_:]+)(\{)?")
+_WITHOUT_RELEASE = ("soliloquy:gpu", "soliloquy:volume")
+# Objectives are those of the Prometheus.
+_EVERYWHERE = ("soliloquy:slo_target:",)
 
 
 def encoded(board: Board) -> str:
@@ -33,7 +47,7 @@ def _dashboard(board: Board) -> dashboard.Dashboard:
         .timezone("browser")
         .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
     )
-    for name, query in board.choices.items():
+    for name, query in {**_PLACE, **{name: placed(query) for name, query in board.choices.items()}}.items():
         made = made.with_variable(_choice(name, query))
     for name, text in board.entries.items():
         first = model.VariableOption(text=text, value=text, selected=True)
@@ -60,6 +74,20 @@ def _choice(name: str, query: str) -> dashboard.QueryVariable:
         .all_value(".*")
         .current(model.VariableOption(text="All", value="$__all", selected=True))
     )
+
+
+def placed(query: str) -> str:
+    """Narrows every metric of a query down to what is chosen at the top of the board."""
+
+    def narrowed(found: re.Match[str]) -> str:
+        metric, selects = found[1], found[2]
+        if metric.startswith(_EVERYWHERE):
+            return found[0]
+        labels = [label for label in _PLACE if label != "release" or not metric.startswith(_WITHOUT_RELEASE)]
+        chosen = ", ".join(f'{label}=~"${label}"' for label in labels)
+        return f"{metric}{{{chosen}, " if selects else f"{metric}{{{chosen}}}"
+
+    return _METRIC.sub(narrowed, query)
 
 
 def _placed(board: Board) -> Iterator[dashboard.Row | stat.Panel | timeseries.Panel]:
@@ -91,14 +119,18 @@ def _lines(panels: Sequence[Panel]) -> list[list[Panel]]:
 def _drawn(panel: Panel) -> stat.Panel | timeseries.Panel:
     made = _number(panel) if panel.draw == "numbers" else _series(panel)
     made = made.title(panel.title).description(panel.good).datasource(SOURCE).unit(panel.unit).no_value(panel.nothing)
-    made = made.thresholds(_thresholds(panel)).mappings(_mappings(panel)).min(0)
+    made = made.thresholds(_thresholds(panel)).mappings(_mappings(panel))
+    if panel.least is not None:
+        made = made.min(panel.least)
     if panel.digits is not None:
         made = made.decimals(panel.digits)
     if panel.most is not None:
         made = made.max(panel.most)
     for letter, (legend, query) in zip(ascii_uppercase, panel.ask.items(), strict=False):
-        target = prometheus.Dataquery().ref_id(letter).expr(query).legend_format(legend).datasource(SOURCE)
+        target = prometheus.Dataquery().ref_id(letter).expr(placed(query)).legend_format(legend).datasource(SOURCE)
         target = target.format(PromQueryFormat.TIME_SERIES)
+        # Only histograms have exemplars: the traces of some of what they count.
+        target = target.exemplar("_bucket" in query) if panel.draw != "numbers" else target
         made = made.with_target(target.instant() if panel.draw == "numbers" else target.range())
     return made
 

@@ -16,6 +16,7 @@ from services.gateway.index import Index
 from services.gateway.pipeline import PipelineState
 from services.gateway.planning import Planning
 from services.gateway.refusals import Code, Refusal
+from services.gateway.run_metrics import RunMetrics
 from services.gateway.runs import OVER, KnownRun, RunTable, state_name, turned
 from services.gateway.settings import GatewaySettings
 from services.gateway.steering import Steering
@@ -47,6 +48,7 @@ class Gateway:
         self._transport = transport
         self.planning = planning
         self._runs = RunTable(settings.models, faults, sees_datasets=settings.datasets is not None)
+        self._run_metrics = RunMetrics(self._runs)
         self._index = Index()
         self._letters = DeadLetters(transport)
         self._pipeline = PipelineState(transport, self._letters)
@@ -249,6 +251,7 @@ class Gateway:
                 self.fault = str(error)
             for run_id in await self._looks.look(self._runs.by_id.values()):
                 self._tell(run_id)
+            self._run_metrics.update()
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _refresh(self, *, at_once: bool = False) -> None:

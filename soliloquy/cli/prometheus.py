@@ -95,6 +95,8 @@ def prometheus(
             f"--config.file={folder / 'prometheus.yaml'}",
             f"--storage.tsdb.path={folder / 'data'}",
             f"--web.listen-address={listen}",
+            # Histograms name traces; without this they would be dropped.
+            "--enable-feature=exemplar-storage",
             "--log.level=warn",
         ]
         log = folder / "log"

@@ -31,14 +31,14 @@ def main(minutes: float, conversations: int) -> None:
         run = opened.enter_context(growing)
         click.echo(f"a run is watched for {minutes:g} minutes", err=True)
         time.sleep(60 * minutes)
-        pictures(run, conversations)
+        pictures(run)
 
 
-def pictures(run: Watched, wanted: int) -> None:
+def pictures(run: Watched) -> None:
     end = time.time()
 
     def ask(query: str, now: bool) -> Sequence[Line]:
-        asked = filled(query, rate="30s", window=f"{end - run.began:.0f}s", wanted=wanted)
+        asked = filled(query, rate="30s", window=f"{end - run.began:.0f}s")
         if now:
             return run.prometheus.now(asked)
         return run.prometheus.over(asked, start=run.began, end=end, step=STEP_SECONDS)

@@ -104,10 +104,12 @@ def test_helm_warns_of_likely_mistakes() -> None:
     in_the_clear: Values = {"enabled": True, "mechanism": "PLAIN", "username": "u", "existingSecret": "s"}
     asked_by_nobody: Values = {"modelService": SERVED["modelService"], "kafka": {"sasl": in_the_clear}}
     told = notes(REQUIRED, OFFLINE, asked_by_nobody) + notes(REQUIRED, {"networkPolicy": {"enabled": False}})
+    told += notes(REQUIRED, OFFLINE, {"prometheusRule": {"enabled": True}})
     meant: Values = {
         "networkPolicy": {"kafka": [{"ipBlock": {"cidr": "10.1.0.0/24"}}]},
         "services": {"planner": {"enabled": True}},
         "podMonitor": {"enabled": True},
+        "prometheusRule": {"enabled": True, "runbookUrl": "https://wiki.example.com/runbook"},
     }
     well = notes(REQUIRED, OFFLINE, SERVED, PUBLIC, meant)
     for warning in (
@@ -118,6 +120,7 @@ def test_helm_warns_of_likely_mistakes() -> None:
         "The scripted stand-in plays every role",
         "There is no planner",
         "It is not monitored",
+        "Alerts link to no runbook",
         "it requires no token, until you set gateway.tokens.existingSecret",
     ):
         assert warning in told

@@ -14,9 +14,10 @@ from tests.unit.rules import rulebook
 _ENDINGS = {"histogram": ["_bucket", "_sum", "_count"]}
 
 
-def filled(query: str, *, rate: str = "1m", window: str = "1h", wanted: int = 1000) -> str:
+def filled(query: str, *, rate: str = "1m", window: str = "1h") -> str:
     """Expands a query with everything selected."""
-    values = {"$__rate_interval": rate, "$__range": window, "$wanted": str(wanted), "$service": ".*"}
+    values = {"$__rate_interval": rate, "$__range": window, "$gpu_hour_price": "2"}
+    values |= dict.fromkeys(("$cluster", "$namespace", "$release", "$service"), ".*")
     for variable, value in values.items():
         query = query.replace(variable, value)
     return query

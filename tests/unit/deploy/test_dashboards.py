@@ -8,6 +8,7 @@ from deploy.dashboards.board import CHART, COLUMNS, Board, Panel, boards
 from deploy.dashboards.grafana import encoded
 from soliloquy.runtime.instruments import schema
 from tests.unit.deploy.queries import exported, filled, named, ruled
+from tests.unit.rules import rulebook
 
 BOARDS = boards()
 
@@ -63,6 +64,28 @@ def test_a_dashboard_is_of_whichever_prometheus_is_chosen(board: Board) -> None:
     assert made["templating"]["list"][0] | {"type": "datasource", "name": "datasource"} == made["templating"]["list"][0]
     asked = [panel | target for panel in made["panels"] for target in panel.get("targets", [])]
     assert {source["datasource"]["uid"] for source in asked} == {"${datasource}"}
+
+
+@pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+def test_every_query_is_of_the_chosen_cluster_namespace_and_release(board: Board) -> None:
+    made = json.loads(encoded(board))
+    variables = [variable["name"] for variable in made["templating"]["list"]]
+    assert variables[1:4] == ["cluster", "namespace", "release"]
+    for panel in made["panels"]:
+        for target in panel.get("targets", []):
+            for one in rulebook.named(filled(target["expr"])):
+                metric = one.metric or ""
+                # What others export of namespaces has no release.
+                known = {"release"} if not metric.startswith(("soliloquy:gpu", "soliloquy:volume")) else set()
+                assert {"cluster", "namespace"} | known <= one.labels, metric
+
+
+@pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+def test_lines_of_histograms_show_exemplars(board: Board) -> None:
+    made = json.loads(encoded(board))
+    lines = [panel for panel in made["panels"] if panel["type"] == "timeseries"]
+    for target in (target for panel in lines for target in panel["targets"]):
+        assert target["exemplar"] == ("_bucket" in target["expr"])
 
 
 def test_the_chart_has_the_dashboards_as_their_files_say() -> None:

@@ -20,7 +20,7 @@ from tests.unit.rules.rulebook import FILES, FOLDER, ROOT, alerts, content, name
 RUNBOOK = ROOT / "deploy" / "RUNBOOK.md"
 CASES = sorted(Path(__file__).parent.glob("*.yaml"))
 # Labels that Prometheus or service discovery adds to every series.
-OF_TARGETS = {"job", "instance", "namespace", "pod"}
+OF_TARGETS = {"job", "instance", "cluster", "namespace", "release", "pod"}
 HISTOGRAM = {"_bucket": {"le"}, "_sum": set[str](), "_count": set[str]()}
 
 
@@ -81,11 +81,19 @@ def test_an_expression_reads_what_is_exported_by_labels_that_it_has(rule: dict[s
     known = exported()
     recorded = {other["record"] for other in rules() if "record" in other}
     selected = list(named(rule["expr"]))
-    assert selected
+    assert selected or rule["record"] == "soliloquy:slo_target:ratio"
     for one in selected:
         assert one.metric in known.keys() | recorded, f"nobody exports {one.metric}"
         if one.metric in known:
             assert one.labels <= known[one.metric] | OF_TARGETS, f"{one.metric} has no label {one.labels}"
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.get("alert") or rule["record"])
+def test_a_rule_keeps_apart_what_is_in_different_clusters_and_namespaces(rule: dict[str, Any]) -> None:
+    """Targets of objectives are the same everywhere, and what has no aggregation keeps all labels."""
+    for labels in re.findall(r"\b(?:by|on) \(([^)]*)\)", rule["expr"]):
+        assert {"cluster", "namespace"} <= {*labels.split(", ")} or labels == "slo"
+    assert "without (" not in rule["expr"]
 
 
 def sections() -> dict[str, str]:
