@@ -7,7 +7,7 @@ import shutil
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,12 @@ import yaml
 
 from soliloquy.cli.prometheus import Prometheus, prometheus, shipped_rules
 
-# Every `for` and every range of the rules is divided by this factor; thresholds stay.
+# Every `for`, range and offset of the rules is divided by this factor; thresholds stay.
 # Scrape interval and timeout before acceleration: longer than usual, because scrapes cost the machine under test.
 INTERVAL_SECONDS = 60.0
 # Slack for a scrape, an evaluation and a stage's pause between lag checks, on a busy machine.
 SLACK_SECONDS = 30.0
-_RANGE = re.compile(r"\[(\w+)\]")
+_RANGE = re.compile(r"(\[|\boffset )(\d\w*)")
 
 
 def hastened(duration: str, haste: float) -> str:
@@ -35,7 +35,7 @@ def hastened_rules(folder: Path, haste: float) -> Path:
     for file in shipped_rules().glob("*.yaml"):
         told = yaml.safe_load(file.read_text("utf-8"))
         for rule in (rule for group in told["groups"] for rule in group["rules"]):
-            rule["expr"] = _RANGE.sub(lambda found: f"[{hastened(found[1], haste)}]", rule["expr"])
+            rule["expr"] = _RANGE.sub(lambda found: found[1] + hastened(found[2], haste), rule["expr"])
             if "for" in rule:
                 rule["for"] = hastened(rule["for"], haste)
         (folder / file.name).write_text(yaml.safe_dump(told), "utf-8")
@@ -55,6 +55,9 @@ class Alerts:
         """Returns when every target has answered and the rules have been evaluated."""
         self._until(lambda: self._value("sum(up)") == targets, "not all targets answer")
         self._until(lambda: self._value("count(soliloquy:dead_letters:max)") > 0, "no rule was evaluated")
+
+    def wait_for_value(self, query: str, holds: Callable[[float], bool]) -> None:
+        self._until(lambda: holds(self._value(query)), f"{query} is not so")
 
     def fires(self, alert: str) -> dict[str, Any]:
         seen: dict[str, dict[str, Any]] = {}
