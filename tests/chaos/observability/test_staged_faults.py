@@ -12,7 +12,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -153,7 +153,9 @@ def test_a_model_that_throttles_is_told_by_the_kind_of_fault(stage: Stage) -> No
     stage.start_model("--fault", "throttled=0.8", "--retry-after", "0")
     run = stage.start_run("physics", 5000)
     stage.fires("SoliloquyModelFaults", time.monotonic())
-    kinds = {sample.labels["kind"] for sample in stage.installation.samples("student-0", "soliloquy_model_faults_total")}
+    kinds = {
+        sample.labels["kind"] for sample in stage.installation.samples("student-0", "soliloquy_model_faults_total")
+    }
     assert "throttled" in kinds
     stage.start_model()
     stage.runs("cancel", run)
@@ -186,9 +188,7 @@ def test_a_stage_that_hangs_is_told_and_then_the_run_that_waits_for_it(stage: St
 
 
 def test_a_letter_that_nobody_can_read_is_told_with_its_topic(stage: Stage) -> None:
-    poison = Event(
-        id="poison", topic="student.replied", key="poison", payload=b"\xff", source="test", time=time.time()
-    )
+    poison = Event(id="poison", topic="student.replied", key="poison", payload=b"\xff", source="test", time=time.time())
 
     async def publish() -> None:
         async with open_transport(stage.installation.settings) as transport:

@@ -52,9 +52,8 @@ def exported(name: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def known() -> Iterator[RunTable]:
-    table = RunTable(MODELS)
-    yield table
+def known() -> RunTable:
+    return RunTable(MODELS)
 
 
 @pytest.fixture
