@@ -6,7 +6,6 @@ minute passes in three seconds.
 
 import asyncio
 import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -20,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy.problems.files.problem_row import problem_line
+from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.transports.opening import open_transport
 from tests.chaos.kafka.installation import Installation, free_ports, until
@@ -31,7 +32,6 @@ from tests.observability.serving import answer, reach, serving
 
 HASTE = 20
 TOKEN = "olga's token"
-ROWS = [{"question": f"What is {number} plus 1?", "answer": "nobody knows"} for number in range(3)]
 TOKENS = '[[token]]\nname = "olga"\nrole = "operator"\nsha256 = "{}"\n'
 STRANGERS = 16
 
@@ -99,10 +99,12 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     model_port, own, metrics, http, grpc = free_ports(5)
     (folder / "tokens.toml").write_text(TOKENS.format(hashlib.sha256(TOKEN.encode()).hexdigest()), "utf-8")
     (folder / "problems").mkdir()
-    (folder / "problems" / "three.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), "utf-8")
+    bank = problem_source("physics")
+    lines = [problem_line(bank.problem(0, number), {}) for number in range(3)]
+    (folder / "problems" / "three.jsonl").write_text("".join(lines), "utf-8")
     with ExitStack() as opened:
         kafka = opened.enter_context(KafkaCluster(folder / "kafka"))
-        model = ["--model", "openai", "--base-url", f"http://127.0.0.1:{model_port}/v1", "--model-name", "fake"]
+        model = ["--model", "openai", "--base-url", f"http://127.0.0.1:{model_port}/v1"]
         installation = Installation(folder, kafka.bootstrap, *model)
         gateway = opened.enter_context(ExitStack())
         staged = Stage(
