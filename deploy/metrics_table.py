@@ -14,7 +14,8 @@ the alerts in [RUNBOOK.md](RUNBOOK.md) use them. `make docs` writes this page fr
 [metrics.toml](../soliloquy/runtime/metrics.toml): edit that file.
 
 Services also export their libraries' metrics: `faststream_*` (batches of the Kafka client), `process_*` and `python_*`
-(the process). Ray exports `ray_*` on its own port.
+(the process). The model service exports vLLM's `vllm:*` beside its own, if that is the engine, and Ray `ray_*` on another port; the
+chart has Prometheus keep what rules and dashboards read of both ([scraped.yaml](helm/soliloquy/files/scraped.yaml)).
 """
 
 

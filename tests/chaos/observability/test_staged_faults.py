@@ -13,8 +13,9 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from tests.e2e.runs import SOLILOQUY, said
 from tests.kafka import processes
 from tests.kafka.cluster import KafkaCluster
 from tests.observability.alerting import Alerts, watching
-from tests.observability.serving import answer, reach, serving
+from tests.observability.serving import reach, serving
 
 HASTE = 20
 TOKEN = "olga's token"
@@ -204,20 +205,29 @@ def test_a_letter_that_nobody_can_read_is_told_with_its_topic(stage: Stage) -> N
 
 def test_callers_without_a_token_are_told_and_their_address_is_in_the_log(stage: Stage) -> None:
     done = threading.Event()
+    host, _, port = stage.http.rpartition(":")
 
-    def knock() -> None:
-        while not done.is_set():
-            answer(stage.http, "/v1/runs")
+    def knock(number: int) -> None:
+        # One address may try once a second.
+        while not done.wait(0.5):
+            with (
+                suppress(OSError, HTTPException),
+                closing(
+                    HTTPConnection(host, int(port), timeout=10, source_address=(f"127.0.1.{number + 1}", 0))
+                ) as connection,
+            ):
+                connection.request("GET", "/v1/runs")
+                connection.getresponse().read()
 
     with ThreadPoolExecutor(STRANGERS) as strangers:
         began = time.monotonic()
-        for _ in range(STRANGERS):
-            strangers.submit(knock)
+        for number in range(STRANGERS):
+            strangers.submit(knock, number)
         try:
             stage.fires("SoliloquyGatewayStrangers", began)
         finally:
             done.set()
-    assert "127.0.0.1" in (stage.folder / "gateway.log").read_text("utf-8")
+    assert "127.0.1.1" in (stage.folder / "gateway.log").read_text("utf-8")
     stage.alerts.clears("SoliloquyGatewayStrangers")
 
 
