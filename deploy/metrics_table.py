@@ -14,8 +14,9 @@ the alerts in [RUNBOOK.md](RUNBOOK.md) use them. `make docs` writes this page fr
 [metrics.toml](../soliloquy/runtime/metrics.toml): edit that file.
 
 Services also export their libraries' metrics: `faststream_*` (batches of the Kafka client), `process_*` and `python_*`
-(the process). The model service exports vLLM's `vllm:*` beside its own, if that is the engine, and Ray `ray_*` on another port; the
-chart has Prometheus keep what rules and dashboards read of both ([scraped.yaml](helm/soliloquy/files/scraped.yaml)).
+(the process). The model service exports vLLM's `vllm:*` beside its own, if that is the engine, and Ray `ray_*` on
+another port; the chart has Prometheus keep what rules and dashboards read of both
+([scraped.yaml](helm/soliloquy/files/scraped.yaml)).
 """
 
 
