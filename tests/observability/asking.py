@@ -40,11 +40,16 @@ class Asked:
         found = self._answer("query_range", query=query, start=str(start), end=str(end), step=str(step))["result"]
         return [_line(each["metric"], each["values"]) for each in found]
 
-    def _answer(self, what: str, **parameters: str) -> dict[str, Any]:
+    def traces(self, query: str, start: float, end: float) -> list[str]:
+        """Returns the traces that the exemplars of a query name."""
+        found = self._answer("query_exemplars", query=query, start=str(start), end=str(end))
+        return [exemplar["labels"]["trace_id"] for series in found for exemplar in series["exemplars"]]
+
+    def _answer(self, what: str, **parameters: str) -> Any:
         address = f"{self.address}/api/v1/{what}?{urllib.parse.urlencode(parameters)}"
         try:
             with urllib.request.urlopen(address, timeout=30) as response:
-                return dict(json.load(response)["data"])
+                return json.load(response)["data"]
         except urllib.error.HTTPError as error:
             with error:
                 raise AssertionError(f"{parameters}: {error.read().decode()}") from error
