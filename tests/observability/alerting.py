@@ -59,14 +59,14 @@ class Alerts:
     def wait_for_value(self, query: str, holds: Callable[[float], bool]) -> None:
         self._until(lambda: holds(self._value(query)), f"{query} is not so")
 
-    def fires(self, alert: str) -> dict[str, Any]:
+    def fires(self, alert: str, within: float = 120.0) -> dict[str, Any]:
         seen: dict[str, dict[str, Any]] = {}
 
         def is_seen() -> bool:
             seen.update(self.firing())
             return alert in seen
 
-        self._until(is_seen, f"{alert} does not fire")
+        self._until(is_seen, f"{alert} does not fire", within)
         return seen[alert]
 
     def clears(self, alert: str) -> float:
