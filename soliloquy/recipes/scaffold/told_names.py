@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.expressions import Expression
 from soliloquy.truth.laws import expression, laws_in
+from soliloquy.truth.symbols import SYMBOLS, is_word
 from soliloquy.truth.units import unit
 from soliloquy.truth.utterances import FUNCTION_WORDS, content_words
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, StepKind
 
 _POLICY = table_beside(__file__, "told_names.toml")
-_LONGEST_SYMBOL: int = _POLICY["longest_symbol"]
-_SYMBOLS = frozenset(_POLICY["symbols"])
 # "3x + b", "the area A", and neither an article nor a pronoun.
 _LETTER = re.compile(r"(?<![^\W\d_])(?!(?:a|I|A (?=[a-z]))(?:\W|$))[^\W\d_](?![^\W\d_'’])")
 # "q = 100 - p", as a program writes it.
@@ -27,17 +26,17 @@ def undefined_names(answer: str, problem: Problem, said: str = "") -> set[str]:
     """
     names = {name for side in _sides(answer) for name in side.symbols} if "=" in answer else set[str]()
     # In "120 pages, since 60 + 60 = 120" a word stands before the equation.
-    names -= {name for name in names if _is_word(name) and name in FUNCTION_WORDS}
+    names -= {name for name in names if is_word(name) and name in FUNCTION_WORDS}
     text = f"{problem.question}\n{said}"
     strange = names - set(_LETTER.findall(text))
     quantities = {one.symbol: one for step in problem.steps for one in (step.result, *step.inputs)}
-    if any(map(_is_word, names)):
+    if any(map(is_word, names)):
         known = {*content_words(text), *(one.name for one in quantities.values())} - {"a"}
         return {name for name in strange if name not in known and name.lower() not in known}
     if any(step.kind == StepKind.STEP_KIND_ALGEBRA for step in problem.steps):
         return strange
     of_answer = {name: quantities[name] for name in names if name in quantities}
-    is_law = any(name.lower() in _SYMBOLS or _is_measured(one) for name, one in of_answer.items())
+    is_law = any(name.lower() in SYMBOLS or _is_measured(one) for name, one in of_answer.items())
     if not is_law and _DEFINITION.match(answer):
         return strange & of_answer.keys()
     return {name for name in strange & of_answer.keys() if _is_named_by_unit(name, of_answer[name])}
@@ -46,11 +45,6 @@ def undefined_names(answer: str, problem: Problem, said: str = "") -> set[str]:
 def _sides(answer: str) -> Iterator[Expression]:
     for left, right in laws_in(answer):
         yield from (side for side in (expression(left), expression(right)) if side is not None)
-
-
-def _is_word(name: str) -> bool:
-    base = name.partition("_")[0]
-    return len(base) > _LONGEST_SYMBOL and base.lower() not in _SYMBOLS
 
 
 def _is_measured(quantity: Quantity) -> bool:

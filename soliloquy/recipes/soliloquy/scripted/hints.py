@@ -11,6 +11,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     list_names,
     list_values,
     sentences,
+    spoken_formula,
 )
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import says
@@ -33,7 +34,7 @@ def step_facts(reading: ParsedPrompt) -> Mapping[str, str]:
     return {
         "name": step.result.name,
         "unit": step.result.unit,
-        "formula": step.formula if numeric else "",
+        "formula": spoken_formula(step.formula) if numeric else "",
         "inputs": list_values(step.inputs) if numeric else "",
         "names": list_names(step.inputs) if len(step.inputs) > 1 else "",
         "explanation": "".join(without_giveaways([explanation], reading)),

@@ -11,6 +11,7 @@ from soliloquy.truth.phrases import without
 from soliloquy.truth.quantities import calculations_in, quantities_in
 from soliloquy.truth.spelled import has_any
 from soliloquy.truth.stated_answer import answer_in
+from soliloquy.truth.symbols import is_word
 from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Problem, Quantity, Step
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -45,6 +46,11 @@ def working(step: Step, digits: int = 4) -> str:
     for python, written in _WRITTEN.items():
         text = python.sub(written, text)
     return text.replace(" * ", " × ").replace("*", " × ")
+
+
+def spoken_formula(formula: str) -> str:
+    """Returns a formula that a person would say; empty for one of a program: "beats = rate × sleep_min"."""
+    return "" if any(map(is_word, NAME.findall(formula))) else formula
 
 
 def list_values(quantities: Sequence[Quantity]) -> str:

@@ -15,6 +15,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     is_numeric,
     list_values,
     sentences,
+    spoken_formula,
     stated_answer,
     stated_digits,
     working,
@@ -88,7 +89,9 @@ def _is_possible(behaviour: str, step: Step) -> bool:
     if behaviour == "back":
         return step.number > 1
     if behaviour == "partial":
-        return bool(step.formula) if is_numeric(step) else step.kind == STEP_KIND_KNOWNS and len(step.inputs) > 1
+        if is_numeric(step):
+            return bool(spoken_formula(step.formula))
+        return step.kind == STEP_KIND_KNOWNS and len(step.inputs) > 1
     return True
 
 
@@ -131,7 +134,7 @@ def _right(step: Step, voice: Phrasebook, rng: Random) -> Part:
     texts = [
         with_unit(format_rounded(step.result.value, digits), step.result.unit) for digits in stated_digits(step.result)
     ]
-    return _number(step.result.value, texts, step.formula, working(step), step, voice, rng)
+    return _number(step.result.value, texts, spoken_formula(step.formula), working(step), step, voice, rng)
 
 
 def _statement(statement: str, step: Step, voice: Phrasebook) -> Part:
@@ -181,7 +184,8 @@ def _wrong(reading: ParsedPrompt, step: Step, before: Sequence[str], voice: Phra
     if is_asked and numbers:
         shown = voice.wordings("worked", working=numbers, value=texts[0])
         return [lead, reason, Part(options=[text for text in shown if _gives(slip.value, text, step)] or texts)]
-    return [lead, reason, _number(slip.value, texts, formula, numbers, step, voice, rng), voice.optional("tail")]
+    told = _number(slip.value, texts, spoken_formula(formula), numbers, step, voice, rng)
+    return [lead, reason, told, voice.optional("tail")]
 
 
 def _wrong_lead(step: Step, before: Sequence[str], voice: Phrasebook, *, held: bool, is_asked: bool) -> Part:

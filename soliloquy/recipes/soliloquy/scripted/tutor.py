@@ -25,6 +25,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     is_algebra,
     is_numeric,
     sentences,
+    spoken_formula,
     working,
 )
 from soliloquy.recipes.soliloquy.scripted.verdicts import calculated_number, verdict
@@ -283,7 +284,7 @@ def _solution(reading: ParsedPrompt) -> Part:
         "tutor",
         "solution",
         "number",
-        formula=step.formula,
+        formula=spoken_formula(step.formula),
         working=working(step),
         value=value,
         name=step.result.name,
