@@ -239,14 +239,14 @@ def test_a_verdict_that_rests_on_nothing_says_so_and_can_be_refused(tmp_path: Pa
     problems = tmp_path / "own.jsonl"
     problems.write_text("".join(json.dumps(problem) + "\n" for problem in (UNCHECKED, CHECKED)), "utf-8")
     # With this seed nobody is asked why, which no program answers.
-    grown(tmp_path / "any", problems=problems, conversations=4, seed=3)
+    grown(tmp_path / "any", problems=problems, conversations=4, seed=4)
     unverified = {
         conversation.problem.source: sum(turn.verification == VERIFICATION_NONE for turn in conversation.turns)
         for conversation in Dataset(tmp_path / "any").conversations()
     }
     assert unverified["own.jsonl:1"] > 0
     assert unverified["own.jsonl:2"] == 0
-    grown(tmp_path / "verified", problems=problems, conversations=2, max_attempts=1, verified=True, seed=3)
+    grown(tmp_path / "verified", problems=problems, conversations=2, max_attempts=1, verified=True, seed=4)
     kept = Dataset(tmp_path / "verified")
     assert {conversation.problem.source for conversation in kept.conversations()} == {"own.jsonl:2"}
     assert {conversation.problem.source for conversation in kept.conversations(rejected=True)} == {"own.jsonl:1"}
