@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from copy import deepcopy
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from soliloquy.problems.sources import ProblemSource
@@ -15,7 +14,6 @@ from soliloquy.runs.plan import Plan
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure, Refused
 from soliloquy.runtime.model.faults import ModelFailed
-from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.retry import Transient
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded
@@ -36,7 +34,8 @@ class NotPlayable(Failure):
 
 async def rehearsed(plan: Plan, source: ProblemSource, sandbox: "JobExecutor", problems: int) -> Judged:
     """Plays so many problems, each until it is accepted or given up; raises NotPlayable."""
-    scripted = replace(plan, models=shipped_models(), programs=False)
+    # The plan's own run: students and seeds are drawn as in its conversations, which makes these as long or as short.
+    run = plan.run()
     model = scripted_model(ModelSettings(problems=[plan.problems], noise=plan.noise))
     handlers = conversation_handlers(model, sandbox)
     places = asyncio.Semaphore(_AT_ONCE)
@@ -52,7 +51,6 @@ async def rehearsed(plan: Plan, source: ProblemSource, sandbox: "JobExecutor", p
     async def settled(ordinal: int) -> Judged:
         from services.curriculum.handler import attempt_at
 
-        run = scripted.run()
         problem, found = source.problem(run.seed, ordinal), list[tuple[Conversation, bool]]()
         for attempt in range(run.max_attempts):
             first = attempt_at(problem, run=run, ordinal=ordinal, attempt=attempt)
