@@ -20,7 +20,7 @@ from tests.unit.recipes.mathwell.labelled import labelled
 from tests.unit.recipes.mathwell.writing import FUNCTION, QUESTION, Says
 
 INSTEAD = list(REASONS)
-ASKED = ["--topic", "penguins", "--operations", "addition,subtraction", "--noise", "real", "--seed", "7", "--json"]
+ASKED = ["--topic", "penguins", "--operations", "addition,subtraction", "--noise", "real", "--seed", "8", "--json"]
 
 
 def test_problems_that_a_teacher_asks_for_are_printed_and_feed_the_other_recipes(tmp_path: Path) -> None:
