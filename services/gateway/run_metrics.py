@@ -39,6 +39,11 @@ class RunMetrics:
             instrument.labels(*labels).set(value)
         self._exported = set(values)
 
+    def close(self) -> None:
+        for instrument, labels in self._exported:
+            instrument.remove(*labels)
+        self._exported.clear()
+
     def _latest(self) -> list[KnownRun]:
         """Returns the runs that the gateway drives before all others."""
         latest = sorted(self._runs.by_id.values(), key=lambda known: (known.is_steered, known.changed.changed_at))

@@ -66,7 +66,7 @@ class Gateway:
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
         """Reads the state of all runs, which may take long, then follows events and drives its runs."""
-        with closing(self._index):
+        with closing(self._index), closing(self._run_metrics):
             await self._topics.catch_up()
             self.fault = ""
             self._export()

@@ -104,7 +104,7 @@ class Tutoring(Solver):
 def test_a_run_checks_the_answers_of_its_problems_before_their_conversations(source: Path, tmp_path: Path) -> None:
     tutoring, out = Tutoring(source), tmp_path / "out"
     with model_service(tutoring) as address:
-        grown(out, problems=source, conversations=4, model="ray", model_address=address, seed=1)
+        grown(out, problems=source, conversations=4, model="ray", model_address=address, seed=3)
     dataset = Dataset(str(out))
     by_question = {one.problem.question.split()[0]: one for one in dataset}
     agreeing = {word: one.problem.agreeing_programs for word, one in by_question.items()}

@@ -1,6 +1,7 @@
 """What the gateway exports of runs: counts that outlive it, of a bounded number of runs."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from prometheus_client import REGISTRY
@@ -58,10 +59,9 @@ def known() -> RunTable:
 
 @pytest.fixture
 def metrics(known: RunTable) -> Iterator[RunMetrics]:
-    exporting = RunMetrics(known)
-    yield exporting
-    known.by_id.clear()
-    exporting.update()
+    with closing(RunMetrics(known)) as exporting:
+        yield exporting
+    assert exported("soliloquy_run_info") == []
 
 
 def test_a_run_is_exported_with_who_requested_it_and_what_it_has_and_costs(

@@ -79,7 +79,8 @@ def test_the_longest_sample_of_a_config_fits_into_its_sequence(name: str) -> Non
 def test_nearly_all_replies_fit_into_the_positions_of_bart() -> None:
     settings, found = sampled(BOUNDED)
     fitting = sum(length(sample) <= settings.sequence_length for sample in found)
-    assert fitting >= 0.95 * len(found) > 50
+    # The configuration says how many do not: up to 1 in 15.
+    assert fitting >= 14 / 15 * len(found) > 50
 
 
 def _finely(sample: Sample) -> int:
