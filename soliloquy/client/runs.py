@@ -46,6 +46,14 @@ def _iterating(
     return call
 
 
+async def _end_tasks() -> None:
+    """Ends what is left of calls: gRPC hears of a call's status in a task that outlives the call."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
 class Runs(GatewayClient):
     """AsyncRuns for programs without asyncio. Its event loop runs in a thread, so that it works in a notebook too."""
 
@@ -60,6 +68,7 @@ class Runs(GatewayClient):
 
     def __exit__(self, *_: object) -> None:
         self._wait(self._runs.__aexit__())
+        self._wait(_end_tasks())
         self._wait(self._loop.shutdown_asyncgens())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
