@@ -89,7 +89,7 @@ class ChatBackend:
             prompt_tokens=len(token_request.tokens),
             completion_tokens=generated,
             finish=finish,
-            logprobs=self._tokenizer.logprobs(scores, text + rest),
+            logprobs=self._tokenizer.logprobs(scores, cut_to=len(text) if stops.met else None),
         )
         yield Delta(text=rest, completion=completion)
 

@@ -71,7 +71,7 @@ class TokenScore:
 class TokenDelta:
     # Without the end-of-answer token.
     tokens: Sequence[int]
-    # Of each token, where the sampling asks for log probabilities.
+    # One for each token where the sampling asks for log probabilities.
     scores: Sequence[TokenScore] = ()
     # Set only in the last delta.
     finish: Finish = Finish.FINISH_UNSPECIFIED

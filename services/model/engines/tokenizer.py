@@ -44,12 +44,12 @@ class ChatTokenizer:
     def characters(self) -> "TextStream":
         return TextStream(self._tokenizer.backend_tokenizer)
 
-    def logprobs(self, scores: Sequence[TokenScore], text: str) -> list[TokenLogprob]:
-        """Returns the scores in words, of the tokens that a text consists of: a stop may have cut it short."""
+    def logprobs(self, scores: Sequence[TokenScore], *, cut_to: int | None) -> list[TokenLogprob]:
+        """Returns the scores in words, up to so many characters where a stop has cut the answer."""
         told, told_characters = [], 0
         for score in scores:
             token = self._text(score.token)
-            if text and told_characters >= len(text):
+            if cut_to is not None and told_characters >= cut_to:
                 break
             told_characters += len(token)
             top = [TokenLogprob(token=self._text(one), logprob=logprob) for one, logprob in score.top]

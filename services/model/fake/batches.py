@@ -11,13 +11,12 @@ from typing import Any
 
 from aiohttp import web
 
+from soliloquy.runtime.model.batch_api import MOST_BYTES, MOST_REQUESTS
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.seeds import draw
 
 # Works on a request: returns the status and the body of its answer.
 Work = Callable[[dict[str, Any], Mapping[str, str]], Awaitable[tuple[int, Any]]]
-MOST_REQUESTS = 50_000
-MOST_BYTES = 200_000_000
 # How many requests of a batch are worked on before others have a turn.
 _AT_ONCE = 50
 
@@ -34,7 +33,7 @@ class BatchFaults:
     unheard: float = 0.0
     # Is made twice.
     twice: float = 0.0
-    # Of lines: a 500; no line at all; the same line twice.
+    # A line may be a 500, be missing, or be there twice.
     line_failed: float = 0.0
     line_missing: float = 0.0
     line_repeated: float = 0.0

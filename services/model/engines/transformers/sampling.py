@@ -26,7 +26,7 @@ class TokenSampler:
         self._random = torch.Generator(device).manual_seed(seed)
         self._matcher = matcher
         self._top = sampling.top_logprobs if sampling.logprobs else None
-        # Of each token so far, where the sampling asks for them.
+        # One for each token so far where the sampling asks for them.
         self.scores: list[TokenScore] = []
 
     @property
