@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from soliloquy.problems.sources import ProblemSource
-from soliloquy.runs.backends import RunBackend
+from soliloquy.runs.kafka_backend import KafkaBackend
+from soliloquy.runs.local_backend import LocalBackend
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import RunCounts, Show, WaitingCalls, hopeless
 from soliloquy.runtime import driver
@@ -31,7 +32,7 @@ class Driver:
         plan: Plan,
         source: ProblemSource,
         journal: "Journal",
-        backend: RunBackend,
+        backend: LocalBackend | KafkaBackend,
         spending: Spending | None = None,
     ) -> None:
         """`spending` counts what the run is billed; without it, its finished conversations tell what they took."""
