@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -33,6 +34,10 @@ from tests.integration.executor.support import needs_runsc, runsc_pids
 
 FAULTS = int(os.environ.get("FAULTS", "40"))
 CONVERSATIONS = int(os.environ.get("CONVERSATIONS", "24"))
+# The run to begin with: thousands of faults may be had in parts.
+FIRST = int(os.environ.get("FIRST", "0"))
+# Runs take turns: one recipe asks the sandbox at most turns, and the other has short conversations.
+BANKS = {"soliloquy": "physics", "mathdial": "arithmetic"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,10 +83,13 @@ MOST_SECONDS = 300 + CONVERSATIONS
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    out = tmp_path_factory.mktemp("reference") / "dataset"
-    grown(out, conversations=CONVERSATIONS, noise="real")
-    return dataset(out)
+def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
+    found = {}
+    for recipe in BANKS:
+        out = tmp_path_factory.mktemp("reference") / "dataset"
+        grown(out, **_options(recipe))
+        found[recipe] = dataset(out)
+    return found
 
 
 @dataclass(kw_only=True, slots=True)
@@ -110,7 +118,7 @@ def strikes_on(out: Path, moments: random.Random) -> list[tuple[str, Strike]]:
     return found
 
 
-def faulty_run(out: Path, shim: Path, moments: random.Random) -> Suffered:
+def faulty_run(out: Path, recipe: str, shim: Path, moments: random.Random) -> Suffered:
     """Runs the same command until no fault ends it."""
     strikes = strikes_on(out, moments)
     suffered = Suffered(struck=[("clock", "")])
@@ -119,7 +127,7 @@ def faulty_run(out: Path, shim: Path, moments: random.Random) -> Suffered:
         with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
             for variable, value in environment(shim, [strike for _, strike in strikes], CLOCK_SECONDS).items():
                 patch.setenv(variable, value)
-            process = stack.enter_context(killed_at_end(_command(out, workers=2)))
+            process = stack.enter_context(killed_at_end(command(out, workers=2, **_options(recipe))))
             if is_first and HAS_MEMORY:
                 stack.enter_context(_little_memory(process.pid))
                 suffered.struck.append(("memory", ""))
@@ -143,9 +151,15 @@ def faulty_run(out: Path, shim: Path, moments: random.Random) -> Suffered:
     return suffered
 
 
-def _command(out: Path, *, workers: int = 1) -> list[str]:
+def _options(recipe: str) -> dict[str, Any]:
     # With noise some conversations are rejected.
-    return command(out, conversations=CONVERSATIONS, noise="real", workers=workers, in_flight=16)
+    return {
+        "recipe": recipe,
+        "problems": BANKS[recipe],
+        "conversations": CONVERSATIONS,
+        "noise": "real",
+        "in_flight": 16,
+    }
 
 
 @contextmanager
@@ -180,7 +194,7 @@ def _stop(pid: int) -> bool:
 @needs_runsc
 @pytest.mark.timeout(6 * 3600)
 def test_no_fault_loses_doubles_or_changes_a_conversation(
-    tmp_path: Path, shim: Path, reference: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, shim: Path, references: dict[str, dict[str, bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     struck: Counter[str] = Counter()
@@ -188,9 +202,10 @@ def test_no_fault_loses_doubles_or_changes_a_conversation(
     places: Counter[str] = Counter()
     wrong: list[str] = []
     ends, runs = 0, math.ceil(FAULTS / FAULTS_A_RUN)
-    for number in range(runs):
+    for number in range(FIRST, FIRST + runs):
+        recipe = list(BANKS)[number % len(BANKS)]
         out = tmp_path / f"out-{number}"
-        suffered = faulty_run(out, shim, random.Random(number))
+        suffered = faulty_run(out, recipe, shim, random.Random(number))
         ends += suffered.ends
         names = [name for name, _ in suffered.struck]
         struck.update(names)
@@ -198,9 +213,9 @@ def test_no_fault_loses_doubles_or_changes_a_conversation(
         wait_for_end(suffered.processes)
         if "Traceback" in suffered.errors:
             wrong.append(f"{number}: {suffered.errors[-600:]}")
-        again = said(_command(out))
+        again = said(command(out, **_options(recipe)))
         verified = said([SOLILOQUY, "verify", str(out)])
-        if again.returncode or verified.returncode or dataset(out) != reference or runsc_pids(tmp_path):
+        if again.returncode or verified.returncode or dataset(out) != references[recipe] or runsc_pids(tmp_path):
             wrong.append(f"{number}: {suffered.struck}; then {again.stderr[-300:]} {verified.stdout[-300:]}")
             differing.update({*names})
         print(f"{number}: {len(names)} faults, ended {suffered.ends} times", *wrong[-1:] if wrong else (), flush=True)
