@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _SHARE = real(0, 1)
 _BATCH_FAULTS = {
     "expired": "half of a batch, which then expires",
+    "cancelled": "half of one that somebody else cancels",
     "lost": "a batch that is forgotten",
     "unheard": "a batch that is made without a reply",
     "twice": "a batch that is made twice",
@@ -118,7 +119,8 @@ def fake(
     """
     from services.model.engines.replayed import ReplayedEngine
     from services.model.fake.batches import BatchFaults
-    from services.model.fake.server import FakeServer, FakeSettings
+    from services.model.fake.server import FakeServer
+    from services.model.fake.settings import FakeSettings
     from soliloquy.dataset.reading import Dataset
 
     of_batches = {name: shares.pop(name) for name in _BATCH_FAULTS if name in shares}

@@ -115,6 +115,8 @@ def _row(state: str, role: str, use: Any) -> dict[str, Any]:
 def _marking(dialect: Dialect) -> str:
     """Returns what requests of this dialect tell a cache."""
     marks = f"cache_control for models {dialect.cache_marks}" if dialect.cache_marks else ""
+    if dialect.batches == "messages":
+        marks = "cache_control behind the rules, in batches; nothing otherwise"
     return "prompt_cache_key" if dialect.cache_key else marks or "nothing: the endpoint finds what it has cached"
 
 

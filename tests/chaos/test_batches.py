@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.batches import BATCH_FAULTS, batches, billed_once, by_batch, fullness, in_batches, killed_again_and_again
+from tests.e2e.batches import (
+    BATCH_FAULTS,
+    DIALECT_OF,
+    batch_sizes,
+    billed_once,
+    by_batch,
+    fullness,
+    in_batches,
+    killed_again_and_again,
+    spoken,
+)
 from tests.e2e.hosted import fake, invoice, priced
 from tests.e2e.runs import dataset, grown
 
@@ -22,17 +32,21 @@ SECONDS = float(os.environ.get("KILL_SECONDS", "8"))
 
 
 @pytest.mark.timeout(600 + CONVERSATIONS * 2)
-def test_batches_through_kills_are_full_and_paid_once(tmp_path: Path) -> None:
-    with fake() as url:
-        grown(tmp_path / "online", conversations=CONVERSATIONS, model_settings=priced(tmp_path, url))
-    with fake("--batch-latency", "500ms", *BATCH_FAULTS) as url:
-        settings = in_batches(tmp_path, url, size=SIZE, age=20.0)
+@pytest.mark.parametrize("form", sorted(DIALECT_OF))
+def test_batches_through_kills_are_full_and_paid_once(tmp_path: Path, form: str) -> None:
+    dialect = f"--dialect={DIALECT_OF[form]}"
+    with fake(dialect) as url:
+        grown(tmp_path / "online", conversations=CONVERSATIONS, model_settings=spoken(priced(tmp_path, url), form))
+    with fake(dialect, "--batch-latency", "500ms", *BATCH_FAULTS) as url:
+        settings = spoken(in_batches(tmp_path, url, size=SIZE, age=20.0), form)
         arguments = by_batch(tmp_path / "out", settings, CONVERSATIONS, in_flight=IN_FLIGHT)
         report = killed_again_and_again(arguments, KILLS, seconds=SECONDS, seed=1)
-        full, made, lines = fullness(url, SIZE), len(batches(url)), len(invoice(url))
+        sizes, lines = batch_sizes(url, form), len(invoice(url))
+        full = fullness(sizes, SIZE)
+        lost = report["spent"]["lost"]["requests"]
         print(
-            f"{CONVERSATIONS:,} conversations, {KILLS} kills: {made} batches of {SIZE}, {full:.1%} full without the "
-            f"last tenth, {lines:,} requests billed, {report['spent']['lost']['requests']:,} in batches that got lost"
+            f"{form}: {CONVERSATIONS:,} conversations, {KILLS} kills: {len(sizes)} batches of {SIZE}, {full:.1%} full "
+            f"without the last tenth, {lines:,} requests billed, {lost:,} in batches that got lost"
         )
         billed_once(url, tmp_path / "out")
     assert dataset(tmp_path / "out") == dataset(tmp_path / "online")

@@ -16,10 +16,12 @@ from tests.e2e.runs import command, kill, kill_run, start, wait_for_end, worker_
 
 # What befalls batches; none of it makes an endpoint work on a request twice.
 FAULTS = {
-    **{"expired": 0.08, "lost": 0.04, "unheard": 0.08},
+    **{"expired": 0.08, "cancelled": 0.04, "lost": 0.04, "unheard": 0.08},
     **{"line_failed": 0.01, "line_missing": 0.01, "line_repeated": 0.05},
 }
 BATCH_FAULTS = [f"--fault={name}={share}" for name, share in FAULTS.items()]
+# The dialect with each form of batches.
+DIALECT_OF = {"files": "openai", "messages": "anthropic"}
 # A worker is killed as often as the whole run.
 _WORKER = 0.5
 
@@ -32,10 +34,19 @@ def in_batches(folder: Path, url: str, *, size: int, age: float) -> str:
     return str(own)
 
 
-def batches(url: str) -> list[dict[str, Any]]:
-    """Every batch that the endpoint remembers, in order."""
-    with urlopen(f"{url}/batches?limit=1000000") as response:
-        return list(reversed(json.load(response)["data"]))
+def spoken(settings: str, form: str) -> str:
+    """Sets the dialect that has this form of batches."""
+    file = Path(settings)
+    file.write_text(f'{file.read_text("utf-8")}dialect = "{DIALECT_OF[form]}"\n', "utf-8")
+    return settings
+
+
+def batch_sizes(url: str, form: str) -> list[int]:
+    """The requests of every batch that the endpoint remembers, in order."""
+    path = "messages/batches" if form == "messages" else "batches"
+    with urlopen(f"{url}/{path}?limit=1000000") as response:
+        counts = [batch["request_counts"] for batch in reversed(json.load(response)["data"])]
+    return [each.get("total") or sum(each.values()) for each in counts]
 
 
 def killed_again_and_again(arguments: Sequence[str], kills: int, seconds: float, seed: int) -> dict[str, Any]:
@@ -88,9 +99,8 @@ def billed_once(url: str, out: Path) -> None:
     assert sum(row["requests"] for row in known) == len(lines)
 
 
-def fullness(url: str, size: int) -> float:
+def fullness(sizes: Sequence[int], size: int) -> float:
     """How full the batches were, without the last tenth of them."""
-    sizes = [batch["request_counts"]["total"] for batch in batches(url)]
     counted = sizes[: len(sizes) * 9 // 10]
     return float(sum(counted) / (size * len(counted)))
 

@@ -14,8 +14,10 @@ _STEP = 128
 class PrefixCache:
     """Holds the beginnings of all prompts so far, if they have enough words; a word counts as a token."""
 
-    def __init__(self, fewest: int) -> None:
+    def __init__(self, fewest: int, *, by_marks: bool = False) -> None:
+        """`by_marks` holds them up to the marks in a prompt alone, and nothing of one without a mark."""
         self._fewest = fewest
+        self._by_marks = by_marks
         self._held: set[int] = set()
 
     def use(self, params: Mapping[str, Any]) -> tuple[int, int]:
@@ -23,9 +25,13 @@ class PrefixCache:
         prefixes, length, prefix = [], 0, 0
         for message in params["messages"]:
             prefix = hash((prefix, message["role"]))
-            for word in text_of(message).split():
-                length, prefix = length + 1, hash((prefix, word))
-                if length >= self._fewest and (length - self._fewest) % _STEP == 0:
+            for text, is_marked in _parts(message):
+                for word in text.split():
+                    length, prefix = length + 1, hash((prefix, word))
+                    is_step = length >= self._fewest and (length - self._fewest) % _STEP == 0
+                    if is_step and not self._by_marks:
+                        prefixes.append((length, prefix))
+                if is_marked and self._by_marks and length >= self._fewest:
                     prefixes.append((length, prefix))
         held = max((place for place, key in prefixes if key in self._held), default=0)
         self._held.update(key for _, key in prefixes)
@@ -58,5 +64,12 @@ class Invoice:
 
 def text_of(message: Mapping[str, Any]) -> str:
     """Returns the text of a message, which may come in parts."""
+    return "".join(text for text, _ in _parts(message))
+
+
+def _parts(message: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    """Returns the parts of a message, and whether a mark tells a cache to hold the prompt up to there."""
     content = message["content"]
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+    return (
+        [(content, False)] if isinstance(content, str) else [(one["text"], "cache_control" in one) for one in content]
+    )

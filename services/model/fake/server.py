@@ -6,23 +6,24 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from services.model.engines.scripted import word_completion
-from services.model.fake.batches import BatchFaults, FakeBatches
+from services.model.fake.batches import FakeBatches
 from services.model.fake.dialects import FILTERED, RefusedRequest, SpokenDialect, asked_schema, shaped
+from services.model.fake.file_batches import FileRoutes
 from services.model.fake.invoice import Invoice, PrefixCache, text_of
 from services.model.fake.manners import Manners
+from services.model.fake.message_batches import MessageRoutes, as_chat_request, as_message
 from services.model.fake.schema_values import sentence, value_of
+from services.model.fake.settings import FakeSettings, Fate
 from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, model_entry, sse
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
-from soliloquy.runtime.model.dialects import UNKNOWN
+from soliloquy.runtime.model.dialects import BATCH_FORMS, UNKNOWN
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.model.samples import together
 from soliloquy.runtime.seeds import draw
@@ -31,58 +32,6 @@ from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
 MAX_REQUEST_BYTES = 4 * 1024**2
 PIECE_CHARACTERS = 16
 LAST_WORDS_SECONDS = 0.2
-
-
-class Fate(Enum):
-    ANSWERED = "answered"
-    # 429, with Retry-After.
-    THROTTLED = "throttled"
-    # 500.
-    FAILED = "failed"
-    # The body stops half-way and the connection closes.
-    TRUNCATED = "truncated"
-    # The body is not JSON.
-    MALFORMED = "malformed"
-    # Never answers.
-    HUNG = "hung"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FakeSettings:
-    """Faults only occur during storms, at the end of every period; a period of 0 is a permanent storm."""
-
-    # The share of requests during a storm that have each fault.
-    throttled: float = 0.0
-    failed: float = 0.0
-    truncated: float = 0.0
-    malformed: float = 0.0
-    hung: float = 0.0
-    period: float = 0.0
-    storm: float = 0.0
-    # The seconds of an answer.
-    latency: float = 0.0
-    seed: int = 0
-    # The value of Retry-After; empty for no header.
-    retry_after: str = "1"
-    # The required API key; empty for none.
-    key: str = field(default="", repr=False)
-    # The fewest tokens of a prompt that a cache of prefixes holds; None for an endpoint without one.
-    prefix_cache: int | None = None
-    # How long a batch takes, and the faults of batches.
-    batch_latency: float = 1.0
-    batch_faults: BatchFaults = field(default_factory=BatchFaults)
-    # The dialect decides what the stand-in accepts and how it answers; without one it accepts everything.
-    dialect: str = ""
-
-    def fate_of(self, request: int, elapsed: float) -> Fate:
-        """Returns the fate of a request by its number."""
-        drawn, reached = draw("weather", self.seed, request).random(), 0.0
-        is_calm = self.period and elapsed % self.period < self.period - self.storm
-        for fate in () if is_calm else Fate:
-            reached += getattr(self, fate.value, 0.0)
-            if drawn < reached:
-                return fate
-        return Fate.ANSWERED
 
 
 class FakeServer:
@@ -95,11 +44,14 @@ class FakeServer:
         self._settings = settings
         self._dialect = SpokenDialect(settings.dialect or UNKNOWN)
         self.manners = Manners(self._dialect)
-        self._cache = None if settings.prefix_cache is None else PrefixCache(settings.prefix_cache)
-        self.invoice = Invoice()
-        self.batches = FakeBatches(
-            self._line, settings.batch_faults, seconds=settings.batch_latency, seed=settings.seed
+        self._cache = (
+            None
+            if settings.prefix_cache is None
+            else PrefixCache(settings.prefix_cache, by_marks=self._dialect.dialect.batches == "messages")
         )
+        self.invoice = Invoice()
+        works = self._message_line if self._dialect.dialect.batches == "messages" else self._line
+        self.batches = FakeBatches(works, settings.batch_faults, seconds=settings.batch_latency, seed=settings.seed)
         self._began = time.monotonic()
         # Counts the requests by fate, and those of a form that the dialect refuses.
         self.fates: Counter[Fate] = Counter()
@@ -113,8 +65,9 @@ class FakeServer:
         app.router.add_post(f"{path}/chat/completions", self._complete)
         app.router.add_get(f"{path}/models", self._list)
         app.router.add_get(f"{path}/invoice", self._bill)
-        if self._dialect.dialect.batches:
-            self.batches.add_routes(app.router, path)
+        if form := BATCH_FORMS.get(self._dialect.dialect.batches):
+            routes = MessageRoutes if self._dialect.dialect.batches == "messages" else FileRoutes
+            routes(self.batches, form).add_to(app.router, path)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=LAST_WORDS_SECONDS)
         await runner.setup()
         with listening(address) as listener:
@@ -136,7 +89,9 @@ class FakeServer:
 
     @web.middleware
     async def _check_key(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        key = request.headers.get(self._dialect.dialect.key_header, "").removeprefix("Bearer ")
+        form = BATCH_FORMS.get(self._dialect.dialect.batches) if "/batches" in request.path else None
+        header = (form and form.key_header) or self._dialect.dialect.key_header
+        key = request.headers.get(header, "").removeprefix("Bearer ")
         if self._settings.key not in ("", key) and request.method != "GET":
             # Some servers repeat the key.
             return self._error(RefusedRequest(401, f"Incorrect API key provided: {key}", code="invalid_api_key"))
@@ -180,6 +135,14 @@ class FakeServer:
         except RefusedRequest as refused:
             return refused.status, self._dialect.error(refused)
         return 200, self._whole(ChatResponse(params["model"]), completion)
+
+    async def _message_line(self, params: dict[str, Any], headers: Mapping[str, str]) -> tuple[int, Any]:
+        """Works on a request of a batch of messages."""
+        try:
+            completion = await self._billed(as_chat_request(params), headers, arrives=True)
+        except RefusedRequest as refused:
+            return refused.status, {"error": {"message": refused.message}}
+        return 200, as_message(params["model"], completion)
 
     async def _billed(self, params: dict[str, Any], headers: Mapping[str, str], *, arrives: bool) -> Completion:
         """Works on a request and bills it; raises RefusedRequest."""

@@ -10,16 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from soliloquy.runtime.model import metrics
-from soliloquy.runtime.model.batch_api import (
-    LINE_BYTES,
-    MOST_BYTES,
-    BatchApi,
-    Job,
-    Missing,
-)
+from soliloquy.runtime.model.batch_api import BatchApi, Job, Missing
 from soliloquy.runtime.model.batch_lines import line_of
 from soliloquy.runtime.model.batch_table import ENDED, LOST, UNDONE, Batch, BatchTable, Line
-from soliloquy.runtime.model.faults import EndpointRefuses, RetryableFault, TimedOut
+from soliloquy.runtime.model.faults import EndpointRefuses, RetryableFault, Throttled, TimedOut
 from soliloquy.runtime.model.settings import Endpoint, described
 from soliloquy.runtime.model.spending import BudgetUsed, is_free
 from soliloquy.runtime.model.status import EndpointStatus
@@ -132,7 +126,8 @@ class BatchSender:
         now = time.monotonic()
         for batch in batches:
             if not batch.remote:
-                await self._send(batch)
+                if batch.posted or self._held_until <= now:
+                    await self._send(batch)
             elif self._due.get(batch.id, 0.0) <= now:
                 await self._look(batch)
         while self._held_until <= now and self._is_ready():
@@ -141,7 +136,7 @@ class BatchSender:
 
     @property
     def _most_bytes(self) -> int:
-        return MOST_BYTES - LINE_BYTES * self._endpoint.batch_size
+        return self._api.form.bytes - self._api.form.line_bytes * self._endpoint.batch_size
 
     def _is_ready(self) -> bool:
         waiting = self._table.waiting(self._name)
@@ -153,27 +148,37 @@ class BatchSender:
     async def _send(self, batch: Batch) -> None:
         """Makes a batch at the endpoint, unless it did so for a process that was killed, or whose reply got lost."""
         if batch.posted:
-            is_there = await self._find_again(batch)
-            if is_there or abs(time.time() - batch.posted) < SHOW_SECONDS:
+            may_be_there = await self._find_again(batch)
+            if may_be_there or abs(time.time() - batch.posted) < SHOW_SECONDS:
                 return
+        requests = self._table.size(batch)
+        if not requests:
+            # A second batch has answered them all.
+            self._end(batch, UNDONE)
+            return
         file = batch.file or await self._api.upload(batch.id, self._table.lines(batch), self._folder)
-        self._table.note(batch, file=file, posted=time.time())
+        self._table.note(batch, file=file, posted=time.time(), requests=requests)
         try:
-            job = await self._api.create(batch.id, file)
+            job = await self._api.create(batch.id, file, self._table.lines(batch), self._folder)
         except Exception as error:
             if is_free(error):
                 # It made none.
                 self._table.note(batch, posted=None)
+            if isinstance(error, Throttled) and len(self._table.open_batches(self._name)) > 1:
+                self._hold(str(error))
+                return
             raise
         await self._made(batch, job)
 
     async def _find_again(self, batch: Batch) -> bool:
-        """Finds a batch that may have been made; returns whether it was."""
-        for job in (await self._found(batch))[:1]:
-            _log.info("%s: found batch %s again", self._where, job.remote)
-            await self._made(batch, job)
-            return True
-        return False
+        """Finds a batch that may have been made; returns whether it was, or whether that will turn out."""
+        found = await self._found(batch)
+        for job in found:
+            if job.is_certain:
+                _log.info("%s: found batch %s again", self._where, job.remote)
+                await self._made(batch, job)
+                break
+        return bool(found)
 
     async def _made(self, batch: Batch, job: Job) -> None:
         self._table.note(batch, remote=job.remote)
@@ -182,14 +187,14 @@ class BatchSender:
     async def _cancel_twins(self, batch: Batch) -> None:
         """Notes and cancels whatever else the endpoint made of a batch, before it works on it."""
         for twin in await self._found(batch):
-            if not self._table.knows(twin.remote):
+            if twin.is_certain and not self._table.knows(twin.remote):
                 _log.warning("%s: batch %s was made twice: %s", self._where, batch.remote, twin.remote)
                 self._table.add_twin(self._name, batch, twin.remote)
                 await self._tidy(self._api.cancel(twin.remote))
 
     async def _found(self, batch: Batch) -> list[Job]:
         try:
-            return await self._api.find(batch.id, batch.created)
+            return await self._api.find(batch)
         except Missing:
             # An endpoint that lists none leaves nothing but to make it.
             return []
@@ -231,12 +236,15 @@ class BatchSender:
         """Puts back the requests of a batch that the endpoint did not begin with."""
         self._end(batch, UNDONE)
         if _FULL.search(job.error):
-            _log.info("%s has no room for another batch: %s", self._where, job.error)
-            self._held_until = time.monotonic() + HOLD_SECONDS
+            self._hold(job.error)
             return
         self._failures += 1
         if self._failures >= FAILURES:
             raise EndpointRefuses(f"{self._where} refuses batches ({job.error or 'it does not say why'})")
+
+    def _hold(self, reason: str) -> None:
+        _log.info("%s has no room for another batch: %s", self._where, reason)
+        self._held_until = time.monotonic() + HOLD_SECONDS
 
     def _end(self, batch: Batch, outcome: str) -> None:
         self._table.end(batch, outcome)

@@ -6,9 +6,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from soliloquy.runtime.model.batch_api import BatchApi
+from soliloquy.runtime.model.batch_files import FileBatches
+from soliloquy.runtime.model.batch_messages import MessageBatches
 from soliloquy.runtime.model.batch_sender import BatchSender
 from soliloquy.runtime.model.batch_table import BatchTable
-from soliloquy.runtime.model.dialects import dialect_of
+from soliloquy.runtime.model.dialects import BATCH_FORMS, Dialect, dialect_of
 from soliloquy.runtime.model.openai_http import OpenAIConnection
 from soliloquy.runtime.model.settings import Models, key_of
 from soliloquy.runtime.model.spending import Spending
@@ -50,10 +52,18 @@ async def open_senders(models: Models, spending: Spending, folder: Path) -> Asyn
         for name, endpoint in models.used.items():
             if endpoint.batch:
                 dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
-                connection = OpenAIConnection(name, endpoint, key_of(endpoint, name), dialect)
+                form, table = BATCH_FORMS[dialect.batches], BatchTable(spending)
+                connection = OpenAIConnection(name, endpoint, key_of(endpoint, name), dialect, form)
                 connections.append(connection)
-                senders.append(BatchSender(name, endpoint, BatchApi(connection), BatchTable(spending), folder))
+                senders.append(BatchSender(name, endpoint, _api(dialect, connection, table), table, folder))
         yield BatchSenders(senders)
     finally:
         for connection in connections:
             await connection.close()
+
+
+def _api(dialect: Dialect, connection: OpenAIConnection, table: BatchTable) -> BatchApi:
+    form = BATCH_FORMS[dialect.batches]
+    if dialect.batches == "messages":
+        return MessageBatches(connection, form, table)
+    return FileBatches(connection, form)

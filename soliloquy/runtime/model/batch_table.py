@@ -5,6 +5,7 @@ Taking in a reply and billing it are one transaction, so each is billed once, wh
 """
 
 import hashlib
+import re
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,8 +36,8 @@ CREATE TABLE IF NOT EXISTS batches (
 ENDED, LOST, UNDONE = "ended", "lost", "undone"
 REPEATED = "answered again"
 ANSWERED = 200
-# Endpoints limit the ids of a batch's requests to 64 characters.
-_MOST_ID = 64
+# What endpoints take as the id of a request in a batch.
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,8 +79,8 @@ class Line:
 def request_id(request: GenerateRequest, body: Mapping[str, Any]) -> str:
     """Returns the same id for the same request, with the prompt and the seed for people and for a stand-in."""
     told = hashlib.sha256(repr((request.prompt, seeds_of(request))).encode() + encoded(body)).hexdigest()
-    named = f"{request.prompt}.{request.seed:x}.{told[:20]}"
-    return named if len(named) <= _MOST_ID else told
+    named = f"{request.prompt.replace('/', '--')}-{request.seed:x}-{told[:20]}"
+    return named if _ID.fullmatch(named) else told
 
 
 class BatchTable:
@@ -178,6 +179,15 @@ class BatchTable:
         changes = ", ".join(f"{name} = ?" for name in facts)
         with self._spending.transaction():
             self._file.execute(f"UPDATE batches SET {changes} WHERE id = ?", (*facts.values(), batch.id))
+
+    def batches_of(self, request: str) -> set[str]:
+        """Returns the batch that a request is in, or "" if it is in none; nothing for a request of others."""
+        return {batch or "" for (batch,) in self._rows("SELECT batch FROM asked WHERE request = ?", request)}
+
+    def size(self, batch: Batch) -> int:
+        """Returns how many requests of a batch have no reply."""
+        [(requests,)] = self._rows("SELECT COUNT(*) FROM asked WHERE batch = ? AND status IS NULL", batch.id)
+        return int(requests)
 
     def knows(self, remote: str) -> bool:
         return bool(self._rows("SELECT 1 FROM batches WHERE remote = ?", remote))

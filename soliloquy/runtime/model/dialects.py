@@ -3,7 +3,7 @@
 import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -37,7 +37,7 @@ class Dialect:
     reasoning: str
     cache_key: bool
     cache_marks: str
-    batches: bool
+    batches: Literal["", "files", "messages"]
     enforces: bool
     error: str
     refuses_unknown: bool
@@ -47,6 +47,26 @@ class Dialect:
         return at_host and re.search(self.models, model) is not None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchForm:
+    """dialects.toml explains the fields."""
+
+    requests: int
+    bytes: int
+    line_bytes: int
+    key_header: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessagesNames:
+    """What the Messages API has other names for than OpenAI's; dialects.toml explains the fields."""
+
+    most_temperature: float
+    statuses: Mapping[str, int]
+    finishes: Mapping[str, str]
+
+
 _TABLES: Mapping[str, Any] = table_beside(__file__, "dialects.toml")
 USAGE: Mapping[str, Sequence[Sequence[str]]] = {
     count: [place.split(".") for place in places] for count, places in _TABLES["usage"].items()
@@ -54,6 +74,8 @@ USAGE: Mapping[str, Sequence[Sequence[str]]] = {
 ERRORS: Mapping[str, re.Pattern[str]] = {
     kind: re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL) for kind, patterns in _TABLES["errors"].items()
 }
+BATCH_FORMS = TypeAdapter(dict[str, BatchForm]).validate_python(_TABLES["batches"])
+MESSAGES_NAMES = TypeAdapter(MessagesNames).validate_python(_TABLES["messages"])
 
 
 @functools.cache

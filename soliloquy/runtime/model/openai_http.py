@@ -10,7 +10,7 @@ import aiohttp
 from aiohttp.http_exceptions import LineTooLong
 
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.runtime.model.dialects import Dialect
+from soliloquy.runtime.model.dialects import BatchForm, Dialect
 from soliloquy.runtime.model.faults import (
     EndpointRefuses,
     Failing,
@@ -42,17 +42,20 @@ class Reply:
 class OpenAIConnection:
     """Must be created inside the event loop that uses it."""
 
-    def __init__(self, name: str, endpoint: Endpoint, key: Key, dialect: Dialect) -> None:
+    def __init__(
+        self, name: str, endpoint: Endpoint, key: Key, dialect: Dialect, form: BatchForm | None = None
+    ) -> None:
+        """`form` is that of the batches that the connection is for."""
         self.where = described(name, endpoint)
         self.key = key
         self._base_url = endpoint.base_url
         # Whether it has ever answered: its host then exists, even when a name server forgets it.
         self._was_reached = False
         # Compressed answers could be far larger than what arrives.
-        headers = {"Accept-Encoding": "identity"}
+        headers = {"Accept-Encoding": "identity", **(form.headers if form else {})}
         if key.secret:
-            bearer = "Bearer " if dialect.key_header == "Authorization" else ""
-            headers[dialect.key_header] = bearer + key.secret
+            name = (form and form.key_header) or dialect.key_header
+            headers[name] = ("Bearer " if name == "Authorization" else "") + key.secret
         self._session = aiohttp.ClientSession(
             headers=headers,
             # The gate limits concurrency.

@@ -48,7 +48,7 @@ class Endpoint:
     max_concurrency: Annotated[int, Field(ge=1)] = 256
     # Whether it is asked in batches; how many requests make one full, and after how many seconds one goes that is not.
     batch: bool = False
-    batch_size: Annotated[int, Field(ge=1, le=50_000)] = 50_000
+    batch_size: Annotated[int, Field(ge=1, le=100_000)] = 50_000
     batch_age: Annotated[float, Field(gt=0)] = 60.0
     # Dollars per million tokens, in place of those in prices.toml. Cached tokens cost what the prompt does by default.
     prompt_price: Dollars | None = None

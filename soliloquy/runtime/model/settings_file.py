@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import TypeAdapter, ValidationError
 
 from soliloquy.runtime.failure import Failure, did_you_mean
-from soliloquy.runtime.model.dialects import dialect_of
+from soliloquy.runtime.model.dialects import BATCH_FORMS, dialect_of
 from soliloquy.runtime.model.settings import Endpoint, Models, PromptSettings, Role
 from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.runtime.tls import Tls
@@ -172,7 +172,9 @@ def _validated(kind: type[S], table: Mapping[str, Any], where: str) -> S:
 def _check_batches(endpoint: Endpoint, where: str) -> None:
     dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
     if not dialect.batches:
-        raise Failure(f"{where}: the dialect {dialect.name} has no batches of OpenAI's form: remove batch")
+        raise Failure(f"{where}: the dialect {dialect.name} has no batches that we know: remove batch")
+    if endpoint.batch_size > (most := BATCH_FORMS[dialect.batches].requests):
+        raise Failure(f"{where}: batch_size {endpoint.batch_size:,} is more than a batch holds: use at most {most:,}")
 
 
 def _check_url(url: str, where: str) -> None:

@@ -7,7 +7,8 @@ import pytest
 from services.gateway.chat.endpoints import EndpointRules
 from services.gateway.chat.messages import ChatState, StartChat
 from services.gateway.refusals import Code, Refusal
-from services.model.fake.server import FakeServer, FakeSettings
+from services.model.fake.server import FakeServer
+from services.model.fake.settings import FakeSettings
 from soliloquy.runs.model import scripted_model
 from soliloquy.runtime.model.settings import DEFAULT_KEY_VARIABLE
 from tests.integration.chat.support import BEGINNING, MODEL, Room, reply_in, room

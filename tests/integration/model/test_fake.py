@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from services.model.fake.server import FakeServer, FakeSettings, Fate
+from services.model.fake.server import FakeServer
+from services.model.fake.settings import FakeSettings, Fate
 from soliloquy.runtime.model import ListenedModel, remote
 from tests.unit.model.hosted import ENGINE, asking, opening
 from tests.unit.runtime.model.streams import KeptStreams

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from services.model.engines.noise import noise_of
 from services.model.engines.scripted import ScriptedEngine
-from services.model.fake.server import FakeServer, FakeSettings
+from services.model.fake.server import FakeServer
+from services.model.fake.settings import FakeSettings
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.model.settings_file import shipped_models

@@ -7,7 +7,8 @@ import pkgutil
 import pytest
 
 from services.model.engines.scripted import ScriptedEngine
-from services.model.fake.server import FakeServer, FakeSettings
+from services.model.fake.server import FakeServer
+from services.model.fake.settings import FakeSettings
 from soliloquy import recipes
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model.dialects import dialect_of, dialects

@@ -8,7 +8,8 @@ import aiohttp
 import pytest
 
 from services.model.fake.schema_values import CannotFollow, value_of
-from services.model.fake.server import FakeServer, FakeSettings, Fate
+from services.model.fake.server import FakeServer
+from services.model.fake.settings import FakeSettings, Fate
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from services.model.fake.batches import BatchFaults
-from services.model.fake.server import FakeServer, FakeSettings
+from services.model.fake.server import FakeServer
+from services.model.fake.settings import FakeSettings
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.batch_queue import BatchQueue
 from soliloquy.runtime.model.batch_senders import BatchSenders, open_senders
@@ -21,6 +22,8 @@ from tests.unit.model.hosted import ENGINE, opening
 
 NAME = "openai"
 LATENCY = 0.05
+# The dialect with each form of batches; the endpoint and its settings speak the same.
+DIALECT_OF = {"files": "", "messages": "anthropic"}
 
 
 def faulty(*, dialect: str = "", **faults: Any) -> FakeServer:

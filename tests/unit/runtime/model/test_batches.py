@@ -8,8 +8,9 @@ import pytest
 
 from services.model.fake.server import FakeServer
 from soliloquy.runtime.model import batch_sender
-from soliloquy.runtime.model.batch_api import BatchApi
+from soliloquy.runtime.model.batch_files import FileBatches
 from soliloquy.runtime.model.batch_lines import line_of
+from soliloquy.runtime.model.batch_messages import MessageBatches
 from soliloquy.runtime.model.batch_senders import open_senders
 from soliloquy.runtime.model.batch_table import ENDED, BatchTable, Line, request_id
 from soliloquy.runtime.model.faults import ModelFailed, Overloaded
@@ -17,6 +18,7 @@ from soliloquy.runtime.model.remote import TRIES
 from soliloquy.runtime.model.spending import Budget, BudgetUsed, Spending
 from tests.unit.model.hosted import ENGINE
 from tests.unit.runtime.model.batching import (
+    DIALECT_OF,
     NAME,
     accounts,
     ask_all,
@@ -30,7 +32,10 @@ from tests.unit.runtime.model.batching import (
 from tests.unit.runtime.model.test_remote import until
 
 # None of these makes the endpoint work on a request twice.
-FAULTS = ("expired", "line_failed", "line_missing", "line_repeated", "lost", "unheard")
+FAULTS = ("cancelled", "expired", "line_failed", "line_missing", "line_repeated", "lost", "unheard")
+API_OF = {"files": FileBatches, "messages": MessageBatches}
+
+in_every_form = pytest.mark.parametrize("form", sorted(DIALECT_OF))
 
 
 def sizes(fake: FakeServer) -> list[int]:
@@ -45,9 +50,10 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_sender, "_PAUSES", (0.02, 0.1))
 
 
-async def test_a_batch_goes_when_it_is_full_and_the_last_one_by_its_age(tmp_path: Path) -> None:
-    fake = faulty()
-    async with at_work(fake, tmp_path) as client:
+@in_every_form
+async def test_a_batch_goes_when_it_is_full_and_the_last_one_by_its_age(tmp_path: Path, form: str) -> None:
+    fake = faulty(dialect=DIALECT_OF[form])
+    async with at_work(fake, tmp_path, dialect=DIALECT_OF[form]) as client:
         answers = await ask_all(client, 7)
     assert answers == [(await ENGINE.generate(asked(seed))).text for seed in range(7)]
     assert sorted(sizes(fake)) == [1, 3, 3]
@@ -64,11 +70,14 @@ async def test_a_request_that_was_answered_is_not_paid_again_by_whoever_asks_it(
     assert (len(fake.invoice.lines), accounts(tmp_path)) == (3, {"answered": 3})
 
 
+@in_every_form
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_whatever_befalls_batches_each_request_is_answered_and_billed_once(tmp_path: Path, fault: str) -> None:
+async def test_whatever_befalls_batches_each_request_is_answered_and_billed_once(
+    tmp_path: Path, form: str, fault: str
+) -> None:
     shares: dict[str, Any] = {fault: 0.4}
-    fake = faulty(**shares)
-    async with at_work(fake, tmp_path) as client:
+    fake = faulty(dialect=DIALECT_OF[form], **shares)
+    async with at_work(fake, tmp_path, dialect=DIALECT_OF[form]) as client:
         await ask_all(client, 9)
     counted = accounts(tmp_path)
     assert (len(fake.invoice.lines), counted["answered"]) == (9, 9)
@@ -80,16 +89,17 @@ async def test_a_batch_that_an_endpoint_makes_twice_is_cancelled_once(tmp_path: 
     fake = faulty(twice=1.0)
     async with at_work(fake, tmp_path) as client:
         await ask_all(client, 3)
-    assert [batch.told["status"] for batch in fake.batches.made].count("cancelled") == 1
+    assert [batch.status for batch in fake.batches.made].count("cancelled") == 1
     assert (len(fake.invoice.lines), accounts(tmp_path)) == (3, {"answered": 3})
 
 
+@in_every_form
 @pytest.mark.parametrize("moment", ["upload", "create", "batch", "lines"])
 async def test_a_sender_that_ends_at_any_moment_is_followed_by_one_that_sends_nothing_twice(
-    tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, form: str, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake, reached = faulty(), asyncio.Event()
-    call = getattr(BatchApi, moment)
+    fake, reached = faulty(dialect=DIALECT_OF[form]), asyncio.Event()
+    call = getattr(API_OF[form], moment)
 
     async def hanging(*arguments: object) -> None:
         if moment != "lines":
@@ -103,11 +113,11 @@ async def test_a_sender_that_ends_at_any_moment_is_followed_by_one_that_sends_no
             await hanging()
 
     async with fake.serving("127.0.0.1:0") as url:
-        models = models_at(url)
+        models = models_at(url, dialect=DIALECT_OF[form])
         async with waiting(models, tmp_path) as client:
             answers = asyncio.create_task(ask_all(client, 3))
             with monkeypatch.context() as patch:
-                patch.setattr(BatchApi, moment, hanging_lines if moment == "lines" else hanging)
+                patch.setattr(API_OF[form], moment, hanging_lines if moment == "lines" else hanging)
                 async with sending(models, tmp_path), asyncio.timeout(30):
                     await reached.wait()
             async with sending(models, tmp_path):
@@ -115,11 +125,12 @@ async def test_a_sender_that_ends_at_any_moment_is_followed_by_one_that_sends_no
     assert (sizes(fake), len(fake.invoice.lines), accounts(tmp_path)) == ([3], 3, {"answered": 3})
 
 
+@in_every_form
 @pytest.mark.parametrize("moment", ["upload", "create", "batch", "find", "delete"])
 async def test_a_call_about_a_batch_that_fails_is_made_again(
-    tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, form: str, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake, call = faulty(), getattr(BatchApi, moment)
+    fake, call = faulty(dialect=DIALECT_OF[form]), getattr(API_OF[form], moment)
     failed: list[str] = []
 
     async def failing_once(*arguments: object) -> object:
@@ -128,16 +139,17 @@ async def test_a_call_about_a_batch_that_fails_is_made_again(
             raise Overloaded("503")
         return await call(*arguments)
 
-    monkeypatch.setattr(BatchApi, moment, failing_once)
-    async with at_work(fake, tmp_path) as client:
+    monkeypatch.setattr(API_OF[form], moment, failing_once)
+    async with at_work(fake, tmp_path, dialect=DIALECT_OF[form]) as client:
         assert len(await ask_all(client, 3)) == 3
         await until(lambda: bool(failed))
     assert (sizes(fake), len(fake.invoice.lines)) == ([3], 3)
 
 
-async def test_a_request_that_keeps_failing_ends_like_a_single_one(tmp_path: Path) -> None:
-    fake = faulty(line_failed=1.0)
-    async with at_work(fake, tmp_path, batch_age=0.02) as client:
+@in_every_form
+async def test_a_request_that_keeps_failing_ends_like_a_single_one(tmp_path: Path, form: str) -> None:
+    fake = faulty(dialect=DIALECT_OF[form], line_failed=1.0)
+    async with at_work(fake, tmp_path, dialect=DIALECT_OF[form], batch_age=0.02) as client:
         with pytest.raises(ModelFailed, match=f"failed at the same request in {TRIES} batches: 500"):
             await ask_all(client, 1)
     assert (sizes(fake), accounts(tmp_path)) == ([1] * TRIES, {})
@@ -162,10 +174,13 @@ async def test_an_endpoint_without_batches_ends_the_run_in_one_sentence(tmp_path
             asking.cancel()
 
 
-async def test_what_a_run_no_longer_needs_is_cancelled_and_what_was_worked_on_is_counted(tmp_path: Path) -> None:
-    fake, spending = faulty(), Spending(tmp_path / "spending.sqlite")
+@in_every_form
+async def test_what_a_run_no_longer_needs_is_cancelled_and_what_was_worked_on_is_counted(
+    tmp_path: Path, form: str
+) -> None:
+    fake, spending = faulty(dialect=DIALECT_OF[form]), Spending(tmp_path / "spending.sqlite")
     async with fake.serving("127.0.0.1:0") as url:
-        models = models_at(url)
+        models = models_at(url, dialect=DIALECT_OF[form])
         async with open_senders(models, spending, tmp_path) as senders, waiting(models, tmp_path) as client:
             sending = asyncio.create_task(senders.run())
             asking = asyncio.create_task(ask_all(client, 3))

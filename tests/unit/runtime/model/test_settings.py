@@ -79,14 +79,22 @@ def test_roles_mix_batches_and_single_requests_by_their_endpoints(tmp_path: Path
     ("settings", "why"),
     [
         (HOSTED + "batch_size = 9\n", "batch_size requires batch = true"),
-        (HOSTED + "batch = true\nbatch_size = 50_001\n", "batch_size: Input should be less than or equal to 50000"),
-        (HOSTED + 'batch = true\ndialect = "anthropic"\n', "the dialect anthropic has no batches of OpenAI's form"),
+        (
+            HOSTED + "batch = true\nbatch_size = 50_001\n",
+            "batch_size 50,001 is more than a batch holds",
+        ),
+        (HOSTED + "batch = true\nbatch_size = 100_001\n", "batch_size: Input should be less than or equal to 100000"),
+        (HOSTED + 'batch = true\ndialect = "gemini"\n', "the dialect gemini has no batches that we know"),
         (TUNED + "batch = true\n", "unknown name 'batch'"),
     ],
 )
 def test_batches_where_there_are_none_are_refused(tmp_path: Path, settings: str, why: str) -> None:
     with pytest.raises(Failure, match=why):
         read(tmp_path, settings)
+
+
+def test_message_batches_hold_as_many_requests_as_their_api_takes(tmp_path: Path) -> None:
+    read(tmp_path, HOSTED + 'batch = true\ndialect = "anthropic"\nbatch_size = 100_000\n')
 
 
 MIXTURE = """
