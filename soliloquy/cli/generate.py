@@ -15,6 +15,7 @@ from soliloquy.cli.command import Command
 from soliloquy.cli.dry_run import PILOT_IN_FLIGHT, foretell, rehearse
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
+from soliloquy.cli.metrics_option import METRICS, serving_metrics
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import (
@@ -102,6 +103,7 @@ BATCH_IN_FLIGHT = 5_000
     "--dry-run", is_flag=True, help=f"Generate {PILOT} conversations of the run, and say what all would take."
 )
 @click.option("--like", metavar="DIR|URL", help="For --dry-run: a dataset that tells it, in place of that.")
+@METRICS
 @AS_JSON
 @QUIET
 @kafka_options()
@@ -125,6 +127,7 @@ def generate(
     dry_run: bool,
     like: str | None,
     batch: bool,
+    metrics: str | None,
     **settings: Any,
 ) -> None:
     """Generate a dataset of tutoring conversations.
@@ -171,7 +174,8 @@ def generate(
         plan = replace(plan, conversations=PILOT, in_flight=min(plan.in_flight, PILOT_IN_FLIGHT))
     started = time.monotonic()
     show = display(plan.conversations, quiet=quiet or as_json)
-    result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)
+    with serving_metrics(metrics):
+        result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)
     report = result.report(seconds=time.monotonic() - started)
     if dry_run and not result.shortfall:
         foretell(whole, str(out), together=plan.in_flight, as_json=as_json, rehearsal=rehearse(whole, source))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from soliloquy.cli.options import WORKERS, count_option
-from soliloquy.cli.parameters import ADDRESS
 from soliloquy.cli.service_options import gathered
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.recipes.packages import folder, has_part, known_recipes
@@ -26,7 +25,6 @@ CONFIG = click.option(
     metavar="FILE|NAME",
     help="The settings as YAML, or a shipped configuration: smoke, or the name of a recipe that has one.",
 )
-METRICS = click.option("--metrics", metavar="HOST:PORT", type=ADDRESS, help="Serve Prometheus metrics there.")
 _LIBRARIES = ("torch", "transformers", "peft", "yaml", "matplotlib", "tensorboard")
 _OPTIONS = (
     count_option("--workers", 1, "Processes, one per GPU.", most=WORKERS),

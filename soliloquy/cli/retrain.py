@@ -16,13 +16,14 @@ from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import Tutor, at_most
 from soliloquy.cli.evaluate.weights import Weights
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
+from soliloquy.cli.launching import CONFIG, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
+from soliloquy.cli.metrics_option import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, QUIET, count_option
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.tls_options import client_tls
-from soliloquy.cli.training_view import serving_metrics, train_observed
+from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings

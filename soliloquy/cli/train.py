@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from soliloquy.cli.command import Command
-from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
+from soliloquy.cli.launching import CONFIG, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
+from soliloquy.cli.metrics_option import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
-from soliloquy.cli.training_view import serving_metrics, train_observed
+from soliloquy.cli.training_view import train_observed
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True)
 

@@ -7,36 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import start_http_server
 from rich.progress import Progress, TaskID
 
 from soliloquy.cli.launching import Launch
 from soliloquy.cli.progress import bar
-from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
     from training.folder import Job
 
 LOOK_SECONDS = 0.5
-
-
-@contextmanager
-def serving_metrics(address: str | None) -> Iterator[None]:
-    """Serves /metrics if an address is given."""
-    if address is None:
-        yield
-        return
-    host, _, port = address.rpartition(":")
-    try:
-        server, thread = start_http_server(int(port), host)
-    except OSError as error:
-        raise Failure(f"cannot serve metrics on {address} ({error.strerror}): choose another --metrics") from error
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def train_observed(launch: Launch, job: "Job", *, quiet: bool) -> None:

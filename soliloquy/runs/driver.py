@@ -78,6 +78,7 @@ class Driver:
             driving.cancel()
             if self.is_out_of_budget:
                 await self._answers()
+                await self._batches(show)
             self.dead_letters = await self._backend.dead_letters(self._run)
             if self.is_stopped:
                 self.dropped = await self._backend.cancel(self._run)
@@ -153,6 +154,16 @@ class Driver:
                 break
             await asyncio.sleep(LOOK_SECONDS)
             idle = 0.0 if any(one.in_flight for one in self._backend.endpoints) else idle + LOOK_SECONDS
+
+    async def _batches(self, show: Show) -> None:
+        """Waits for the batches that are paid for anyway, for as long as their endpoints work on them."""
+        while any(one.batches for one in self._backend.endpoints) and not self.interrupted.is_set():
+            if hopeless(self._backend.endpoints, wait=self._plan.wait):
+                break
+            self.fault = self._spent_up()
+            show(self._counts(), f"{self.fault}; the run ends when its batches have")
+            await asyncio.sleep(LOOK_SECONDS)
+        self.fault = self._spent_up()
 
     async def changes(self, seconds: float) -> bool:
         settled = self.quota.settled

@@ -1,6 +1,8 @@
 """A run by batch comes to the bytes of one that asks at once, and pays for each answer once, whatever happens."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,8 @@ from tests.e2e.batches import (
     spoken,
 )
 from tests.e2e.hosted import fake, invoice, priced
-from tests.e2e.runs import dataset, grown
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, run, start
+from tests.integration.model.serving import free_port
 
 CONVERSATIONS = 12
 SIZE = 4
@@ -38,6 +41,44 @@ def test_a_run_by_batch_that_is_killed_again_and_again_is_that_of_single_request
         billed_once(url, tmp_path / "out")
         assert fullness(batch_sizes(url, form), SIZE) > 0.7
     assert dataset(tmp_path / "out") == dataset(tmp_path / "online")
+
+
+@pytest.mark.parametrize("form", sorted(DIALECT_OF))
+def test_a_run_out_of_budget_takes_in_its_batches_and_a_higher_one_pays_for_none_of_them_again(
+    tmp_path: Path, form: str
+) -> None:
+    budget = 30_000
+    with fake(f"--dialect={DIALECT_OF[form]}", "--batch-latency", "2s") as url:
+        settings = spoken(in_batches(tmp_path, url, size=SIZE, age=0.5), form)
+        chosen: dict[str, Any] = {"conversations": 6, "in_flight": 6, "model_settings": settings}
+        stopped = run(command(tmp_path / "out", budget_tokens=budget, **chosen))
+        lines = invoice(url)
+        assert stopped.returncode == 1, stopped.stderr
+        assert f"the budget of {budget:,} tokens is used up" in stopped.stderr
+        assert "the same command with a higher budget goes on from here" in stopped.stderr
+        # No batch is left at the endpoint whose answers are not in the account.
+        spent = json.loads(stopped.stdout)["spent"]
+        assert (spent["requests"], spent["lost"]["requests"]) == (len(lines), 0)
+        assert budget <= spent["prompt"] + spent["completion"]
+        grown(tmp_path / "out", budget="900USD", **chosen)
+        billed_once(url, tmp_path / "out")
+        grown(tmp_path / "whole", **chosen)
+    assert dataset(tmp_path / "out") == dataset(tmp_path / "whole")
+
+
+def test_a_run_exports_what_waits_in_batches_for_top_and_dashboards(tmp_path: Path) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    with fake("--batch-latency", "1s") as url:
+        settings = in_batches(tmp_path, url, size=3, age=0.5)
+        arguments = by_batch(tmp_path / "out", settings, 3, in_flight=3, max_turns=4, metrics=address)
+        with start(arguments) as process:
+            calls: dict[str, Any] = {"batches": 0}
+            while not calls["batches"]:
+                assert process.poll() is None, process.communicate()
+                shown = run([SOLILOQUY, "top", address, "--once", "--json", "--every", "100ms"])
+                calls = json.loads(shown.stdout)["calls"] if shown.returncode == 0 else calls
+            assert 0 < calls["batched"] <= 3 * calls["batches"]
+            assert process.wait() == 0
 
 
 def test_roles_that_answer_at_once_mix_with_those_in_batches(tmp_path: Path) -> None:

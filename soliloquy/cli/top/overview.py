@@ -72,6 +72,10 @@ class EndpointCalls:
     in_flight: int
     width: int
     faults: int
+    # Batches under way with their requests, and requests that wait for one.
+    batches: int
+    batched: int
+    unbatched: int
     # Endpoints whose circuit breaker is open.
     shut: Sequence[str]
     cost: float
@@ -186,6 +190,9 @@ def _calls(interval: Interval) -> EndpointCalls:
         in_flight=int(interval.value("soliloquy_model_in_flight")),
         width=int(interval.value("soliloquy_model_width")),
         faults=int(interval.value("soliloquy_model_faults_total")),
+        batches=int(interval.value("soliloquy_model_batches")),
+        batched=int(interval.value("soliloquy_model_batched_requests")),
+        unbatched=int(interval.value("soliloquy_model_unbatched_requests")),
         shut=[endpoint for endpoint, shut in interval.sums("soliloquy_model_shut", "endpoint").items() if shut],
         cost=cost,
         unpriced=int(interval.value("soliloquy_model_unpriced_tokens_total")),

@@ -77,6 +77,9 @@ def _costs(calls: EndpointCalls) -> list[Text]:
     if calls.width:
         words.append(_words("calls at once", f"{calls.in_flight} of {calls.width:,}"))
         words.append(_words("faults", f"{calls.faults:,}"))
+    if calls.batches or calls.unbatched:
+        words.append(_words("batches", f"{calls.batches:,} of {calls.batched:,} requests"))
+        words.append(_words("for the next", f"{calls.unbatched:,}"))
     return words
 
 

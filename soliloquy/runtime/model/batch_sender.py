@@ -63,7 +63,7 @@ class BatchSender:
 
     @property
     def status(self) -> EndpointStatus:
-        batches = self._table.open_batches(self._name)
+        batches = [batch for batch in self._table.open_batches(self._name) if batch.posted]
         batched = sum(batch.requests for batch in batches)
         failing = time.monotonic() - self._failing_since if self._failing_since is not None else 0.0
         return EndpointStatus(
@@ -83,6 +83,7 @@ class BatchSender:
         while True:
             try:
                 await self._round()
+                self._export()
             except TimeoutError:
                 self._failed(TimedOut("a call about a batch got no answer in time"))
             except (RetryableFault, EndpointRefuses) as fault:
@@ -112,13 +113,21 @@ class BatchSender:
                 else:
                     await self._tidy(self._find_again(batch))
             await asyncio.sleep(LOOK_SECONDS)
+        self._export()
+
+    def _export(self) -> None:
+        status = self.status
+        metrics.BATCHES.labels(self._name).set(status.batches)
+        metrics.BATCHED.labels(self._name).set(status.batched)
+        unsent = sum(batch.requests for batch in self._table.open_batches(self._name) if not batch.posted)
+        metrics.UNBATCHED.labels(self._name).set(self._table.waiting(self._name).requests + unsent)
 
     def _failed(self, fault: Exception) -> None:
         if isinstance(fault, RetryableFault):
             metrics.FAULTS.labels(self._name, fault.kind).inc()
         self._failing_since = self._failing_since or time.monotonic()
         self._error = str(fault)
-        # A budget that is used up ends the run itself, with what it spent.
+        # A budget that is used up ends the run itself, once its batches are done.
         self._is_refused = isinstance(fault, EndpointRefuses) and not isinstance(fault, BudgetUsed)
 
     async def _round(self) -> None:
@@ -126,13 +135,17 @@ class BatchSender:
         now = time.monotonic()
         for batch in batches:
             if not batch.remote:
-                if batch.posted or self._held_until <= now:
-                    await self._send(batch)
+                await self._send(batch)
             elif self._due.get(batch.id, 0.0) <= now:
                 await self._look(batch)
-        while self._held_until <= now and self._is_ready():
+        while self._may_send and self._is_ready():
             self._table.fill(self._name, self._endpoint.batch_size, self._most_bytes)
             await self._send(self._table.open_batches(self._name)[-1])
+
+    @property
+    def _may_send(self) -> bool:
+        """Whether the endpoint and the budget have room for another batch."""
+        return self._held_until <= time.monotonic() and self._table.has_budget
 
     @property
     def _most_bytes(self) -> int:
@@ -151,6 +164,10 @@ class BatchSender:
             may_be_there = await self._find_again(batch)
             if may_be_there or abs(time.time() - batch.posted) < SHOW_SECONDS:
                 return
+            # It was not made.
+            self._table.note(batch, posted=None)
+        if not self._may_send:
+            return
         requests = self._table.size(batch)
         if not requests:
             # A second batch has answered them all.

@@ -16,7 +16,7 @@ from soliloquy.runtime.model.openai_format import encoded
 from soliloquy.runtime.model.remote import TRIES
 from soliloquy.runtime.model.samples import seeds_of
 from soliloquy.runtime.model.settings import Endpoint
-from soliloquy.runtime.model.spending import Spending, most_of
+from soliloquy.runtime.model.spending import BudgetUsed, Spending, most_of
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 _TABLES = """
@@ -125,6 +125,15 @@ class BatchTable:
         return int(self._rows("SELECT COALESCE(MAX(number), 0) FROM replied")[0][0])
 
     # What the sender of batches does.
+
+    @property
+    def has_budget(self) -> bool:
+        try:
+            with self._spending.reporting():
+                self._spending.check()
+        except BudgetUsed:
+            return False
+        return True
 
     def waiting(self, name: str) -> Waiting:
         [(requests, size, since)] = self._rows(

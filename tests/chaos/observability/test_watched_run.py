@@ -20,7 +20,7 @@ pytestmark = [needs_prometheus, needs_torch, pytest.mark.timeout(360)]
 DATA_SECONDS = 120.0
 # Rows of Ray and of the gateway, which have tests of their own, and of what this machine has not.
 ELSEWHERE = {"Ray Serve", "Gateway", "When will it be done?", "What do runs cost?"}
-ELSEWHERE |= {"vLLM", "GPUs", "GPU-hours", "Volumes"}
+ELSEWHERE |= {"Batches", "vLLM", "GPUs", "GPU-hours", "Volumes"}
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from benchmarks.random_weights import make_adapter, make_base
 from services.model.engines.engine import InvalidRequest
-from soliloquy.cli.training_view import following, serving_metrics
+from soliloquy.cli.metrics_option import serving_metrics
+from soliloquy.cli.training_view import following
 from soliloquy.v1.model_pb2 import Adapter
 from tests.integration.model.support import answer, request, started
 from tests.integration.training.conftest import SETTINGS

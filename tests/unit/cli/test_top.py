@@ -35,6 +35,12 @@ soliloquy_model_answers_total{role="student",outcome="reasked"} 10
 soliloquy_model_cost_total{endpoint="hosted",role="student"} 3
 soliloquy_model_shut{endpoint="hosted"} 1
 """
+# What `generate --metrics` exports.
+BATCHING = """
+soliloquy_model_batches{endpoint="hosted"} 2
+soliloquy_model_batched_requests{endpoint="hosted"} 7000
+soliloquy_model_unbatched_requests{endpoint="hosted"} 120
+"""
 COLLECTOR = """
 soliloquy_lanes{service="collector"} 64
 soliloquy_conversations_finished_total{recipe="soliloquy",outcome="accepted"} 30
@@ -94,6 +100,13 @@ def test_no_line_is_cut_or_wrapped_in_a_table_of_any_width(width: int) -> None:
     student = next(line for line in lines if line.startswith("student") and not line.endswith("answer"))
     assert student.split()[1] == "7"
     assert ("waits" in header) == (width >= 80)
+
+
+def test_requests_in_batches_and_those_that_wait_for_one_are_shown() -> None:
+    scraped = Scrape(at=0, samples={"generate": read(BATCHING)})
+    text = " ".join(shown(overview(Interval(before=scraped, after=scraped)), 200).split())
+    assert "batches 2 of 7,000 requests for the next 120" in text
+    assert "batches" not in shown(told(), 200)
 
 
 def test_what_is_wrong_is_said_in_words() -> None:

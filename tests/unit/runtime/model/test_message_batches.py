@@ -103,7 +103,7 @@ def test_an_answer_counts_what_a_cache_held_and_took_in_as_parts_of_the_prompt()
         ("pause_turn", Finish.FINISH_UNSPECIFIED),
     ],
 )
-def test_an_answer_says_how_it_ended(reason: str, finish: Finish.ValueType) -> None:
+def test_an_answer_says_how_it_ended(reason: str, finish: Finish) -> None:
     line = line_of(as_file_line(succeeded(stop_reason=reason)), "large")
     assert line
     assert line.completion
