@@ -1,8 +1,12 @@
 """Shared by the commands of all benchmarks: options, a status line, and tables."""
 
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +20,8 @@ from soliloquy.cli.tables import table as table
 Tell = Callable[[str], None]
 Command = Callable[..., Any]
 
+_SOLILOQUY = Path(sys.executable).with_name("soliloquy")
+
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 
 
@@ -27,6 +33,16 @@ def rounds_option(default: int) -> Callable[[Command], Command]:
         type=click.IntRange(min=1),
         help="Measure this often and report the median.",
     )
+
+
+def generated(options: Sequence[str]) -> str:
+    """Returns what `soliloquy generate` prints; raises ClickException with the last line of one that fails."""
+    done = subprocess.run([_SOLILOQUY, "generate", *options], capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = done.stderr.strip().splitlines() or ["it says nothing"]
+        status = f"status {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
+        raise click.ClickException(f"soliloquy generate {shlex.join(options)} ended with {status}: {reason[-1]}")
+    return done.stdout
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from benchmarks.command import AS_JSON, status_line, table
+from benchmarks.command import AS_JSON, generated, status_line, table
 
 _SOLILOQUY = Path(sys.executable).with_name("soliloquy")
 _BANKS = {"soliloquy": "physics", "mathdial": "arithmetic", "scaffold": "arithmetic"}
@@ -49,9 +49,10 @@ def forecast(*, recipes: Sequence[str], conversations: int, latency: str, seed: 
                 command = ["--recipe", recipe, "--problems", _BANKS[recipe], "--conversations", str(conversations)]
                 command += ["--seed", str(seed), "--model-settings", str(models), "--json"]
                 tell(f"{recipe}: ten conversations")
-                told = _generated([*command, "--out", f"{folder}/{recipe}-pilot", "--dry-run"])["forecast"]
+                told = json.loads(generated([*command, "--out", f"{folder}/{recipe}-pilot", "--dry-run"]))["forecast"]
                 tell(f"{recipe}: {conversations} conversations")
-                figures[recipe] = _compared(told, _generated([*command, "--out", f"{folder}/{recipe}"]))
+                run = json.loads(generated([*command, "--out", f"{folder}/{recipe}"]))
+                figures[recipe] = _compared(told, run)
     if as_json:
         click.echo(json.dumps(figures))
         return
@@ -71,14 +72,12 @@ def _endpoint(bank: str, latency: str) -> Iterator[str]:
     ) as process:
         assert process.stderr
         try:
-            yield process.stderr.readline().split()[-1]
+            said = process.stderr.readline().strip()
+            if not said.startswith("ready"):
+                raise click.ClickException(f"soliloquy model fake does not start: {said or 'it says nothing'}")
+            yield said.split()[-1]
         finally:
             process.terminate()
-
-
-def _generated(options: Sequence[str]) -> Any:
-    done = subprocess.run([str(_SOLILOQUY), "generate", *options], check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout)
 
 
 def _compared(told: Any, run: Any) -> dict[str, dict[str, float]]:

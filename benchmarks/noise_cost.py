@@ -1,8 +1,6 @@
 """`python -m benchmarks noise-cost`."""
 
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from benchmarks.command import AS_JSON, status_line, table
+from benchmarks.command import AS_JSON, generated, status_line, table
 from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, MendingCounts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.scripted.faults import LEVELS
@@ -19,7 +17,6 @@ from soliloquy.v1.conversation_pb2 import Conversation
 _BANKS = {"soliloquy": "physics", "mathdial": "arithmetic", "scaffold": "arithmetic"}
 _UNDISTURBED, _LONG = "none", "long"
 _FATES = ("form", SENT_BACK, TAKEN_BACK, "not kept")
-_SOLILOQUY = Path(sys.executable).with_name("soliloquy")
 
 
 @click.command()
@@ -38,9 +35,8 @@ def noise_cost(*, conversations: int, seed: int, as_json: bool) -> None:
             for level in LEVELS:
                 tell(f"{recipe}, {level}")
                 out = Path(folder) / f"{recipe}-{level}"
-                command = [str(_SOLILOQUY), "generate", "--quiet", "--out", str(out)]
-                command += ["--recipe", recipe, "--problems", bank, "--noise", level]
-                subprocess.run([*command, "--conversations", str(conversations), "--seed", str(seed)], check=True)
+                options = ["--quiet", "--out", str(out), "--recipe", recipe, "--problems", bank, "--noise", level]
+                generated([*options, "--conversations", str(conversations), "--seed", str(seed)])
                 figures[recipe][level] = dict(_spent(out))
     if as_json:
         click.echo(json.dumps(figures))

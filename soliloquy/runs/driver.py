@@ -157,8 +157,8 @@ class Driver:
 
     async def _batches(self, show: Show) -> None:
         """Waits for the batches that are paid for anyway, for as long as their endpoints work on them."""
-        while any(one.batches for one in self._backend.endpoints) and not self.interrupted.is_set():
-            if hopeless(self._backend.endpoints, wait=self._plan.wait):
+        while working := [one for one in self._backend.endpoints if one.batches]:
+            if self.interrupted.is_set() or hopeless(working, wait=self._plan.wait):
                 break
             self.fault = self._spent_up()
             show(self._counts(), f"{self.fault}; the run ends when its batches have")
