@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from services.model.fake.server import FakeServer
 from soliloquy.runtime.model import batch_sender
@@ -204,6 +205,30 @@ def test_nothing_is_asked_once_a_budget_is_used_up(tmp_path: Path) -> None:
     assert table.waiting(NAME).requests == 1
     # What is asked already needs no budget.
     table.ask(NAME, endpoint, asked(1), {"model": "large"})
+
+
+@in_every_form
+async def test_a_batch_that_had_not_gone_when_the_budget_was_used_up_goes_with_a_higher_one(
+    tmp_path: Path, form: str
+) -> None:
+    fake, spending = faulty(dialect=DIALECT_OF[form]), Spending(tmp_path / "spending.sqlite")
+    async with fake.serving("127.0.0.1:0") as url:
+        models = models_at(url, dialect=DIALECT_OF[form])
+        async with waiting(models, tmp_path) as client:
+            asking = asyncio.create_task(ask_all(client, 4))
+            table = BatchTable(spending)
+            await until(lambda: table.waiting(NAME).requests == 4)
+            table.fill(NAME, 3, 1_000_000)
+            spending.limit(Budget(tokens=0))
+            async with sending(models, tmp_path) as senders:
+                # The sender has looked, and says what waits.
+                labels = {"endpoint": NAME}
+                await until(lambda: REGISTRY.get_sample_value("soliloquy_model_unbatched_requests", labels) == 4)
+                assert (fake.batches.made, senders.statuses[0].batches, senders.statuses[0].error) == ([], 0, "")
+                spending.limit(Budget(tokens=1_000_000))
+                await asking
+    assert sizes(fake) == [3, 1]
+    assert accounts(tmp_path) == {"answered": 4}
 
 
 def test_a_batch_holds_no_more_bytes_than_it_may(tmp_path: Path) -> None:
