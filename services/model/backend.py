@@ -51,6 +51,8 @@ class ScriptedBackend:
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         if request.adapter:
             raise self._no_adapter(request.adapter)
+        if request.raw_text or request.raw_tokens:
+            raise InvalidRequest("the scripted engine answers messages: a prompt without them requires weights")
         if request.sampling.logprobs:
             raise InvalidRequest("the scripted engine has no weights and knows no probabilities: leave out logprobs")
         stops = Stops(request.sampling.stop)

@@ -1,5 +1,6 @@
 """The HTTP routes for OpenAI clients, on the same handler as gRPC."""
 
+import asyncio
 import json
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -17,6 +18,7 @@ from starlette.routing import Mount, Route
 from services.model.engines.engine import MOST_LOGPROBS, InvalidRequest, UnknownAdapter
 from services.model.errors import error_status
 from services.model.handler import MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
+from services.model.raw_completions import CompletionRequest
 from services.model.shared_metrics import metrics_registry
 from soliloquy.runtime.completions import (
     LAST_EVENT,
@@ -115,6 +117,7 @@ def application(handler: ModelHandler, stop: Callable[[], Awaitable[None]] = _no
     return Starlette(
         routes=[
             Route("/v1/chat/completions", calls.complete, methods=["POST"]),
+            Route("/v1/completions", calls.complete_raw, methods=["POST"]),
             Route("/v1/models", calls.models),
             Route("/v1/models/{name:path}", calls.model),
             Mount("/metrics", make_asgi_app(metrics_registry(calls.adapters))),
@@ -151,6 +154,18 @@ class _Calls:
             # An invalid request fails before its first piece, while the status can still be set.
             events = _events(await anext(deltas), deltas, answer, usage=chat.wants_usage)
             return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-cache"})
+        except ValidationError as error:
+            return _refused(InvalidRequest(first_error(error)))
+        except Exception as error:
+            return _refused(error)
+
+    async def complete_raw(self, request: Request) -> Response:
+        try:
+            asked = CompletionRequest.model_validate_json(await _body(request))
+            requests = asked.requests(self._adapter(asked.model), request.headers.get("idempotency-key", ""))
+            caller = request.headers.get("traceparent", "")
+            answers = await asyncio.gather(*(self._handler.generate(each, caller) for each in requests))
+            return JSONResponse(asked.response(answers))
         except ValidationError as error:
             return _refused(InvalidRequest(first_error(error)))
         except Exception as error:
@@ -213,5 +228,6 @@ def _error_body(error: Exception) -> tuple[int, dict[str, Any]]:
 
 async def _no_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    line = f"{request.method} {request.url.path} does not exist: use POST /v1/chat/completions or GET /v1/models"
+    routes = "POST /v1/chat/completions, POST /v1/completions or GET /v1/models"
+    line = f"{request.method} {request.url.path} does not exist: use {routes}"
     return JSONResponse(error_body(error.status_code, line, ""), status_code=error.status_code)

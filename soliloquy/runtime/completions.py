@@ -25,6 +25,9 @@ _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "logit_bias": ({},),
     "presence_penalty": (0,),
     "frequency_penalty": (0,),
+    "stream": (False,),
+    "suffix": ("",),
+    "best_of": (1,),
 }
 
 
@@ -46,17 +49,8 @@ class _StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class CommonChatRequest(BaseModel, extra="allow"):
-    """The fields that every server reads."""
-
+class CommonRequest(BaseModel, extra="allow"):
     model: str
-    messages: list[RequestMessage] = Field(min_length=1)
-    stream: bool | None = None
-    stream_options: _StreamOptions | None = None
-
-    @property
-    def wants_usage(self) -> bool:
-        return self.stream_options is not None and self.stream_options.include_usage
 
     def unsupported_option(self) -> str:
         """Names an option of the request that we do not support; empty if there is none."""
@@ -64,6 +58,18 @@ class CommonChatRequest(BaseModel, extra="allow"):
             if value is not None and name in _WITHOUT_EFFECT and value not in _WITHOUT_EFFECT[name]:
                 return f"{name} is {json.dumps(value)}, which is not supported: leave it out"
         return ""
+
+
+class CommonChatRequest(CommonRequest):
+    """The fields that every server reads."""
+
+    messages: list[RequestMessage] = Field(min_length=1)
+    stream: bool | None = None
+    stream_options: _StreamOptions | None = None
+
+    @property
+    def wants_usage(self) -> bool:
+        return self.stream_options is not None and self.stream_options.include_usage
 
 
 class ChatResponse:
@@ -114,6 +120,14 @@ def first_error(error: ValidationError) -> str:
     return f"{place}: {first['msg']}" if place else f"the body is not a JSON object: {first['msg']}"
 
 
+def usage(prompt: int, written: int) -> dict[str, int]:
+    return {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
+
+
+def finish_reason(finish: Finish) -> str | None:
+    return _FINISH.get(finish)
+
+
 def _logprobs(sample: Completion) -> dict[str, Any] | None:
     if not sample.logprobs:
         return None
@@ -135,9 +149,4 @@ def _logprob(token: TokenLogprob) -> dict[str, Any]:
 
 def _usage(completion: Completion) -> dict[str, int]:
     """Counts the prompt of several samples once."""
-    written = sum(sample.completion_tokens for sample in (completion, *completion.more))
-    return {
-        "prompt_tokens": completion.prompt_tokens,
-        "completion_tokens": written,
-        "total_tokens": completion.prompt_tokens + written,
-    }
+    return usage(completion.prompt_tokens, sum(sample.completion_tokens for sample in (completion, *completion.more)))

@@ -23,7 +23,7 @@ from benchmarks.model_load import channel
 from benchmarks.processes import family, stats
 from soliloquy.v1 import model_pb2 as pb
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
-from tests.integration.model.support import request
+from tests.integration.model.support import check_scores, request, scoring
 from tests.integration.model.test_bad_input import BAD_ADAPTERS
 from tests.servers.engine import VLLM_SETTINGS
 from tests.servers.promises import ENDLESS
@@ -138,6 +138,18 @@ async def test_an_answer_says_how_probable_each_token_was(engine: Engine) -> Non
         assert [each.logprob for each in one.top] == sorted((each.logprob for each in one.top), reverse=True)
         assert sum(math.exp(each.logprob) for each in one.top) <= 1.0001
     assert (code, line.partition(":")[0]) == (grpc.StatusCode.INVALID_ARGUMENT, "top_logprobs is 21")
+
+
+async def test_a_prompt_is_scored_as_the_library_does(engine: Engine, base: Path, adapters: list[pb.Adapter]) -> None:
+    tokens = [5 + place * 7 % 90 for place in range(300)]
+    async with engine.stub() as stub:
+        await load(stub, "scored", Path(adapters[0].path))
+        for adapter, path in (("", ""), ("scored", adapters[0].path)):
+            # The second time the prompt's beginning is in the cache.
+            for _ in range(2):
+                answer = await stub.Generate(scoring(tokens, adapter=adapter), timeout=SECONDS)
+                check_scores(answer, base, path, tokens)
+        await unload(stub, "scored")
 
 
 async def test_an_answer_has_the_form_of_its_schema(engine: Engine) -> None:

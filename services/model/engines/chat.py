@@ -65,10 +65,12 @@ class ChatBackend:
             characters, stops, text = self._tokenizer.characters(), Stops(request.sampling.stop), ""
             generated, finish = 0, Finish.FINISH_UNSPECIFIED
             scores: list[TokenScore] = []
+            prompt_scores: list[TokenScore] = []
             async with aclosing(self._engine.generate(token_request)) as deltas:
                 async for delta in deltas:
                     generated += len(delta.tokens)
                     scores += delta.scores
+                    prompt_scores += delta.prompt_scores
                     measured.generated(len(delta.tokens))
                     finish = delta.finish
                     if piece := stops.more(characters.more(delta.tokens)):
@@ -91,6 +93,9 @@ class ChatBackend:
             finish=finish,
             logprobs=self._tokenizer.logprobs(scores, cut_to=len(text) if stops.met else None),
         )
+        if request.sampling.prompt_logprobs:
+            first = TokenScore(token=token_request.tokens[0], logprob=0.0, top=())
+            completion.prompt_logprobs.extend(self._tokenizer.logprobs([first, *prompt_scores]))
         yield Delta(text=rest, completion=completion)
 
     def adapters(self) -> Sequence[Adapter]:
@@ -135,7 +140,7 @@ class ChatBackend:
             self._check_loaded(request.adapter)
         if request.schema:
             grammar(request.schema)
-        tokens = self._tokenizer.prompt(request.messages)
+        tokens = self._prompt(request)
         return TokenRequest(
             id=f"{next(self._numbers)}-{request.id}",
             tokens=tokens,
@@ -144,6 +149,16 @@ class ChatBackend:
             seed=request.seed,
             json_schema=request.schema,
         )
+
+    def _prompt(self, request: GenerateRequest) -> list[int]:
+        given = [name for name in ("messages", "raw_text", "raw_tokens") if getattr(request, name)]
+        if len(given) > 1:
+            raise InvalidRequest(f"the request has {' and '.join(given)}: send one of them")
+        if request.raw_text:
+            return self._tokenizer.tokens(request.raw_text)
+        if request.raw_tokens:
+            return self._tokenizer.known(request.raw_tokens)
+        return self._tokenizer.prompt(request.messages)
 
     def _check_loaded(self, adapter: str) -> None:
         if adapter not in self._adapters:
@@ -161,6 +176,8 @@ class ChatBackend:
             raise InvalidRequest(
                 f"top_logprobs is {requested.top_logprobs}: use at most {MOST_LOGPROBS}, and set logprobs with it"
             )
+        if requested.prompt_logprobs and not requested.logprobs:
+            raise InvalidRequest("prompt_logprobs is set without logprobs: set both")
         limit, context = self._settings.max_tokens, self._engine.context_tokens
         if requested.max_tokens > limit:
             raise InvalidRequest(f"max_tokens is {requested.max_tokens}, above the limit of {limit}")
@@ -177,4 +194,5 @@ class ChatBackend:
             max_tokens=max_tokens,
             logprobs=requested.logprobs,
             top_logprobs=requested.top_logprobs,
+            prompt_logprobs=requested.prompt_logprobs,
         )

@@ -73,6 +73,8 @@ class TokenDelta:
     tokens: Sequence[int]
     # One for each token where the sampling asks for log probabilities.
     scores: Sequence[TokenScore] = ()
+    # One for each token of the prompt but the first, with the first tokens of the answer.
+    prompt_scores: Sequence[TokenScore] = ()
     # Set only in the last delta.
     finish: Finish = Finish.FINISH_UNSPECIFIED
 

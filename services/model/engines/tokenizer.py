@@ -41,10 +41,21 @@ class ChatTokenizer:
             raise InvalidRequest(f"the chat template of {self._folder.name} rejects the messages: {error}") from error
         return list(tokens)
 
+    def tokens(self, text: str) -> list[int]:
+        """Returns the tokens of a text as it is, control tokens included, behind those that begin every text."""
+        return list(self._tokenizer(text)["input_ids"])
+
+    def known(self, tokens: Sequence[int]) -> list[int]:
+        size = len(self._tokenizer)
+        unknown = next((token for token in tokens if not 0 <= token < size), None)
+        if unknown is not None:
+            raise InvalidRequest(f"the prompt has the token {unknown}: {self._folder.name} knows 0 to {size - 1}")
+        return list(tokens)
+
     def characters(self) -> "TextStream":
         return TextStream(self._tokenizer.backend_tokenizer)
 
-    def logprobs(self, scores: Sequence[TokenScore], *, cut_to: int | None) -> list[TokenLogprob]:
+    def logprobs(self, scores: Sequence[TokenScore], *, cut_to: int | None = None) -> list[TokenLogprob]:
         """Returns the scores in words, up to so many characters where a stop has cut the answer."""
         told, told_characters = [], 0
         for score in scores:

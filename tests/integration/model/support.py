@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from prometheus_client import REGISTRY
 
 from services.model.backend import ModelBackend, final_completion
@@ -46,3 +47,30 @@ async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s"
         await asyncio.sleep(0.01)
+
+
+def scoring(tokens: Sequence[int], **asked: Any) -> GenerateRequest:
+    """Asks how probable each token of a prompt is, as the route for evaluation harnesses does."""
+    sampling = Sampling(max_tokens=1, top_p=1.0, logprobs=True, top_logprobs=3, prompt_logprobs=True)
+    return GenerateRequest(raw_tokens=tokens, sampling=sampling, **asked)
+
+
+def check_scores(told: Completion, base: Path, adapter: str, tokens: Sequence[int]) -> None:
+    """Compares the scores of a prompt with the library's own log-softmax."""
+    import torch
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model: Any = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+    if adapter:
+        model = PeftModel.from_pretrained(model, adapter)
+    with torch.inference_mode():
+        logprobs = model(torch.tensor([list(tokens)])).logits[0].log_softmax(-1)
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    first, *rest = told.prompt_logprobs
+    assert (first.token, first.logprob, len(first.top)) == (tokenizer.decode(tokens[:1]), 0.0, 0)
+    assert [one.token for one in rest] == [tokenizer.decode([token]) for token in tokens[1:]]
+    expected = [float(logprobs[place, token]) for place, token in enumerate(tokens[1:])]
+    assert [one.logprob for one in rest] == pytest.approx(expected, abs=1e-4)
+    for one, best in zip((*rest, *told.logprobs), logprobs.topk(3).values.tolist(), strict=True):
+        assert [each.logprob for each in one.top] == pytest.approx(best, abs=1e-4)

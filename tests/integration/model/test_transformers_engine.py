@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from services.model.engines.engine import EngineBusy, EngineFailed, UnknownAdapter
+from services.model.engines.engine import EngineBusy, EngineFailed, InvalidRequest, UnknownAdapter
 from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest
-from tests.integration.model.support import answer, request, requests, started, until
+from tests.integration.model.support import answer, check_scores, request, requests, scoring, started, until
 from tests.models import needs_torch
 
 pytestmark = needs_torch
@@ -88,6 +88,39 @@ async def test_an_answer_says_how_probable_each_token_was_as_the_library_has_it(
         assert one.logprob <= one.top[0].logprob
         if not temperature:
             assert one.logprob == one.top[0].logprob
+
+
+@pytest.mark.parametrize("adapter", ["", "algebra"])
+async def test_a_prompt_is_scored_as_the_library_does_while_others_are_answered(
+    base: Path, adapters: list[Adapter], adapter: str
+) -> None:
+    # More than the engine scores at once.
+    tokens = [5 + place * 7 % 90 for place in range(300)]
+    async with started(base) as chat:
+        await chat.load_adapter(adapters[0])
+        answers = asyncio.gather(*(answer(chat, request(question)) for question in QUESTIONS))
+        told = await answer(chat, scoring(tokens, adapter=adapter))
+        beside = [completion.text for completion in await answers]
+    check_scores(told, base, adapters[0].path if adapter else "", tokens)
+    assert beside == alone(base, "", [request(question) for question in QUESTIONS])
+
+
+async def test_a_text_is_scored_as_it_is_and_tokens_have_to_be_known(base: Path) -> None:
+    from transformers import AutoTokenizer
+
+    text = "The force is 3 N.<|im_end|>"
+    tokens = AutoTokenizer.from_pretrained(base)(text)["input_ids"]
+    async with started(base) as chat:
+        whole = await answer(chat, scoring(tokens))
+        asked = scoring(())
+        asked.raw_text = text
+        assert await answer(chat, asked) == whole
+        for flaw, complaint in (
+            (scoring([3, 1_000_000]), "the prompt has the token 1000000: tiny knows 0 to "),
+            (GenerateRequest(raw_text="x", raw_tokens=[1]), "the request has raw_text and raw_tokens: send one"),
+        ):
+            with pytest.raises(InvalidRequest, match=complaint):
+                await answer(chat, flaw)
 
 
 async def test_no_more_is_told_than_a_stop_lets_through(base: Path) -> None:

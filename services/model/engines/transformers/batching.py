@@ -16,6 +16,7 @@ from services.model.engines.engine import EngineFailed, InvalidRequest, TokenDel
 from services.model.engines.grammar import grammar
 from services.model.engines.settings import EngineSettings
 from services.model.engines.transformers.sampling import PerRequestSampling, TokenSampler
+from services.model.engines.transformers.scoring import prompt_scoring
 from soliloquy.v1.model_pb2 import Finish
 
 PAGE_TOKENS = 32
@@ -90,7 +91,15 @@ class Batcher:
 
     async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         matcher = llguidance.LLMatcher(self._tokenizer, grammar(request.json_schema)) if request.json_schema else None
-        active = _ActiveRequest(sampler=TokenSampler(request.sampling, request.seed, matcher, self._model.device))
+        active = _ActiveRequest(
+            sampler=TokenSampler(
+                request.sampling,
+                request.seed,
+                matcher,
+                self._model.device,
+                score_prompt=prompt_scoring(self._model, request) if request.sampling.prompt_logprobs else None,
+            )
+        )
         self._begin(request.id, active)
         try:
             self._send(request, active)
@@ -98,7 +107,8 @@ class Batcher:
                 answered = active.answered
                 tokens = self._new_tokens(active, await active.outputs.get())
                 scores = active.sampler.scores[answered : answered + len(tokens)]
-                yield TokenDelta(tokens=tokens, scores=scores, finish=active.finish)
+                prompt_scores = active.sampler.prompt_scores if not answered else ()
+                yield TokenDelta(tokens=tokens, scores=scores, prompt_scores=prompt_scores, finish=active.finish)
         finally:
             self._end(request.id, active)
 
@@ -131,7 +141,7 @@ class Batcher:
         if output.status != RequestStatus.FINISHED:
             return tokens
         if problem := active.sampler.problem:
-            raise InvalidRequest(f"the answer could not be held to the schema: {problem}")
+            raise InvalidRequest(problem)
         ended = bool(tokens) and tokens[-1] in self._end_tokens
         active.finish = Finish.FINISH_STOP if ended else Finish.FINISH_LENGTH
         return tokens[:-1] if ended else tokens

@@ -16,11 +16,21 @@ from transformers.generation.continuous_batching.cb_logits_processors import Con
 from services.model.engines.engine import TokenScore
 from soliloquy.v1.model_pb2 import Sampling
 
+PromptScoring = Callable[[], Sequence[TokenScore]]
+
 
 class TokenSampler:
     """Chooses the tokens of one request."""
 
-    def __init__(self, sampling: Sampling, seed: int, matcher: LLMatcher | None, device: torch.device) -> None:
+    def __init__(
+        self,
+        sampling: Sampling,
+        seed: int,
+        matcher: LLMatcher | None,
+        device: torch.device,
+        *,
+        score_prompt: PromptScoring | None = None,
+    ) -> None:
         self._temperature = sampling.temperature
         self._top_p = sampling.top_p
         self._random = torch.Generator(device).manual_seed(seed)
@@ -28,14 +38,21 @@ class TokenSampler:
         self._top = sampling.top_logprobs if sampling.logprobs else None
         # One for each token so far where the sampling asks for them.
         self.scores: list[TokenScore] = []
+        self._score_prompt = score_prompt
+        self.prompt_scores: Sequence[TokenScore] = ()
+        self._unscored = ""
 
     @property
     def problem(self) -> str:
-        """The error of the grammar; empty if there is none."""
-        return self._matcher.get_error() if self._matcher else ""
+        """Why the answer is not what was asked for; empty if it is."""
+        if self._matcher and (error := self._matcher.get_error()):
+            return f"the answer could not be held to the schema: {error}"
+        return self._unscored
 
     def adjust(self, scores: torch.Tensor) -> None:
         """Adjusts the scores of the next token in place, such that the best one is the sampled token."""
+        if self._score_prompt:
+            self._scored(self._score_prompt)
         before = scores.log_softmax(-1) if self._top is not None else None
         if self._matcher:
             scores.masked_fill_(_forbidden(self._matcher, scores), -torch.inf)
@@ -45,6 +62,14 @@ class TokenSampler:
             self._matcher.consume_token(int(scores.argmax()))
         if before is not None:
             self.scores.append(_score(int(scores.argmax()), before, self._top or 0))
+
+    def _scored(self, score_prompt: PromptScoring) -> None:
+        """Computes the prompt between two steps: the library's batches keep only the scores of what comes next."""
+        self._score_prompt = None
+        try:
+            self.prompt_scores = score_prompt()
+        except torch.OutOfMemoryError:
+            self._unscored = "the scores of the prompt take more memory than is free: shorten the prompt"
 
     def _draw(self, scores: torch.Tensor) -> None:
         """Adds noise such that the best score is a draw from the softmax (the Gumbel trick)."""

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 import vllm
@@ -87,7 +88,9 @@ class VllmEngine:
             async with aclosing(outputs):
                 async for output in outputs:
                     self._last_token = time.monotonic()
-                    yield _delta(output, request.sampling.top_logprobs)
+                    yield replace(
+                        _delta(output, request.sampling.top_logprobs), prompt_scores=_prompt_scores(request, output)
+                    )
         except (EngineGenerateError, EngineDeadError) as error:
             raise EngineFailed(f"vLLM gave up a request ({error}): try again") from error
         finally:
@@ -164,6 +167,7 @@ def sampling(request: TokenRequest) -> SamplingParams:
         top_p=request.sampling.top_p,
         max_tokens=request.sampling.max_tokens,
         logprobs=request.sampling.top_logprobs if request.sampling.logprobs else None,
+        prompt_logprobs=request.sampling.top_logprobs if request.sampling.prompt_logprobs else None,
         seed=request.seed % _SEEDS,
         structured_outputs=StructuredOutputsParams(json=request.json_schema) if request.json_schema else None,
         output_kind=RequestOutputKind.DELTA,
@@ -184,6 +188,12 @@ def _delta(output: RequestOutput, top: int) -> TokenDelta:
     if answer.finish_reason:
         raise EngineFailed(f"vLLM ended a request with {answer.finish_reason}: try again")
     return TokenDelta(tokens=tokens, scores=scores)
+
+
+def _prompt_scores(request: TokenRequest, output: RequestOutput) -> list[TokenScore]:
+    """Returns those of the whole prompt at its end, where the request asks for them; the first token has none."""
+    pairs = zip(request.tokens, output.prompt_logprobs or (), strict=False)
+    return [_score(token, place, request.sampling.top_logprobs) for token, place in pairs if place]
 
 
 def _score(token: int, place: Mapping[int, Logprob], top: int) -> TokenScore:
