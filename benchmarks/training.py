@@ -21,7 +21,7 @@ from training.settings import TrainingSettings
 from training.source import conversations
 from training.step_log import StepLog, steps
 from training.templating import Template
-from training.train import train
+from training.train import check, train
 from training.world import World
 
 SETTINGS = TrainingSettings(
@@ -85,17 +85,20 @@ def workers_jobs(base: Path, data: str, folder: Path, workers: int) -> dict[str,
 
     config = folder / "config.yaml"
     config.write_text(yaml.safe_dump(SETTINGS.model_dump(exclude_unset=True)), "utf-8")
-    by_torchrun = _workers_job(base, data, folder / "torchrun", lambda job: run_in_workers(job, config, workers))
-    by_ray = _workers_job(base, data, folder / "ray", lambda job: run_on_ray(job, workers))
+    by_torchrun = _workers_job(
+        base, data, folder / "torchrun", workers, lambda job: run_in_workers(job, config, workers)
+    )
+    by_ray = _workers_job(base, data, folder / "ray", workers, lambda job: run_on_ray(job, workers))
     return {
         "torchrun": by_torchrun,
         "ray": by_ray | {"overhead_seconds": by_ray["seconds"] - by_torchrun["seconds"]},
     }
 
 
-def _workers_job(base: Path, data: str, folder: Path, run: Callable[[Job], None]) -> dict[str, float]:
+def _workers_job(base: Path, data: str, folder: Path, workers: int, run: Callable[[Job], None]) -> dict[str, float]:
     whole = Job(settings=SETTINGS, base=base, data=data, folder=folder)
-    folder.mkdir()
+    # As the command does, without which the launcher's log would be the first file of the folder.
+    check(whole, workers)
     began = time.monotonic()
     run(whole)
     seconds = time.monotonic() - began

@@ -5,6 +5,7 @@ import click
 from soliloquy.cli.lazy import LazyGroup
 
 _MODULES = {
+    "fetch": "soliloquy.cli.model_fetch",
     "serve": "soliloquy.cli.model_serve",
     "fake": "soliloquy.cli.model_fake",
     "probe": "soliloquy.cli.model_probe",

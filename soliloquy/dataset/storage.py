@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
@@ -26,6 +27,14 @@ MOST_BYTES = 64 * 1024**2
 
 class StorageUnavailable(Failure, OSError):
     """The storage failed; the message names it and its error."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredFile:
+    name: str
+    size: int
+    # Another one for other content.
+    version: str
 
 
 class Storage:
@@ -60,11 +69,11 @@ class Storage:
             except FileNotFoundError:
                 return None
 
-        return self._attempt(read)
+        return self.attempt(read)
 
     def write(self, name: str, content: bytes) -> None:
         if self.folder is None:
-            self._attempt(lambda: self._files.pipe_file(self._path(name), content))
+            self.attempt(lambda: self._files.pipe_file(self._path(name), content))
             return
         unfinished = self._unfinished(name)
         unfinished.write_bytes(content)
@@ -72,14 +81,14 @@ class Storage:
 
     def copy(self, file: Path, name: str) -> None:
         if self.folder is None:
-            self._attempt(lambda: self._files.put_file(str(file), self._path(name)))
+            self.attempt(lambda: self._files.put_file(str(file), self._path(name)))
             return
         self.put(name, Path(shutil.copyfile(file, self._unfinished(name))))
 
     def put(self, name: str, file: Path) -> None:
         """Moves a local file there; it is on the disk when this returns."""
         if self.folder is None:
-            self._attempt(lambda: self._files.put_file(str(file), self._path(name)))
+            self.attempt(lambda: self._files.put_file(str(file), self._path(name)))
             file.unlink()
             return
         target = self.folder / name
@@ -101,10 +110,10 @@ class Storage:
                 return False
             return True
 
-        return self._attempt(create)
+        return self.attempt(create)
 
     def remove(self, name: str) -> None:
-        self._attempt(lambda: self._files.rm_file(self._path(name)))
+        self.attempt(lambda: self._files.rm_file(self._path(name)))
 
     def names(self, folder: str) -> list[str]:
         """Returns the sorted paths of the files in one of its folders."""
@@ -118,12 +127,34 @@ class Storage:
                 return []
             return sorted(f"{folder}/{path.rpartition('/')[2]}" for path in found)
 
-        return self._attempt(names)
+        return self.attempt(names)
+
+    def files(self) -> list[StoredFile]:
+        """Returns the files of the location itself, sorted by name."""
+
+        def files() -> list[StoredFile]:
+            self._files.invalidate_cache()
+            try:
+                found = self._files.ls(self._root, detail=True)
+            except FileNotFoundError:
+                return []
+            listed = [
+                StoredFile(
+                    name=one["name"].rpartition("/")[2],
+                    size=one["size"],
+                    version=str(one.get("ETag") or one.get("mtime")),
+                )
+                for one in found
+                if one["type"] == "file"
+            ]
+            return sorted(listed, key=lambda one: one.name)
+
+        return self.attempt(files)
 
     @contextmanager
     def opened(self, name: str) -> Iterator[BinaryIO]:
         self._require_regular(name)
-        with self._attempt(lambda: self._files.open(self._path(name), "rb")) as file:
+        with self.attempt(lambda: self._files.open(self._path(name), "rb")) as file:
             yield file
 
     def opened_by_arrow(self, name: str) -> "NativeFile":
@@ -153,7 +184,7 @@ class Storage:
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
 
-    def _attempt(self, act: Callable[[], T]) -> T:
+    def attempt(self, act: Callable[[], T]) -> T:
         """Turns the errors of the object stores, which each have their own, into StorageUnavailable."""
         try:
             return act()

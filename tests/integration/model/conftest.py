@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from tests.models.fixtures import adapters, base
+from tests.objects.fixtures import bucket, object_store
 from tests.traces.collector import Collector, collecting
 
-__all__ = ["adapters", "base"]
+__all__ = ["adapters", "base", "bucket", "object_store"]
 
 
 @pytest.fixture(scope="session")

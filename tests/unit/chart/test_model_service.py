@@ -171,6 +171,23 @@ def test_weights_may_come_as_an_image() -> None:
     assert {"name": "weights", "mountPath": "/models", "readOnly": True} in worker["containers"][0]["volumeMounts"]
 
 
+def test_weights_may_be_fetched_before_a_worker_serves() -> None:
+    weights = {"source": "s3://bucket/base", "existingSecret": "store", "digest": "a" * 64, "size": "20Gi"}
+    fetched = objects(SERVED, {"modelService": {"weights": weights}})
+    head, worker = groups(named(fetched, "RayService")["spec"]["rayClusterConfig"])
+    assert "initContainers" not in head
+    [fetch] = worker["initContainers"]
+    assert fetch["command"] == ["soliloquy", "model", "fetch", "s3://bucket/base", "/models/base", "--digest", "a" * 64]
+    assert fetch["image"] == worker["containers"][0]["image"]
+    assert fetch["envFrom"] == [{"secretRef": {"name": "store"}}]
+    assert {"name": "weights", "emptyDir": {"sizeLimit": "20Gi"}} in worker["volumes"]
+    # Only the fetch writes.
+    assert {"name": "weights", "mountPath": "/models"} in fetch["volumeMounts"]
+    assert {"name": "weights", "mountPath": "/models", "readOnly": True} in worker["containers"][0]["volumeMounts"]
+    reaches = kinds(fetched, "NetworkPolicy")["store"]["spec"]["podSelector"]["matchExpressions"][0]["values"]
+    assert reaches == ["model"]
+
+
 def test_a_queue_finds_a_training_by_its_labels() -> None:
     queue = {"kueue.x-k8s.io/queue-name": "gpus"}
     job = named(objects(TRAINED, {"training": {"rayJob": {"labels": queue}}}), "RayJob")

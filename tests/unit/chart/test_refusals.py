@@ -234,6 +234,18 @@ def of(path: str, value: object) -> dict[str, Any]:
             'modelService.weights.existingClaim is "weights" and image "r.example/w:1": choose one',
         ),
         (
+            [REQUIRED, SERVED, of("modelService.weights", {"existingClaim": "weights", "source": "s3://bucket/base"})],
+            'modelService.weights.source is "s3://bucket/base" and existingClaim "weights": choose one',
+        ),
+        (
+            [REQUIRED, SERVED, of("modelService", {"path": "/opt/base", "weights": {"source": "s3://bucket/base"}})],
+            'modelService.path is "/opt/base": weights.source is fetched to a folder below weights.mountPath, /models',
+        ),
+        (
+            [REQUIRED, SERVED, of("modelService.weights.digest", "a" * 64)],
+            "modelService.weights.digest has no effect without modelService.weights.source",
+        ),
+        (
             [REQUIRED, SERVED, of("modelService.head.redis.existingSecret", "valkey")],
             'modelService.head.redis.existingSecret is "valkey" but has no effect',
         ),

@@ -79,18 +79,47 @@ lifecycle:
   preStop: {sleep: {seconds: 10}}
 {{- end }}
 
+{{/* Fetches the weights before Ray starts; what a pod has of them it keeps when the fetch is started again. */}}
+{{- define "soliloquy.model.fetch" -}}
+{{- with .Values.modelService.weights -}}
+{{- if .source -}}
+- name: weights
+  image: {{ include "soliloquy.image" (list $ "model") }}
+  imagePullPolicy: {{ $.Values.images.pullPolicy }}
+  {{- include "soliloquy.containerSecurity" $ | nindent 2 }}
+  command: [soliloquy, model, fetch, {{ .source | quote }}, {{ $.Values.modelService.path | quote }}{{ with .digest }}, --digest, {{ . | quote }}{{ end }}]
+  env:
+    {{- include "soliloquy.once" (concat (list (dict "name" "HOME" "value" "/tmp")) ($.Values.modelService.env | default list)) | nindent 4 }}
+  {{- with .existingSecret }}
+  envFrom:
+    - secretRef: {name: {{ . }}}
+  {{- end }}
+  resources:
+    requests: {cpu: 500m, memory: 1Gi}
+    limits: {memory: 2Gi}
+  volumeMounts:
+    - {name: tmp, mountPath: /tmp}
+    - {name: weights, mountPath: {{ .mountPath }}}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* The volumes of the model's pods, which only read them. */}}
 {{- define "soliloquy.model.volumes" -}}
 {{- with .weights.image -}}
 - name: weights
   image: {reference: {{ . | quote }}, pullPolicy: IfNotPresent}
 {{- end }}
+{{- if .weights.source -}}
+- name: weights
+  emptyDir: {sizeLimit: {{ .weights.size }}}
+{{- end }}
 {{- include "soliloquy.claimed.volume" (list "weights" .weights) }}
 {{ include "soliloquy.claimed.volume" (list "adapters" .adapterVolume) }}
 {{- end }}
 
 {{- define "soliloquy.model.mounts" -}}
-{{- include "soliloquy.claimed.mount" (list "weights" (merge (dict "existingClaim" (.weights.existingClaim | default .weights.image)) .weights) true) }}
+{{- include "soliloquy.claimed.mount" (list "weights" (merge (dict "existingClaim" (coalesce .weights.existingClaim .weights.image .weights.source)) .weights) true) }}
 {{ include "soliloquy.claimed.mount" (list "adapters" .adapterVolume true) }}
 {{- end }}
 

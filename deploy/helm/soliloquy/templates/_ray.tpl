@@ -1,4 +1,4 @@
-{{/* A pod of a Ray cluster; a map of `root`, `component`, `settings` (placement, labels, env, ..), `container`, `mounts` and `volumes`. */}}
+{{/* A pod of a Ray cluster; a map of `root`, `component`, `settings` (placement, labels, env, ..), `container`, `first` (containers that end before it), `mounts` and `volumes`. */}}
 {{- define "soliloquy.ray.pod" -}}
 {{- $root := .root -}}
 metadata:
@@ -20,6 +20,10 @@ spec:
   {{- end }}
   {{- with .drainSeconds }}
   terminationGracePeriodSeconds: {{ add . 15 }}
+  {{- end }}
+  {{- with .first }}
+  initContainers:
+    {{- . | nindent 4 }}
   {{- end }}
   containers:
     - {{ include "soliloquy.ray.container" . | nindent 6 | trim }}

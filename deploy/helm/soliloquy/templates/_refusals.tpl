@@ -159,6 +159,17 @@
 {{- if and .weights.existingClaim .weights.image -}}
 {{- fail (printf "modelService.weights.existingClaim is %q and image %q: choose one" .weights.existingClaim .weights.image) -}}
 {{- end -}}
+{{- with .weights -}}
+{{- if and .source (or .existingClaim .image) -}}
+{{- fail (printf "modelService.weights.source is %q and %s %q: choose one" .source (ternary "existingClaim" "image" (ne .existingClaim "")) (.existingClaim | default .image)) -}}
+{{- end -}}
+{{- if and .source (not (hasPrefix (printf "%s/" .mountPath) $.Values.modelService.path)) -}}
+{{- fail (printf "modelService.path is %q: weights.source is fetched to a folder below weights.mountPath, %s" $.Values.modelService.path .mountPath) -}}
+{{- end -}}
+{{- if and (or .existingSecret .digest) (not .source) -}}
+{{- fail (printf "modelService.weights.%s has no effect without modelService.weights.source" (ternary "existingSecret" "digest" (ne .existingSecret ""))) -}}
+{{- end -}}
+{{- end -}}
 {{- if and .head.redis.existingSecret (not .head.redis.address) -}}
 {{- fail (printf "modelService.head.redis.existingSecret is %q but has no effect without modelService.head.redis.address" .head.redis.existingSecret) -}}
 {{- end -}}

@@ -1,0 +1,34 @@
+"""`soliloquy model fetch`."""
+
+from pathlib import Path
+
+import click
+
+from soliloquy.cli.command import Command
+from soliloquy.cli.options import NEW_FOLDER
+from soliloquy.cli.terminal import echo
+from soliloquy.runtime.failure import Failure
+
+
+@click.command(cls=Command)
+@click.argument("source", metavar="URL")
+@click.argument("folder", metavar="DIR", type=NEW_FOLDER)
+@click.option(
+    "--digest",
+    default="",
+    metavar="SHA256",
+    help="Refuse another model: the digest that the service tells of its base and that adapters name.",
+)
+def fetch(*, source: str, folder: Path, digest: str) -> None:
+    """Fetch a model from an object store, such as s3://bucket/llama-3.1-8b, into a folder.
+
+    Run the same command again after an interruption: what is there stays, unless the store has another version of it.
+    """
+    from services.model.weights_source import fetch_model
+    from soliloquy.dataset.storage import Storage
+
+    try:
+        fetched = fetch_model(Storage(source), folder, digest=digest, tell=lambda line: echo(line, err=True))
+    except OSError as error:
+        raise Failure(f"{source} cannot be fetched to {folder}: {error}") from error
+    echo(f"{folder}: complete, {fetched:,} bytes fetched")
