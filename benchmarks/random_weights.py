@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from peft import LoraConfig, get_peft_model
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 import soliloquy.recipes
-from services.model.engines.transformers.engine import placement
 
 SIZES: dict[str, dict[str, int]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _TEXTS = Path(soliloquy.recipes.__file__).parent
@@ -40,6 +38,9 @@ def make_base(folder: Path, size: str = "tiny", seed: int = 0, *, ends: bool = T
 
     With `thinks` its template begins a thought, and the model ends it.
     """
+    # The environment of vLLM alone lacks peft, which these import.
+    from services.model.engines.transformers.engine import placement
+
     shape = SIZES[size]
     tokenizer = _tokenizer(shape["vocab_size"], thinks=thinks)
     device, dtype = placement()
@@ -64,6 +65,8 @@ def make_base(folder: Path, size: str = "tiny", seed: int = 0, *, ends: bool = T
 
 def make_adapter(folder: Path, base: Path, seed: int, rank: int = 8) -> Path:
     """Makes an adapter whose answers differ from the base's; those of an untrained one would not."""
+    from peft import LoraConfig, get_peft_model
+
     torch.manual_seed(seed)
     model = LlamaForCausalLM.from_pretrained(base, local_files_only=True)
     adapted = get_peft_model(model, LoraConfig(r=rank, target_modules=list(_LORA), init_lora_weights=False))

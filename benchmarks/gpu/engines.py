@@ -38,7 +38,7 @@ async def measure(
         if name == "vllm":
             ways["bare"] = through_vllm(engine, ChatTokenizer(base))
         loads = [Load(callers=many, max_tokens=max_tokens, sentences=_PROMPT_SENTENCES) for many in callers]
-        rates = {str(load.callers): await _rates(ways, load) for load in loads}
+        rates = {str(load.callers): await rates_of(ways, load) for load in loads}
         reading = await _reading(chat, base, replace(_READ, callers=min(_READ.callers, max(callers))))
         replaced = await _replaced(chat, base, out, loads[1])
     finally:
@@ -63,7 +63,7 @@ def _engine(name: str, settings: EngineSettings) -> Any:
     return TransformersEngine(settings)
 
 
-async def _rates(ways: Mapping[str, Ask], load: Load) -> dict[str, Any]:
+async def rates_of(ways: Mapping[str, Ask], load: Load) -> dict[str, Any]:
     """The ways take turns, so that what else happens on the machine affects all; the first round warms up."""
     rounds = [{way: await answered_by(ask, load) for way, ask in ways.items()} for _ in range(1 + _ROUNDS)][1:]
     found: dict[str, Any] = {way: _spreads([each[way] for each in rounds]) for way in ways}
