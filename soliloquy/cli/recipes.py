@@ -14,7 +14,7 @@ from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.prompts import BrokenPrompt, own_folder
+from soliloquy.recipes.prompts import BrokenPrompt, own_files
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.foreign import refuse_foreign
@@ -73,7 +73,7 @@ def prompts(name: str, out: Path) -> None:
     refuse_foreign(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        files = [Path(copyfile(path, out / path.name)) for path in sorted(own_folder(name).iterdir())]
+        files = [copyfile(path, out / file) for file, path in own_files(name).items()]
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     echo(f"{out} holds the {len(files)} prompts of {name}: change them, and generate with --prompts {out}")

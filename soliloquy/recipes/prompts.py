@@ -10,6 +10,9 @@ from soliloquy.runtime.regular_file import read_regular_text
 
 # Every event of a run carries them.
 MOST_BYTES = 32 * 1024
+# Who the tutor may be, for every recipe with this slot.
+_SHARED = Path(__file__).with_name("shared_prompts")
+_TUTORS = b"$tutor_persona"
 _TAG = re.compile(r"</?\w+(?=[ >])")
 
 
@@ -21,13 +24,21 @@ class BadPromptText(BrokenPrompt, Refused):
     """The file was read, and its text cannot be rendered: events of its run are not tried again."""
 
 
-def own_folder(recipe: str) -> Path:
-    """Returns the folder of a recipe's own prompts; raises UnknownRecipe."""
-    return folder(recipe) / "prompts"
+def own_files(recipe: str) -> Mapping[str, Path]:
+    """Returns the prompt files of a recipe by name; raises UnknownRecipe."""
+    return files_of(folder(recipe) / "prompts")
+
+
+def files_of(place: Path) -> Mapping[str, Path]:
+    """Returns the files of a folder, and the shared ones that its texts take up and it has not itself."""
+    files = {path.name: path for path in place.iterdir()}
+    if any(_TUTORS in path.read_bytes() for path in files.values() if path.suffix == ".txt"):
+        files = {path.name: path for path in _SHARED.iterdir()} | files
+    return dict(sorted(files.items()))
 
 
 def own_texts(recipe: str) -> dict[str, str]:
-    return {path.name: read_text(path, str(path)) for path in sorted(own_folder(recipe).iterdir())}
+    return {name: read_text(path, str(path)) for name, path in own_files(recipe).items()}
 
 
 def changed_texts(recipe: str, place: Path) -> dict[str, str]:

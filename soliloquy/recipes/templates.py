@@ -20,7 +20,7 @@ from soliloquy.recipes.prompt_checks import (
     table_faults,
     text_faults,
 )
-from soliloquy.recipes.prompts import BadPromptText, read_text
+from soliloquy.recipes.prompts import BadPromptText, files_of, read_text
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
@@ -54,8 +54,9 @@ class Templates:
         `shared` fills in slots that are the same in every prompt of a run, such as the rules that states begin with.
         """
         self.folder = folder
+        self.files = files_of(folder)
         self.slots = slots
-        is_sampled = (folder / f"{_SAMPLING}.toml").exists()
+        is_sampled = f"{_SAMPLING}.toml" in self.files
         self.tables = {**tables, **({_SAMPLING: {ANY: float}} if is_sampled else {})}
         self.shared = shared
         self.recipe = recipe or folder.parent.name
@@ -70,7 +71,7 @@ class Templates:
     def fingerprints(self, changed: Mapping[str, str]) -> dict[str, str]:
         """Returns a hash of each file, which identifies a dataset's prompts; raises BrokenPrompt for a bad file."""
         self._checked(self.of(changed))
-        contents = {path.name: path.read_bytes() for path in sorted(self.folder.iterdir())}
+        contents = {name: path.read_bytes() for name, path in self.files.items()}
         contents |= {file: text.encode() for file, text in changed.items()}
         return {file: hashlib.sha256(content).hexdigest() for file, content in contents.items()}
 
@@ -80,7 +81,7 @@ class Templates:
             texts.refuse(f"{name}.txt", chain(text_faults(text, slots), lost_parts(text, self.own.text(name))))
         for name in self.tables:
             texts.refuse(f"{name}.toml", slot_faults(texts.table(name), self.own.table(name)))
-        prompts = [path.stem for path in self.folder.glob("*.txt")]
+        prompts = [path.stem for path in self.files.values() if path.suffix == ".txt"]
         texts.refuse(f"{_SAMPLING}.toml", sampling_faults(texts.temperatures, prompts))
         return texts
 
@@ -136,7 +137,7 @@ class Texts:
 
     def _content(self, file: str) -> str:
         changed = self._changed.get(file)
-        return read_text(self._templates.folder / file, self._named(file)) if changed is None else changed
+        return read_text(self._templates.files[file], self._named(file)) if changed is None else changed
 
     def _named(self, file: str) -> str:
         own = f"recipe {self._templates.recipe}: prompt {self._templates.folder.name}/{file}"

@@ -6,7 +6,7 @@ from soliloquy.runtime.failure import Refused
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.conversation_pb2 import Conversation
 
-# The kind of `prompts/tutors.toml`, and the slots of `prompts/tutor_persona.txt`.
+# The kind of `shared_prompts/tutors.toml`, and the slots of `shared_prompts/tutor_persona.txt`.
 TABLE: Kind = {ANY: {"share": float, "manner": str}}
 SLOTS = {"tutor_name", "manner"}
 

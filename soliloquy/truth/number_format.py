@@ -1,6 +1,7 @@
 """Formats numbers so that a text and the value beside it agree."""
 
 import math
+import re
 
 from soliloquy.v1.conversation_pb2 import Quantity
 
@@ -8,6 +9,7 @@ SIGNIFICANT_DIGITS = 5
 _SIGNIFICANT = f".{SIGNIFICANT_DIGITS}g"
 # Larger numbers are easier to read with an exponent.
 LONGEST_PLAIN = 1e7
+_EXPONENT = re.compile(r"e(-?\d+)$")
 # Beyond this, or below its inverse, slips and roundings would overflow.
 LARGEST = 1e100
 
@@ -29,6 +31,15 @@ def format_number(value: float) -> str:
         return plain
     mantissa, exponent = f"{value:.9e}".split("e")
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+
+
+def written_number(value: float) -> str:
+    """Writes a number with the same digits as a person does: "1.602 × 10^-19"."""
+    return _EXPONENT.sub(r" × 10^\1", format_number(value))
+
+
+def written_value(value: float, unit: str) -> str:
+    return with_unit(written_number(value), unit)
 
 
 def with_unit(number: str, unit: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.storage import Storage
-from soliloquy.recipes.prompts import own_folder
+from soliloquy.recipes.prompts import own_files
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from tests.e2e.runs import (
@@ -95,7 +95,7 @@ def test_the_student_is_told_what_the_folder_says_and_show_has_it(whole: Path, r
 
 
 def test_the_dataset_holds_every_prompt_of_the_run_and_verify_misses_one(whole: Path, prompts: Path) -> None:
-    files = {path.name: path.read_bytes() for path in own_folder("soliloquy").iterdir()}
+    files = {path.name: path.read_bytes() for path in own_files("soliloquy").values()}
     files |= {path.name: path.read_bytes() for path in prompts.iterdir()}
     assert {path.name: path.read_bytes() for path in (whole / "prompts").iterdir()} == files
     assert said([SOLILOQUY, "verify", str(whole)]).returncode == 0

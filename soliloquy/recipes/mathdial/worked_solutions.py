@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from soliloquy.recipes.learner.knowledge import is_miscalculation
-from soliloquy.recipes.mathdial.claims import false_equations
+from soliloquy.recipes.mathdial.claims import false_equations, is_right
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import UNWORKABLE, parse_expression
 from soliloquy.truth.number_format import format_number, tidy
@@ -80,17 +80,18 @@ def _mistakes(serialised: bytes) -> Sequence[Mistake]:
                     found.append(Mistake(step=step, slip=slip, sound=sound))
     # The same order for every sample of a problem, so that pupils share their mistakes.
     draw(problem.id, "mistakes").shuffle(found)
-    return sorted(found, key=lambda one: (not _is_handed_in(problem, one), says(one.slip.working, one.step.formula)))
+    return sorted(found, key=lambda one: (not handed_in(problem, one), says(one.slip.working, one.step.formula)))
 
 
-def _is_handed_in(problem: Problem, mistake: Mistake) -> bool:
-    """Whether a pupil would hand in where the mistake leads to, and does not pass the right answer on the way."""
-    right = problem.answer
+def handed_in(problem: Problem, mistake: Mistake) -> list[WorkedLine]:
+    """Works the problem through with a mistake; empty if a pupil would not hand it in, or passes the right answer."""
     try:
-        values = [line.value for line in work_through(problem, mistake)]
+        lines = work_through(problem, mistake)
     except UNWORKABLE:
-        return False
-    return is_plausible(values[-1], right.value, right.unit) and not is_among(right.value, values)
+        return []
+    last, right = lines[-1].value, problem.answer
+    passes = any(is_right(line.value, problem) for line in lines)
+    return lines if is_plausible(last, right.value, right.unit) and not passes else []
 
 
 def is_among(value: float, results: Sequence[float]) -> bool:

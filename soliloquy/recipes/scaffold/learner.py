@@ -23,7 +23,7 @@ from soliloquy.recipes.scaffold.states import (
     solving,
 )
 from soliloquy.runtime.seeds import draw
-from soliloquy.truth.number_format import format_value
+from soliloquy.truth.number_format import written_value
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
@@ -98,7 +98,7 @@ def said(slip: Slip, target: SubQuestion) -> str:
     """Returns what a mistake answers: its formula where one is expected, else its value, or the belief in words."""
     if expects_formula(target.answer):
         return " = ".join(slip.working.split(" = ")[:2])
-    return format_value(slip.value, slip.unit) if slip.value else slip.working
+    return written_value(slip.value, slip.unit) if slip.value else slip.working
 
 
 def _learner(conversation: Conversation) -> Mapping[str, Any]:

@@ -6,12 +6,14 @@ from functools import lru_cache
 from typing import Any
 
 from soliloquy.runtime.beside import table_beside
+from soliloquy.truth.plurals import IRREGULAR_PLURALS
 
 _TABLE: Mapping[str, Any] = table_beside(__file__, "agreement.toml")
 _PLURAL: Mapping[str, str] = _TABLE["verbs"]
 _VERBS = "|".join(map(re.escape, _PLURAL))
+_BEFORE = re.compile(r"\b(?:of|with|for|about|to|at|from|in|on) (?:the|my|your|our) $", re.IGNORECASE)
 _AFTER = frozenset(_TABLE["nouns"]["after"])
-_SINGULAR, _IRREGULAR = frozenset(_TABLE["nouns"]["singular"]), frozenset(_TABLE["nouns"]["plural"])
+_SINGULAR = frozenset(_TABLE["nouns"]["singular"])
 
 
 def agreeing(text: str, name: str) -> str:
@@ -26,7 +28,7 @@ def is_plural(name: str) -> bool:
     if not words or words[0] == "what":
         return False
     noun = next((word for word, after in zip(words, [*words[1:], "of"], strict=True) if after in _AFTER), "")
-    return noun in _IRREGULAR or (
+    return noun in IRREGULAR_PLURALS or (
         noun.endswith("s") and not noun.endswith(("ss", "us", "is")) and noun not in _SINGULAR
     )
 
@@ -43,6 +45,9 @@ def _verbs_of(name: str) -> re.Pattern[str]:
 
 def _in_plural(found: re.Match[str]) -> str:
     if found["behind"]:
+        if _BEFORE.search(found.string, 0, found.start()):
+            # "The line with the tickets is": the line is.
+            return found[0]
         return found["behind"] + _PLURAL[found["verb"].lower()]
     verb = _PLURAL[found["ahead"].lower()]
     return (verb.capitalize() if found["ahead"][0].isupper() else verb) + found["article"]

@@ -27,6 +27,7 @@ _NAMES = ("name", "hard", "named", "before", "found")
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+")
 # "I [got|get] it" is two wordings; "[so |]it is" is one with the word and one without.
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _ENDS = frozenset('.,:;!?…"')
 # Matches a word that may be capitalised, as opposed to the symbol at the start of a formula.
 _PROSE = re.compile(r"[a-z][a-z']+(?![\w(]|\s*[=(])")
@@ -69,6 +70,8 @@ class Part:
     optional: bool = False
     # Left out behind a question: nobody is asked two things at once.
     asks: bool = False
+    # Left out if each of its numbers has just been said.
+    recaps: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +90,8 @@ class Style:
         found = [rng.choice(options) for _ in range(self.weighed)]
         if self.avoids is not None:
             avoids = self.avoids
-            found = [text for text in found if not avoids.search(text)] or found
+            found += [rng.choice(options) for _ in range(TRIES)]
+            found = ([text for text in found if not avoids.search(text)] or found)[: self.weighed]
         return max(found, key=_size) if self.longest else min(found, key=_size)
 
 
@@ -189,6 +193,8 @@ def compose(
                 chosen[position] = ""
     for position, part in enumerate(parts):
         if part.asks and any(text.rstrip().endswith("?") for text in chosen[:position]):
+            chosen[position] = ""
+        if part.recaps and set(_NUMBER.findall(chosen[position])) <= set(_NUMBER.findall(" ".join(chosen[:position]))):
             chosen[position] = ""
     if limit and _count_words(chosen) >= limit:
         for position, part in reversed(list(enumerate(parts))):

@@ -8,7 +8,7 @@ from soliloquy.v1.conversation_pb2 import Slip
 
 # Matches a symbol, as opposed to a function or a number.
 _SYMBOL = re.compile(r"(?<![\w.])(?!π)[^\W\d]\w*\b(?!\()")
-_POWER_OF_TEN = re.compile(r"(\d(?:\.\d+)?)e(-?\d+)\b")
+_POWER_OF_TEN = re.compile(r"(?P<open>\(?)(?P<number>\d(?:\.\d+)?)e(?P<power>-?\d+)\b(?P<close>\)?)")
 # Readers take two numbers for the same if they differ by less than this.
 _SAME = 0.01
 
@@ -20,8 +20,16 @@ def split_working(slip: Slip) -> tuple[str, str]:
         pieces.pop()
     numbers = "" if _SYMBOL.search(pieces[-1]) else pieces.pop()
     # Right answers are written this way too, so the notation does not tell them apart.
-    numbers = _POWER_OF_TEN.sub(r"\1 × 10^\2", numbers).replace("²", "^2").replace("³", "^3")
+    numbers = _POWER_OF_TEN.sub(_written, numbers).replace("²", "^2").replace("³", "^3")
     return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
+
+
+def _written(power: re.Match[str]) -> str:
+    """Writes a power of ten as people do, in brackets where it is part of a calculation."""
+    written = f"{power['number']} × 10^{power['power']}"
+    if power[0] == power.string:
+        return written
+    return f"{power['open'] or '('}{written}{power['close'] or ')'}"
 
 
 def same(one: float, other: float) -> bool:

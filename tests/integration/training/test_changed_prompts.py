@@ -6,7 +6,7 @@ from soliloquy.dataset.manifest import shards_of, write_manifest
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.storage import Storage
-from soliloquy.recipes.prompts import own_folder
+from soliloquy.recipes.prompts import own_files
 from tests.integration.training.conftest import SETTINGS
 from tests.unit.training.growing import conversations, dataset
 
@@ -26,7 +26,7 @@ def test_a_sample_has_the_run_s_prompts_and_not_the_installed_ones(base: Path, t
     data = dataset(tmp_path / "data", conversations(2))
     assert "calculation needed" in text_learned(data, base, tmp_path / "own")
     manifest, place = Dataset(data).manifest, Storage(data)
-    texts = {path.name: path.read_text("utf-8") for path in own_folder("soliloquy").iterdir()}
+    texts = {path.name: path.read_text("utf-8") for path in own_files("soliloquy").values()}
     texts["deciding.txt"] = texts["deciding.txt"].replace("calculation needed", "computation wanted")
     write_manifest(place, manifest, [*shards_of(manifest, "accepted"), *write_prompts(place, texts)])
     learned = text_learned(data, base, tmp_path / "changed")

@@ -7,7 +7,7 @@ import pytest
 
 from soliloquy.recipes.mathdial import prompting as mathdial
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.prompts import BrokenPrompt, changed_texts, own_folder
+from soliloquy.recipes.prompts import BrokenPrompt, changed_texts, own_files
 from soliloquy.recipes.recipe import checked_prompts, find
 from soliloquy.recipes.soliloquy.student import drawn_persona
 from soliloquy.runtime.ask import Prompt
@@ -28,7 +28,7 @@ def asked(conversation: Conversation) -> str:
 
 
 def changed(recipe: str, file: str, change: Callable[[str], str]) -> Mapping[str, str]:
-    return {file: change((own_folder(recipe) / file).read_text("utf-8"))}
+    return {file: change(own_files(recipe)[file].read_text("utf-8"))}
 
 
 def reworded(made: Conversation, file: str, words: str) -> Conversation:
@@ -59,7 +59,7 @@ def test_only_a_changed_file_has_another_fingerprint() -> None:
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["same", "marked"])
 def test_the_recipes_own_texts_change_nothing(tmp_path: Path, recipe: str, mark: bytes) -> None:
     """However an editor ends its lines, and whether it marks the encoding."""
-    for path in own_folder(recipe).iterdir():
+    for path in own_files(recipe).values():
         (tmp_path / path.name).write_bytes(mark + path.read_bytes().replace(b"\n", b"\r\n"))
     (tmp_path / ".swap").touch()
     assert not changed_texts(recipe, tmp_path)

@@ -10,6 +10,7 @@ from soliloquy.recipes import scripted, tutors
 from soliloquy.recipes.mathdial import prompting as mathdial
 from soliloquy.recipes.mathdial.scripted.tutor import choose, reply
 from soliloquy.recipes.packages import folder
+from soliloquy.recipes.prompts import own_files
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scaffold import prompting as scaffold
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
@@ -51,7 +52,7 @@ def test_each_tutor_is_drawn_as_often_as_its_share(recipe: str) -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_plain_tutor_is_to_be_had_by_name_and_adds_nothing_to_a_prompt(recipe: str) -> None:
-    told = (folder(recipe) / "prompts" / "tutors.toml").read_text("utf-8")
+    told = own_files(recipe)["tutors.toml"].read_text("utf-8")
     for row in TEMPLATES[recipe].own.table("tutors").values():
         told = told.replace(f"share = {row['share']}", "share = 0.0")
     texts = TEMPLATES[recipe].of({"tutors.toml": told.replace("share = 0.0", "share = 1.0", 1)})

@@ -1,11 +1,12 @@
 """The scripted student: answers what it is asked by what it believes, doubts it, or works the problem out again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
 from soliloquy.recipes.mathdial.worked_solutions import mistakes, work_through
+from soliloquy.recipes.scripted.agreement import agreeing
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.runtime.model import ModelRefused
@@ -43,6 +44,8 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         "working": " and ".join(line.equation for line in again if line.step.number >= found.step.number),
         "right": format_value(wanted.value, wanted.unit),
     }
+    slots |= {"lines": _told(zip(_names_of(problem), found.equations, strict=False), rng)}
+    slots |= {"relines": _told(((line.step.result.name, line.equation) for line in again), rng)}
     # Questions about an earlier step are answered with its right result.
     named = next(
         (line for line in again if line.step.number < found.step.number and _names(asked, line.step.result.name)), None
@@ -58,6 +61,16 @@ def _further(kind: str, slots: Mapping[str, str], rng: Random) -> list[Part]:
     """Now and then tells more than was asked, as people do: how it read the problem, or what it makes of it."""
     told = book().tables["student"]["tells_more"].get(kind, 0.0)
     return [book().optional("student", "further", kind, **slots) for _ in range(2) if rng.random() < told]
+
+
+def _names_of(problem: Problem) -> Sequence[str]:
+    return [step.result.name for step in problem.steps if step.expression]
+
+
+def _told(lines: Iterable[tuple[str, str]], rng: Random) -> str:
+    """Tells a solution line by line, all in one manner."""
+    line = rng.choice(book().phrases("student", "line")).text
+    return " ".join(agreeing(line.format(name=name, equation=equation), name) for name, equation in lines)
 
 
 def _one_by_one(equations: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """The scripted tutor: decides whether to calculate, chooses a move, and writes the message."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
@@ -12,7 +12,7 @@ from soliloquy.recipes.mathdial.worked_solutions import work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
-from soliloquy.recipes.scripted.questions import rewordings
+from soliloquy.recipes.scripted.questions import questions_for
 from soliloquy.truth.number_format import format_quantity, with_unit
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.plausibility import is_plausible
@@ -21,6 +21,8 @@ from soliloquy.v1.conversation_pb2 import Problem, Step
 _SAME = 0.01
 # A student who doubts for so many messages does not find the way alone.
 _STUCK = 2
+_OPERATIONS = {" + ": "plus", " - ": "minus", " * ": "times", " / ": "over"}
+_ASKED = ("is_more", "is_where", "is_right")
 
 
 def decide(reading: ParsedPrompt, rng: Random) -> str:
@@ -75,8 +77,12 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         "right": format_quantity(reading.problem.answer),
         "hard": found.step.result.name,
     }
-    asked = [step.ask, *rewordings(step.ask, name=step.result.name, unit=step.result.unit)]
-    options: Sequence[str] = tutor_book(reading).wordings("tutor", "says", intent, **slots, ask=rng.choice(asked))
+    asked = rng.choice(questions_for(step, reading.problem))
+    options: Sequence[str] = tutor_book(reading).wordings("tutor", "says", intent, **slots, ask=asked)
+    if intent == "seek_world_knowledge":
+        options = [*options, *_about_operations(reading, f"{slots['calculation']} {found.equation}")]
+    if intent == "greeting_farewell" and any(slots["right"] in text for text in before):
+        options = [text for text in options if not book().cue("own_work").search(text)]
     if intent == "seek_self_correction" and _is_absurd(found.answer, reading.problem):
         options = tutor_book(reading).wordings("tutor", "absurd", **slots)
     if intent not in ("reveal_answer", "greeting_farewell"):
@@ -99,9 +105,22 @@ def _called(reading: ParsedPrompt) -> str:
     return reading.attributes("pupil").get("name", "")
 
 
+def _about_operations(reading: ParsedPrompt, calculations: str) -> Iterator[str]:
+    """Yields questions about the operations of these calculations."""
+    for sign, kind in _OPERATIONS.items():
+        if sign in calculations:
+            yield from tutor_book(reading).wordings("tutor", "about", kind)
+
+
 def _taking_up(reading: ParsedPrompt, intent: str, found: PupilSolution) -> list[Part]:
-    """Repeats what the student has just said, before a question about it."""
+    """Answers what the student has just asked, or repeats what it said, before a question about it."""
     said = reading.messages(student=True)
+    if said and intent not in ("greeting_farewell", "reveal_answer"):
+        asked = next((kind for kind in _ASKED if book().cue(kind).search(said[-1])), "")
+        if asked == "is_where" and intent not in ("guide_focus", "reveal_strategy", "ask_explanation"):
+            asked = ""
+        if asked:
+            return [tutor_book(reading).part("tutor", "answering", asked)]
     if intent in ("greeting_farewell", "reveal_answer", "ask_explanation", "seek_self_correction") or not said:
         return []
     answer = with_unit(found.answer, reading.problem.answer.unit)

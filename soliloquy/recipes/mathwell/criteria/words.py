@@ -5,12 +5,12 @@ import re
 from collections.abc import Mapping
 
 from soliloquy.runtime.beside import table_beside
+from soliloquy.truth.plurals import IRREGULAR_PLURALS
 
 _TABLE, _CUES = (table_beside(__file__, name) for name in ("words.toml", "cues.toml"))
 _IRREGULAR: Mapping[str, str] = _TABLE["singular"]
 _ALSO: Mapping[str, str] = _TABLE["also"]
 _NO_PLURALS = frozenset(_TABLE["lists"]["no_plurals"])
-_PLURALS = frozenset(_TABLE["lists"]["plurals"])
 ENDS = frozenset(_TABLE["lists"]["ends"])
 BETWEEN = frozenset(_TABLE["lists"]["between"])
 SAYS_LITTLE = frozenset(_TABLE["lists"]["says_little"])
@@ -50,7 +50,7 @@ def singular(word: str) -> str:
 
 def is_plural(word: str) -> bool:
     word = word.lower()
-    return word in _PLURALS or word in _IRREGULAR or singular(word) != word
+    return word in IRREGULAR_PLURALS or word in _IRREGULAR or singular(word) != word
 
 
 # The rules look up the same sentences and clauses many times.

@@ -15,7 +15,8 @@ from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import working
 from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.truth.number_format import format_quantity, format_value
+from soliloquy.truth.number_format import format_quantity, written_value
+from soliloquy.truth.symbols import is_conversion
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _QUESTION = re.compile(r"^Sub-question (\d+) \(.*?\): (.*)$", re.MULTILINE)
@@ -122,14 +123,15 @@ def _approach(row: dict[str, Any], step: Step, problem: Problem, rng: Random) ->
 
 def _way(step: Step, problem: Problem, last: int) -> str:
     """Returns the law by which a step comes to its result, or the calculation in numbers if its names are code."""
-    if step.formula and not undefined_names(step.formula, problem):
+    is_code = is_conversion([one.symbol for one in (step.result, *step.inputs)])
+    if step.formula and not is_code and not undefined_names(step.formula, problem):
         return step.formula
     return (working(step) if last == step.number else "") or problem.steps[last - 1].explanation
 
 
 def _answer(step: Step) -> str:
     if step.HasField("result"):
-        return format_value(step.result.value, step.result.unit)
+        return written_value(step.result.value, step.result.unit)
     return step.formula or step.explanation
 
 
@@ -155,7 +157,7 @@ def _falsify_answer(rows: _Rows, problem: Problem, rng: Random) -> None:
     slips = [slip for slip in problem.steps[-1].slips if slip.value != problem.answer.value]
     if slips:
         slip = rng.choice(slips)
-        rows[-1]["Expected Answer"] = format_value(slip.value, slip.unit)
+        rows[-1]["Expected Answer"] = written_value(slip.value, slip.unit)
 
 
 def _reveal_answer(rows: _Rows, problem: Problem, rng: Random) -> None:

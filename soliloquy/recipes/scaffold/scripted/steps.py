@@ -4,7 +4,7 @@ from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.learner import asked_step
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.truth.expressions import parse_expression
-from soliloquy.truth.number_format import format_number
+from soliloquy.truth.number_format import written_number
 from soliloquy.v1.conversation_pb2 import Step
 
 
@@ -23,5 +23,10 @@ def working(of: Step) -> str:
     """Writes the step out in numbers; empty if it calculates nothing."""
     if not of.expression:
         return ""
-    symbols = {known.symbol: format_number(known.value) for known in of.inputs}
+    symbols = {known.symbol: _in_working(known.value) for known in of.inputs}
     return parse_expression(of.expression).template.format(**symbols)
+
+
+def _in_working(value: float) -> str:
+    written = written_number(value)
+    return f"({written})" if "^" in written else written

@@ -11,7 +11,7 @@ from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.slips import split_working
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.number_format import format_value
+from soliloquy.truth.number_format import written_value
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Slip, Step
 
@@ -27,29 +27,40 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     if not reading.has("rejected") and rng.random() < book().tables["student"]["rates"]["unlike"]:
         kind = rng.choice([other for other in kinds if other != kind])
     if kind == "correct":
-        parts = _right(reading, rng)
+        parts = [*_reason(reading), *_right(reading, rng)]
     elif kind == "incorrect":
-        parts = _wrong(reading, rng)
+        parts = [*_reason(reading), *_wrong(reading, rng)]
     else:
-        parts = [book().part("student", "says", kind, name=step(reading).result.name or "next step")]
+        parts = [book().part("student", "says", kind, name=step(reading).result.name)]
     return capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
 
 
 def _right(reading: ParsedPrompt, rng: Random) -> list[Part]:
     wanted, at = target(reading), step(reading)
     answer = wanted.answer.rstrip(".")
-    is_worked = expects_number(wanted) and format_value(at.result.value, at.result.unit) == answer
+    is_worked = expects_number(wanted) and written_value(at.result.value, at.result.unit) == answer
     kind = "formula" if expects_formula(wanted.answer) else "correct"
     slots = {"answer": answer, "working": working(at) if is_worked else "", "name": _name(at) if is_worked else ""}
-    lead, reason = _lead(reading), Part(options=())
-    if is_worked and _is_asked(reading, "asks_why"):
-        idea = at.explanation.partition(". ")[0].rstrip(".")
-        idea = "" if any(sign.isdigit() or sign in "=?" for sign in idea) else idea
-        lead, reason = Part(options=()), book().part("student", "says", "reason", idea=idea)
     answers = list(book().wordings("student", "says", kind, **slots))
     rng.shuffle(answers)
     fitting = [text for text in answers[:_TRIED] if gives_expected(text, wanted) is not False]
-    return [lead, Part(options=fitting or [f"{answer}."]), reason]
+    return [_lead(reading), Part(options=fitting or [f"{answer}."])]
+
+
+def _reason(reading: ParsedPrompt) -> list[Part]:
+    """Says why the answer before was right, if the tutor has asked for that along with what comes next."""
+    if not _is_asked(reading, "asks_why"):
+        return []
+    said = reading.messages(student=True)[-1]
+    solved = next((one for one in reversed(reading.problem.steps) if _is_told(said, one)), None)
+    idea = solved.explanation.partition(". ")[0].rstrip(".") if solved else ""
+    idea = "" if any(sign.isdigit() or sign in "=?" for sign in idea) else idea
+    return [book().part("student", "says", "reason", idea=idea)]
+
+
+def _is_told(said: str, one: Step) -> bool:
+    value = one.HasField("result") and says(said, written_value(one.result.value, one.result.unit))
+    return value or bool(one.formula and says(said, one.formula)) or bool(working(one) and says(said, working(one)))
 
 
 def _wrong(reading: ParsedPrompt, rng: Random) -> list[Part]:
@@ -62,7 +73,9 @@ def _wrong(reading: ParsedPrompt, rng: Random) -> list[Part]:
     slip = rng.choice(ways)
     is_asked = _is_asked(reading, "asks_how")
     is_again = _has_said(reading, slip)
-    lead = book().part("student", "says", "explaining" if is_asked else "unconvinced") if is_again else _lead(reading)
+    lead = _lead(reading)
+    if is_asked or is_again:
+        lead = book().part("student", "says", "explaining" if is_asked else "unconvinced")
     reason = Part(options=())
     is_told = any(says(text, slip.because.rstrip(".")) for text in reading.messages(student=True)[-3:])
     if is_asked or (not is_told and rng.random() < book().tables["student"]["rates"]["gives_reason"]):
@@ -74,7 +87,7 @@ def _wrong(reading: ParsedPrompt, rng: Random) -> list[Part]:
     kind = "wrongly" if expects_formula(wanted.answer) or not at.HasField("result") else "incorrect"
     slots = {
         "wrong": numbers if kind == "incorrect" else said(slip, wanted),
-        "slip": format_value(slip.value, slip.unit),
+        "slip": written_value(slip.value, slip.unit),
     }
     if is_asked and kind == "incorrect" and numbers:
         kind = "worked"
@@ -93,8 +106,11 @@ def _lead(reading: ParsedPrompt) -> Part:
     """Returns a transition to an answer: after help, after a change of mind, or at a new sub-question."""
     if reading.attributes("state").get("knowledge") == "corrected":
         return book().part("student", "says", "corrected")
+    if _is_asked(reading, "asks_why"):
+        return Part(options=())
     if reading.attributes("state").get("place") == "later":
-        return book().part("student", "says", "helped")
+        strays = book().cue("irrelevant").search(reading.messages(student=True)[-1])
+        return book().part("student", "says", "refocused" if strays else "helped")
     return book().part("student", "says", "lead")
 
 
@@ -103,6 +119,6 @@ def _is_asked(reading: ParsedPrompt, cue: str) -> bool:
 
 
 def _has_said(reading: ParsedPrompt, slip: Slip) -> bool:
-    value = format_value(slip.value, slip.unit)
+    value = written_value(slip.value, slip.unit)
     told = reading.messages(student=True)[1:][-1:]
     return any(says(text, value) or says(text, slip.working) for text in told)

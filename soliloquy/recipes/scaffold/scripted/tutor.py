@@ -14,10 +14,10 @@ from soliloquy.recipes.scaffold.scripted.steps import step
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
-from soliloquy.recipes.scripted.questions import nudges, rewordings
+from soliloquy.recipes.scripted.questions import distinct_name, nudges, rewordings
 from soliloquy.recipes.scripted.slips import split_working
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.number_format import format_exact, format_number, format_quantity
+from soliloquy.truth.number_format import format_exact, format_number, format_quantity, written_number
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Quantity, Slip, Step
 
@@ -27,6 +27,8 @@ _SAID = re.compile(r"^Tutor: (.*)$", re.MULTILINE)
 
 # A tutor who has asked for the working does not ask again for so many messages.
 _ASKED = 4
+# What a question may ask for besides the idea of the step; the first whose cue it has counts.
+_QUESTIONS = ("numbers", "purpose", "needed", "guess")
 # The states that a message without an answer may show; the first whose cue it has counts.
 _SHOWN = ("irrelevant", "confusion", "question", "comprehension")
 
@@ -54,7 +56,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     at = int(reading.attributes("sub_question")["number"]) - 1
     state = _state(reading, plan[at])
     shown = "end" if state in solving(reading) and at == len(plan) - 1 else state
-    name = step(reading).result.name or "next step"
+    name = step(reading).result.name
     answer = plan[at].answer.rstrip(".")
     analysis = book().one_of(rng, "tutor", "analysis", shown, name=name, answer=answer, final=answer, now=str(at + 1))
     return tutored_text(analysis, shown, _message(reading, plan, at, shown, rng, name=name, answer=answer))
@@ -116,11 +118,21 @@ def _message(reading: ParsedPrompt, plan: list[SubQuestion], at: int, shown: str
         if shown == "correct" and slots["said"] and rng.random() < tutor_book(reading).tables["tutor"]["asks_why"]:
             parts.insert(1, tutor_book(reading).part("tutor", "says", "why"))
     else:
-        parts = [
-            tutor_book(reading).part("tutor", "says", shown, **slots),
-            _question(reading, hidden[0], shown),
-        ]
+        kinds = (
+            ("question", _asked_for(reading, slots, at_end=at == len(plan) - 1)) if shown == "question" else (shown,)
+        )
+        parts = [tutor_book(reading).part("tutor", "says", *kinds, **slots), _question(reading, hidden[0], shown)]
     return capitalize(rephrase(parts, rng, reading.word_limit, tutor_messages(reading), tutor_book(reading).style))
+
+
+def _asked_for(reading: ParsedPrompt, slots: Mapping[str, str], *, at_end: bool) -> str:
+    """Returns what a student's question asks for, as far as it can be answered."""
+    kind = next((cue for cue in _QUESTIONS if book().cue(cue).search(reading.section("message"))), "")
+    if kind == "guess" or (kind == "numbers" and slots["inputs"]):
+        return kind
+    if kind in ("purpose", "needed"):
+        return f"{kind}_last" if at_end else kind
+    return "idea" if slots["explanation"] else "other"
 
 
 def _object(reading: ParsedPrompt, told: Step, rng: Random, asked: SubQuestion, slots: Mapping[str, str]) -> list[Part]:
@@ -150,16 +162,20 @@ def _written(slip: Slip) -> Iterator[str]:
 
 def _inputs(told: Step, text: str) -> str:
     """Lists what goes into a step, if all of it is known by now."""
-    if not all(known.name and says(text, format_number(known.value)) for known in told.inputs):
+    if not all(known.name and _is_said(text, known.value) for known in told.inputs):
         return ""
     return " and ".join(f"{format_quantity(known)} for the {known.name}" for known in told.inputs)
+
+
+def _is_said(text: str, value: float) -> bool:
+    return says(text, format_number(value)) or says(text, written_number(value))
 
 
 def _question(reading: ParsedPrompt, asked: SubQuestion, shown: str) -> Part:
     """Puts a sub-question in other words, or hands it back; word for word where nobody knows others, else seldom."""
     told = _step_asking(reading, asked.question)
-    name = told.result.name if told else ""
     plain = asked.question == (told.ask if told else "")
+    name = (distinct_name(told, reading.problem) if plain else told.result.name) if told else ""
     if name and shown in ("incorrect", "confusion", "question"):
         options = [asked.question, *nudges(name)]
     elif name and plain and shown == "correct" and told == step(reading):
@@ -170,7 +186,7 @@ def _question(reading: ParsedPrompt, asked: SubQuestion, shown: str) -> Part:
         if shown in ("start", "correct"):
             options += tutor_book(reading).wordings("tutor", "says", "onward", name=name)
     else:
-        unit = told.result.unit if told else ""
+        unit = told.result.unit if told and name == told.result.name else ""
         options = [asked.question, *rewordings(asked.question, name=name, unit=unit)]
     return Part(options=[text for text in options if count_questions(text) == 1] or [asked.question])
 

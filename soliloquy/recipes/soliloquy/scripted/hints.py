@@ -8,6 +8,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     answer_form,
     gives_away,
     is_numeric,
+    list_named_values,
     list_names,
     list_values,
     sentences,
@@ -35,10 +36,15 @@ def step_facts(reading: ParsedPrompt) -> Mapping[str, str]:
         "name": step.result.name,
         "unit": step.result.unit,
         "formula": spoken_formula(step.formula) if numeric else "",
-        "inputs": list_values(step.inputs) if numeric else "",
+        "inputs": _inputs(step) if numeric else "",
         "names": list_names(step.inputs) if len(step.inputs) > 1 else "",
         "explanation": "".join(without_giveaways([explanation], reading)),
     }
+
+
+def _inputs(step: Step) -> str:
+    """Lists what goes into a step, by names in words where its formula has those of a program."""
+    return list_values(step.inputs) if spoken_formula(step.formula) else list_named_values(step.inputs)
 
 
 def without_giveaways(options: Iterable[str], reading: ParsedPrompt) -> list[str]:

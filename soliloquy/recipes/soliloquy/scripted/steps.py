@@ -11,7 +11,7 @@ from soliloquy.truth.phrases import without
 from soliloquy.truth.quantities import calculations_in, quantities_in
 from soliloquy.truth.spelled import has_any
 from soliloquy.truth.stated_answer import answer_in
-from soliloquy.truth.symbols import is_word
+from soliloquy.truth.symbols import is_conversion, is_word
 from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Problem, Quantity, Step
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -50,12 +50,18 @@ def working(step: Step, digits: int = 4) -> str:
 
 def spoken_formula(formula: str) -> str:
     """Returns a formula that a person would say; empty for one of a program: "beats = rate × sleep_min"."""
-    return "" if any(map(is_word, NAME.findall(formula))) else formula
+    names = NAME.findall(formula)
+    return "" if any(map(is_word, names)) or is_conversion(names) else formula
 
 
 def list_values(quantities: Sequence[Quantity]) -> str:
     """Lists them as "m = 2 kg and a = 3 m/s^2"."""
     return _join([f"{quantity.symbol} = {format_quantity(quantity)}" for quantity in quantities])
+
+
+def list_named_values(quantities: Sequence[Quantity]) -> str:
+    """Lists them as "2 kg for the mass and 3 m/s^2 for the acceleration"."""
+    return _join([f"{format_quantity(one)} for the {one.name}" for one in quantities if one.name])
 
 
 def list_names(quantities: Sequence[Quantity]) -> str:

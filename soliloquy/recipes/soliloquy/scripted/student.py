@@ -97,7 +97,10 @@ def _is_possible(behaviour: str, step: Step) -> bool:
 
 def _behave(step: Step, behaviour: str, before: Sequence[str], voice: Phrasebook, rng: Random) -> list[Part]:
     if behaviour == "answer":
-        return _answering(_right(step, voice, rng), step, before, voice)
+        parts = _answering(_right(step, voice, rng), step, before, voice)
+        if is_numeric(step) and rng.random() < book().tables["student"]["tells_idea"]:
+            parts.insert(-1, voice.optional("told_idea", reason=_idea(step)[1]))
+        return parts
     if behaviour == "partial" and not is_numeric(step):
         some = list_values(step.inputs[: (len(step.inputs) + 1) // 2])
         return [voice.part("partial", "knowns", some=some)]
@@ -211,10 +214,16 @@ def _spoken(because: str, voice: Phrasebook) -> str:
 
 def _reason(step: Step, voice: Phrasebook) -> Part:
     """Says why a right answer is right, by the idea of the step, or admits that it only followed a rule."""
+    idea, reason = _idea(step)
+    return voice.part("reason", reason=reason, idea=idea)
+
+
+def _idea(step: Step) -> tuple[str, str]:
+    """Returns the idea of a step as a sentence, and as one that goes on; empty if it needs numbers."""
     idea = sentences(step.explanation)[0].rstrip(".") if step.explanation else ""
     if any(character.isdigit() or character in "=?" for character in idea):
-        idea = ""
-    return voice.part("reason", reason=_mid_sentence(idea) if idea else "", idea=idea)
+        return "", ""
+    return idea, _mid_sentence(idea) if idea else ""
 
 
 def _slip(reading: ParsedPrompt, step: Step, rng: Random) -> Slip:

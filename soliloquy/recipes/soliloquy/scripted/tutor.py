@@ -8,8 +8,9 @@ from typing import NamedTuple
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import comparison, description
-from soliloquy.recipes.scripted.questions import nudges, rewordings
+from soliloquy.recipes.scripted.questions import nudges, questions_for
 from soliloquy.recipes.scripted.slips import same, split_working
+from soliloquy.recipes.soliloquy.scripted.closing import explained, farewell
 from soliloquy.recipes.soliloquy.scripted.hints import (
     concept_wordings,
     hints,
@@ -40,6 +41,8 @@ from soliloquy.v1.conversation_pb2 import Slip, Step
 PATIENCE = 2
 # The share of the explanation's content words that a reason has to say.
 _REASON = 0.4
+# The thoughts with which the tutor solves a step itself.
+_TOLD = ("solution", "wrong_solved", "partial_solved")
 
 
 class Move(NamedTuple):
@@ -73,13 +76,14 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     if _asked_why(reading) and said.gist not in (Gist.NUMBER, Gist.OFF_TOPIC):
         return written(_hear_reason(reading, said), reading, rng)
     move = _move(reading, said)
-    if (
-        move.evaluation == "b"
-        and said.gist is Gist.NUMBER
-        and rng.random() < tutor_book(reading).tables["tutor"]["asks_why"]
-    ):
-        asked = tutor_book(reading).part("tutor", "why", **step_facts(reading), **taken_up(reading, said))
-        move = move._replace(state="q", parts=[asked])
+    if move.evaluation == "b" and said.gist is Gist.NUMBER:
+        rates = tutor_book(reading).tables["tutor"]
+        if rng.random() < rates["asks_why"]:
+            asked = tutor_book(reading).part("tutor", "why", **step_facts(reading), **taken_up(reading, said))
+            move = move._replace(state="q", parts=[asked])
+        elif rng.random() < rates["explains"]:
+            first, *others = move.parts
+            move = move._replace(parts=[first, explained(reading, said.text), *others])
     return written(move, reading, rng)
 
 
@@ -140,7 +144,12 @@ def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
         case Gist.BACK if reading.step.number > 1:
             before = reading.problem.steps[reading.step.number - 2]
             return Move(
-                "f", 10, "back", before.number, "q", [tutor_book(reading).part("tutor", "back"), question(before)]
+                "f",
+                10,
+                "back",
+                before.number,
+                "q",
+                [tutor_book(reading).part("tutor", "back"), question(before, reading)],
             )
         case Gist.BACK:
             return stay(reading, "f", 11, "concept", [tutor_book(reading).part("tutor", "at_the_start")])
@@ -175,7 +184,9 @@ def assess(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Mov
         form = "number" if is_numeric(reading.step) else answer_form(reading.step)
         up = taken_up(reading, said)
         confirmed = tutor_book(reading).part("tutor", "right", form, **facts, **up, more=rest_of_idea(reading))
-        recap = tutor_book(reading).optional("tutor", "recap", name=facts["name"], **up)
+        recap = Part(
+            options=tutor_book(reading).wordings("tutor", "recap", name=facts["name"], **up), optional=True, recaps=True
+        )
         return advance(reading, "b", 3, "right", [confirmed, recap] if is_numeric(reading.step) else [confirmed])
     if reading.wrong_before >= PATIENCE:
         return solve(reading, "a", 2, "wrong_solved", "wrong_solved")
@@ -223,9 +234,9 @@ def stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, part
     """Stays at the step: puts its question in other words, or hands it back after help."""
     step = reading.step
     if thought == "opening":
-        asked = [tutor_book(reading).optional("tutor", "begin"), question(step)]
+        asked = [tutor_book(reading).optional("tutor", "begin"), question(step, reading)]
     elif evaluation in "eg":
-        asked = [question(step)]
+        asked = [question(step, reading)]
     elif thought in ("wrong", "unclear", "uncalculated", "partial"):
         # These ask for something themselves; whoever reads them knows what the question is.
         asked = [Part(options=["", *nudges(step.result.name)], asks=True)]
@@ -234,35 +245,22 @@ def stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, part
     return Move(evaluation, action, thought, step.number, "q", [*parts, *asked])
 
 
-def question(step: Step) -> Part:
+def question(step: Step, reading: ParsedPrompt) -> Part:
     """Puts the question of a step in other words; word for word where nobody knows others, else seldom."""
-    return Part(options=[step.ask, *rewordings(step.ask, name=step.result.name, unit=step.result.unit)])
+    return Part(options=questions_for(step, reading.problem))
 
 
 def advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """Completes the step: asks the next question, or says goodbye after the last."""
     if reading.last_step:
-        onward = [tutor_book(reading).part("tutor", "farewell", name=reading.step.result.name, hard=_hardest(reading))]
+        onward = [farewell(reading, told=thought in _TOLD)]
     else:
-        onward = [tutor_book(reading).optional("tutor", "next"), question(reading.problem.steps[reading.step.number])]
+        onward = [
+            tutor_book(reading).optional("tutor", "next"),
+            question(reading.problem.steps[reading.step.number], reading),
+        ]
     state = "t" if reading.last_step else "r"
     return Move(evaluation, action, thought, reading.step.number, state, [*parts, *onward])
-
-
-def _hardest(reading: ParsedPrompt) -> str:
-    """Names the quantity with which the student had trouble; empty if there was none, or it has no name."""
-    said = " ".join(reading.messages(student=True)[:-1])
-    trouble = (
-        step.result.name
-        for step in reading.problem.steps
-        if step.result.name
-        and any(
-            slip.working and says(said, shown)
-            for slip in step.slips
-            if (shown := split_working(slip)[1]) != working(step)
-        )
-    )
-    return next(trouble, "")
 
 
 def solve(reading: ParsedPrompt, evaluation: str, action: int, thought: str, lead: str) -> Move:
