@@ -1,5 +1,7 @@
 """Plurals that no ending tells."""
 
-from soliloquy.runtime.beside import table_beside
+import tomllib
+from pathlib import Path
 
-IRREGULAR_PLURALS = frozenset(table_beside(__file__, "plurals.toml")["irregular"])
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+IRREGULAR_PLURALS: frozenset[str] = frozenset(_TABLE["irregular"])
