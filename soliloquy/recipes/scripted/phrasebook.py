@@ -70,7 +70,7 @@ class Part:
     optional: bool = False
     # Left out behind a question: nobody is asked two things at once.
     asks: bool = False
-    # Left out if each of its numbers has just been said.
+    # Left out unless it brings a number that has not just been said.
     recaps: bool = False
 
 
