@@ -65,7 +65,7 @@ def _move(reading: ParsedPrompt, said: PersonMessage) -> Move:
             return solve(reading, "f", 9, "solution", "gladly")
         case Act.BACK if reading.step.number > 1:
             before = reading.problem.steps[reading.step.number - 2]
-            return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), question(before)])
+            return Move("f", 10, "back", before.number, "q", [book().part("tutor", "back"), question(before, reading)])
         case Act.BACK:
             return stay(reading, "f", 11, "concept", [book().part("tutor", "at_the_start")])
         case Act.GREETING:
