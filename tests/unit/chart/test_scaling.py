@@ -53,6 +53,7 @@ def test_lag_is_looked_up_by_the_groups_and_topics_of_the_services() -> None:
     assert [each["topic"] for each in codegen] == ["a.calculation.needed", "a.code.failed", "a.programs.needed"]
     assert {each["consumerGroup"] for each in codegen} == {"a.codegen"}
     assert {each["bootstrapServers"] for each in codegen} == {"kafka-0.data:9092,kafka-1.data:9093"}
+    assert {each["offsetResetPolicy"] for each in codegen} == {"earliest"}
 
 
 def test_keda_reads_the_secrets_that_the_services_read() -> None:
