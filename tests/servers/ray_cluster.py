@@ -22,8 +22,6 @@ _PORT, _DASHBOARD_PORT = 6379, 8265
 _PASSWORD = "of the store"
 _TOKEN = "0123456789abcdef" * 4
 _AUTHENTICATION = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _TOKEN}
-# On a busy machine a raylet's agents take minutes to import what they need.
-_PATIENCE = {"RAY_agent_register_timeout_ms": "300000", "OMP_NUM_THREADS": "1"}
 # Debian's package has the program's name.
 _SERVER = "redis-server"
 _RAY = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-gpus", "0"]
@@ -117,7 +115,7 @@ class RayCluster:
         for name in _SHARED:
             (own / name).mkdir(parents=True, exist_ok=True)
             Path("/tmp", name).mkdir(exist_ok=True)
-        known = ENVIRONMENT | FAST | _AUTHENTICATION | _PATIENCE | dict(environment)
+        known = ENVIRONMENT | FAST | _AUTHENTICATION | dict(environment) | {"OMP_NUM_THREADS": "1"}
         command = ["env", *(f"{name}={value}" for name, value in known.items()), *_RAY, *_MEMORY, *_PORTS]
         command += ["--node-ip-address", self._network.host(node), *arguments]
         self._start(node, [*_HOST, _ENTER, str(own), *command])
