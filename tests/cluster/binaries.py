@@ -1,23 +1,52 @@
-"""Builds Kubernetes with etcd in one program, kwok and CoreDNS with Go, once: half an hour on two cores."""
+"""Builds Kubernetes with etcd, kwok, CoreDNS, operators and buildx with Go, once: an hour on two cores."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests import cache
+from tests.cluster import trimming
 
 _HERE = Path(__file__).parent
 _KWOK = _HERE / "kwok"
 _DNS = _HERE.parent / "node/dns"
+_BUILDX = _HERE.parent / "images/buildx"
 # A memory limit that lets the linker run beside other work.
 _ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOMEMLIMIT": "6GiB"}
 
 
 class NotBuilt(Exception):
     """The program is not available on this machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator:
+    """An operator's Go module; `own` is our module, which names its version."""
+
+    own: Path
+    path: str
+
+    def sources(self) -> Path:
+        """Returns the folder of the module, which go has checked."""
+        asked = ["go", "mod", "download", "-json", self.path]
+        done = subprocess.run(asked, cwd=self.own, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise NotBuilt(f"go does not find {self.path}: {(done.stderr or done.stdout).strip()[-500:]}")
+        return Path(json.loads(done.stdout)["Dir"])
+
+    def definitions(self) -> Path:
+        """Returns the folder with its custom resource definitions."""
+        return self.sources() / "config/crd/bases"
+
+
+KEDA = Operator(own=_HERE / "keda", path="github.com/kedacore/keda/v2")
+KUBERAY = Operator(own=_HERE / "kuberay", path="github.com/ray-project/kuberay/ray-operator")
 
 
 def kubernetes() -> Path:
@@ -33,6 +62,21 @@ def kwok() -> Path:
 def coredns() -> Path:
     """Returns CoreDNS with only the plugins that cluster names need."""
     return _built("coredns", _DNS / "go.mod", _build_coredns)
+
+
+def kuberay() -> Path:
+    """Returns KubeRay's operator."""
+    return _built("kuberay", KUBERAY.own / "go.mod", _build_kuberay)
+
+
+def keda() -> Path:
+    """Returns KEDA's operator; beside it is `adapter`, which answers Kubernetes' autoscaler."""
+    return _built("keda", KEDA.own / "go.mod", _build_keda)
+
+
+def buildx() -> Path:
+    """Returns docker's buildx, which reads a bake file without an engine."""
+    return _built("buildx", _BUILDX / "go.mod", _build_buildx)
 
 
 def _built(name: str, module: Path, build: Callable[[Path], str | None]) -> Path:
@@ -56,6 +100,25 @@ def _build_kwok(folder: Path) -> str | None:
 
 def _build_coredns(folder: Path) -> str | None:
     return _build(_DNS, ".", folder / "coredns")
+
+
+def _build_buildx(folder: Path) -> str | None:
+    return _build(_BUILDX, "github.com/docker/buildx/cmd/buildx", folder / "buildx")
+
+
+def _build_kuberay(folder: Path) -> str | None:
+    return _build(KUBERAY.own, KUBERAY.path, folder / "kuberay")
+
+
+def _build_keda(folder: Path) -> str | None:
+    with tempfile.TemporaryDirectory() as place:
+        sources, own = Path(place, "sources"), Path(place, "own")
+        trimming.copy(KEDA.sources(), sources)
+        shutil.copytree(KEDA.own, own)
+        subprocess.run(["go", "mod", "edit", f"-replace={KEDA.path}={sources}"], cwd=own, check=True)
+        parts = {"operator": "keda", "adapter": "adapter"}
+        failures = (_build(own, f"{KEDA.path}/cmd/{part}", folder / name) for part, name in parts.items())
+        return next(filter(None, failures), None)
 
 
 def _build(module: Path, package: str, to: Path, *flags: str) -> str | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.chart import crds, tools
-from tests.cluster import nodes
+from tests.cluster import nodes, operators
 from tests.cluster.binaries import NotBuilt
 from tests.cluster.control_plane import Cluster, running, until
 
@@ -17,7 +17,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Runs a cluster with the operators' definitions, whose CEL rules validate objects."""
     try:
         tools.folder()
-        with running(tmp_path_factory.mktemp("cluster")) as cluster:
+        folder = tmp_path_factory.mktemp("cluster")
+        with running(folder, *operators.extended(folder / "extended")) as cluster:
             cluster.create(crds.definitions())
             until(lambda: cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s"))
             with nodes.played(cluster):

@@ -5,7 +5,7 @@ import json
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ def running(folder: Path, *flags: str) -> Iterator[Cluster]:
         def start(part: str, *arguments: str) -> None:
             stack.enter_context(process(folder, part, [program, part, *arguments]))
 
-        etcd, peers, port = (_free_port() for _ in range(3))
+        etcd, peers, port = (free_port() for _ in range(3))
         _write_etcd(folder, etcd, peers)
         start("etcd", str(folder / "etcd.yaml"))
         _write_identities(folder, port)
@@ -151,8 +151,13 @@ def _write_identities(folder: Path, port: int) -> None:
 
 
 @contextlib.contextmanager
-def process(folder: Path, name: str, command: list[str]) -> Iterator[None]:
-    with (folder / f"{name}.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as started:
+def process(
+    folder: Path, name: str, command: list[str], environment: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    with (
+        (folder / f"{name}.log").open("wb") as log,
+        subprocess.Popen(command, stdout=log, stderr=log, env=environment) as started,
+    ):
         try:
             yield
         finally:
@@ -173,7 +178,7 @@ def until(ask: Callable[[], object], seconds: float = _PATIENCE_SECONDS) -> None
             return
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
