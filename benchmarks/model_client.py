@@ -21,11 +21,12 @@ from benchmarks.figures import judged, merged
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.dialects import dialect_of
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.negotiation import Attempt
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.openai_format import body_of
 from soliloquy.runtime.model.remote import RemoteModel
-from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 TARGETS = Path(__file__).with_suffix(".toml")

@@ -15,7 +15,7 @@ from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.dialects import dialects
-from soliloquy.runtime.model.settings import read_key
+from soliloquy.runtime.model.keys import read_key
 
 if TYPE_CHECKING:
     from services.model.fake.server import FakeServer

@@ -9,10 +9,11 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, StreamingModel
 from soliloquy.runtime.model.accounting import CountedModel
 from soliloquy.runtime.model.faults import RetryableFault
+from soliloquy.runtime.model.keys import Key, checked_key, key_of
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.model.remote import RemoteModel
-from soliloquy.runtime.model.settings import Key, Models, checked_key, key_of
+from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import checked_endpoint
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling

@@ -11,9 +11,10 @@ from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import problems_of
 from soliloquy.runs.prompt_trials import PromptTrial, prompt_trials
 from soliloquy.runtime.model.dialects import dialect_of
+from soliloquy.runtime.model.keys import key_of
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import Endpoint, Models, key_of
+from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import checked_endpoint, shipped_models
 
 # The endpoint's name in the settings.

@@ -17,8 +17,9 @@ from soliloquy.recipes.recipe import find
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
-from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall, ParseOutcome
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
 from tests.e2e.runs import SOLILOQUY, command, run

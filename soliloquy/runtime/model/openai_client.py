@@ -14,6 +14,7 @@ from soliloquy.runtime.model import ChunkReceiver, StreamListener
 from soliloquy.runtime.model.agreements import Agreement, agreement_with
 from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialect_of, dialect_of_owner
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, RetryableFault, UnknownModel, Unreachable
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS, Attempt
 from soliloquy.runtime.model.openai_format import (
     MOST_STREAM_BYTES,
@@ -30,7 +31,7 @@ from soliloquy.runtime.model.openai_format import (
 from soliloquy.runtime.model.openai_http import OpenAIConnection, Reply
 from soliloquy.runtime.model.samples import seeds_of
 from soliloquy.runtime.model.schemas import SchemaForm
-from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.thoughts import after_thoughts
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest

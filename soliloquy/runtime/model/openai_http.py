@@ -20,8 +20,9 @@ from soliloquy.runtime.model.faults import (
     TimedOut,
     Unreachable,
 )
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_format import MAX_WORDS, MOST_ANSWER_BYTES, within
-from soliloquy.runtime.model.settings import Endpoint, Key, described
+from soliloquy.runtime.model.settings import Endpoint, described
 
 CONNECT_SECONDS = 10.0
 _UNKNOWN_HOST = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}

@@ -10,8 +10,9 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, Reserve, StreamingModel, StreamListener
 from soliloquy.runtime.model.accounting import CountedModel
 from soliloquy.runtime.model.cache import AnswerCache, CachedModel
+from soliloquy.runtime.model.keys import key_of
 from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
-from soliloquy.runtime.model.settings import Endpoint, Models, key_of
+from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling

@@ -10,7 +10,7 @@ from services.gateway.refusals import Code, Refusal
 from services.model.fake.server import FakeServer
 from services.model.fake.settings import FakeSettings
 from soliloquy.runs.model import scripted_model
-from soliloquy.runtime.model.settings import DEFAULT_KEY_VARIABLE
+from soliloquy.runtime.model.keys import DEFAULT_KEY_VARIABLE
 from tests.integration.chat.support import BEGINNING, MODEL, Room, reply_in, room
 from tests.integration.executor.support import needs_runsc
 

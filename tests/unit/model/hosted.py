@@ -6,9 +6,10 @@ from typing import Any
 
 from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.server import FakeServer
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.remote import RemoteModel
-from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.runtime.model.settings import Endpoint
 from tests.unit.scripted.problems import CART, Shelf
 
 ENGINE = ScriptedEngine(Shelf())

@@ -9,8 +9,9 @@ from aiohttp import web
 
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model.agreements import agreement_with
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
-from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 SECRET = "sk-very-secret"

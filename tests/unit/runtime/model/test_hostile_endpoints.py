@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, ModelFailed, TimedOut, Unreachable
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.openai_format import MOST_STREAM_BYTES
 from soliloquy.runtime.model.remote import RemoteModel
-from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import GenerateRequest
 from tests.kafka.certificates import Authority
 from tests.unit.runtime.model.hostile import (

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.model.settings import Endpoint, Key, key_of
+from soliloquy.runtime.model.keys import Key, key_of
+from soliloquy.runtime.model.settings import Endpoint
 
 SECRET = "sk-very-secret"
 

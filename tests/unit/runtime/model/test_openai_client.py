@@ -21,10 +21,11 @@ from soliloquy.runtime.model.faults import (
     TimedOut,
     Unreachable,
 )
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.openai_format import MAX_WORDS
 from soliloquy.runtime.model.samples import with_seeds
-from soliloquy.runtime.model.settings import Endpoint, Key
+from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.thoughts import parts_of
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest
 from tests.unit.runtime.model.far import ANSWER, REQUEST, SECRET, Far, error, line_to, said
