@@ -47,6 +47,8 @@ def vllm(base: Path, adapter: Path, log: Path) -> Iterator[RealServer]:
     command = [str(VLLM), "-m", "vllm.entrypoints.openai.api_server", "--model", str(base)]
     command += ["--served-model-name", MODEL]
     command += ["--dtype", "float32", "--max-model-len", str(CONTEXT_TOKENS), "--max-num-seqs", "16", "--enforce-eager"]
+    # On a CPU vLLM ends on a seeded prompt that it computes in parts.
+    command += ["--no-enable-chunked-prefill", "--max-num-batched-tokens", str(CONTEXT_TOKENS)]
     command += ["--enable-lora", "--max-lora-rank", "8", "--lora-modules", f"{adapter.name}={adapter}"]
     command += ["--reasoning-parser", "deepseek_r1"]
     # A prefix is held in whole blocks, and an answer says how many of its prompt's tokens were.
