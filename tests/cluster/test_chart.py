@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +11,16 @@ import pytest
 from tests.chart import restricted
 from tests.chart.render import Document, combinations, load, rendered, values_of
 from tests.cluster.control_plane import Cluster, ClusterFailed
+from tests.cluster.watching import component_of
 
 pytestmark = pytest.mark.timeout(600)
+
+# All that the level refuses of the installer.
+OF_THE_INSTALLER = (
+    'violates PodSecurity "restricted:latest": restricted volume types (volume "seccomp" uses restricted volume type '
+    '"hostPath"), runAsNonRoot != true (container "installer" must not set securityContext.runAsNonRoot=false), '
+    'runAsUser=0 (container "installer" must not set runAsUser=0)'
+)
 
 
 @functools.cache
@@ -22,13 +31,18 @@ def documents() -> list[Document]:
     return list({json.dumps(document, sort_keys=True): document for document in parsed}.values())
 
 
+def is_installer(document: Document) -> bool:
+    """Whether it is the DaemonSet that writes on nodes, for which a namespace has to allow more, as the guide says."""
+    return component_of(document) == "installer"
+
+
 def test_the_server_takes_every_document_of_every_two_choices(cluster: Cluster, namespace: str) -> None:
     """Applies strictly: an unknown field is an error, and no warning appears, such as one about a deprecated API."""
     # Another test covers pods, because admission requires what they refer to.
     everything = [
         document | {"metadata": document["metadata"] | {"namespace": namespace}}
         for document in documents()
-        if document["kind"] != "Pod"
+        if document["kind"] != "Pod" and not is_installer(document)
     ]
     cluster.kubectl("create", "namespace", "tutoring")
     said = cluster.create(everything, "--dry-run=server", "--validate=strict", f"--namespace={namespace}")
@@ -37,7 +51,8 @@ def test_the_server_takes_every_document_of_every_two_choices(cluster: Cluster, 
 
 
 def test_admission_takes_every_pod_as_restricted(cluster: Cluster, namespace: str) -> None:
-    specs = {json.dumps(pod, sort_keys=True): alone(pod) for each in documents() for pod in restricted.pods(each)}
+    within = [document for document in documents() if not is_installer(document)]
+    specs = {json.dumps(pod, sort_keys=True): alone(pod) for each in within for pod in restricted.pods(each)}
     cluster.create(list(named_by(list(specs.values()))), f"--namespace={namespace}")
     made = [
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"pod-{number}"}, "spec": spec}
@@ -63,6 +78,14 @@ def named_by(specs: list[dict[str, Any]]) -> Iterator[Document]:
         yield {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 1}
     for name in {spec.get("runtimeClassName") for spec in specs} - {None}:
         yield {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": name}, "handler": name}
+
+
+def test_the_installer_of_the_profile_alone_writes_on_a_node_as_root(cluster: Cluster, namespace: str) -> None:
+    for spec in [pod for document in documents() if is_installer(document) for pod in restricted.pods(document)]:
+        plain = {key: value for key, value in spec.items() if key not in ("serviceAccountName", "priorityClassName")}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "installer"}, "spec": plain}
+        with pytest.raises(ClusterFailed, match=f"{re.escape(OF_THE_INSTALLER)}$"):
+            cluster.create([pod], "--dry-run=server", "--validate=strict", f"--namespace={namespace}")
 
 
 def test_admission_refuses_a_pod_that_is_not(cluster: Cluster, namespace: str) -> None:
