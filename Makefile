@@ -99,7 +99,7 @@ bundle: .venv/dev ## Pack pushed images, chart and wheels for machines without a
 compose-check: .venv/dev .venv/runsc .venv/kafka .venv/prometheus ## Run the compose file's processes on this machine, without an engine (a minute)
 	$(BIN)/python -m pytest tests/compose
 
-chart-cluster: .venv/chart ## Install, upgrade, roll back and drain the chart in a real control plane (12 minutes; first build 30 more)
+chart-cluster: .venv/chart .venv/kafka ## Install, upgrade, roll back and drain the chart in a real control plane, with operators (15 minutes; first build an hour more)
 	$(BIN)/python -m tests.cluster.binaries
 	$(BIN)/python -m pytest tests/cluster
 

@@ -133,7 +133,7 @@ def _build(module: Path, package: str, to: Path, *flags: str) -> str | None:
 
 if __name__ == "__main__":
     try:
-        kubernetes()
-        kwok()
+        for build in (kubernetes, kwok, kuberay, keda):
+            build()
     except NotBuilt as error:
         raise SystemExit(f"no cluster: {error}") from error

@@ -35,24 +35,24 @@ def keda(cluster: Cluster) -> Iterator[None]:
     """Returns when Kubernetes' autoscaler can ask KEDA for metrics."""
     operator = binaries.keda()
     _define(cluster, binaries.KEDA)
-    certificates = _keda_certificates(cluster.folder / "keda")
+    server, client = _keda_certificates(cluster.folder / "keda")
     grpc, https, probes, metrics, adapter_metrics = (free_port() for _ in range(5))
     serving = [
-        f"--cert-dir={certificates}",
+        f"--cert-dir={server}",
         f"--metrics-service-bind-address=127.0.0.1:{grpc}",
         f"--metrics-bind-address=127.0.0.1:{metrics}",
         f"--health-probe-bind-address=127.0.0.1:{probes}",
     ]
     answering = [
-        f"--cert-dir={certificates}",
-        f"--tls-cert-file={certificates / 'tls.crt'}",
-        f"--tls-private-key-file={certificates / 'tls.key'}",
-        f"--client-ca-file={certificates / 'ca.crt'}",
+        f"--cert-dir={client}",
+        f"--tls-cert-file={server / 'tls.crt'}",
+        f"--tls-private-key-file={server / 'tls.key'}",
+        f"--client-ca-file={server / 'ca.crt'}",
         "--bind-address=127.0.0.1",
         f"--secure-port={https}",
         f"--port={adapter_metrics}",
         f"--metrics-service-address=localhost:{grpc}",
-        *(f"--{by}-kubeconfig={cluster.kubeconfig()}" for by in ("authentication", "authorization")),
+        *(f"--{by}-kubeconfig={cluster.kubeconfig()}" for by in ("lister", "authentication", "authorization")),
     ]
     cluster.create([_namespace(_KEDA_SPACE), *_registration(https)])
     with (
@@ -76,7 +76,8 @@ def kuberay(cluster: Cluster) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _started(cluster: Cluster, name: str, command: list[str]) -> Iterator[None]:
-    reach = {"KUBECONFIG": str(cluster.kubeconfig()), "POD_NAMESPACE": _KEDA_SPACE, "WATCH_NAMESPACE": ""}
+    reach = {"KUBECONFIG": str(cluster.kubeconfig()), "WATCH_NAMESPACE": ""}
+    reach |= dict.fromkeys(("POD_NAMESPACE", "KEDA_CLUSTER_OBJECT_NAMESPACE"), _KEDA_SPACE)
     with process(cluster.folder, name, command, os.environ | reach):
         yield
 
@@ -86,13 +87,16 @@ def _define(cluster: Cluster, operator: binaries.Operator) -> None:
     cluster.kubectl("apply", "--server-side", "--force-conflicts", f"--filename={operator.definitions()}")
 
 
-def _keda_certificates(folder: Path) -> Path:
-    """Makes one certificate for both parts, under the names that KEDA has for them."""
+def _keda_certificates(folder: Path) -> list[Path]:
+    """Makes the operator's and the adapter's folder, which has the certificate that it shows to the operator."""
     authority = Authority.founded(folder / "authority")
-    own = authority.sign("broker", ["DNS:localhost", "IP:127.0.0.1"])
-    for source, name in ((authority.own.certificate, "ca.crt"), (own.certificate, "tls.crt"), (own.key, "tls.key")):
-        shutil.copy(source, folder / name)
-    return folder
+    parts = {"operator": authority.sign("broker", ["DNS:localhost"]), "adapter": authority.sign("client")}
+    for name, own in parts.items():
+        (folder / name).mkdir()
+        files = {"ca.crt": authority.own.certificate, "tls.crt": own.certificate, "tls.key": own.key}
+        for file, source in files.items():
+            shutil.copy(source, folder / name / file)
+    return [folder / name for name in parts]
 
 
 def _namespace(name: str) -> dict[str, Any]:
