@@ -22,7 +22,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 # The tests that tell most in half a minute.
 FAST := $(addprefix tests/unit/,test_structure.py recipes runtime truth)
 
-.PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check release bundle compose-check chart-cluster chart-node servers lock clean
+.PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check release bundle compose-check chart-cluster chart-node installation servers lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -105,6 +105,9 @@ chart-cluster: .venv/chart .venv/kafka ## Install, upgrade, roll back and drain 
 
 chart-node: .venv/chart .venv/kafka ## Install, kill, drain and upgrade the chart's pods on a real node of this machine (root; minutes)
 	$(BIN)/python -m tests.node
+
+installation: .venv/dev ## Time an installation from an empty clone to the first conversation on a dashboard (root; minutes, after chart-node)
+	$(BIN)/python -m tests.installation
 
 servers: .venv/serve .venv/runsc .venv-vllm/installed .venv-llama-cpp/installed ## Run recipes on vLLM and llama.cpp with random weights, on the CPU (minutes; the first time 20)
 	$(BIN)/python -m pytest -s tests/servers

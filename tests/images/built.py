@@ -26,13 +26,13 @@ _FILES = (
 )
 
 
-def build() -> dict[str, str]:
-    """Returns the digest of each image; the registry has to be up.
+def build(*, anew: bool = False) -> dict[str, str]:
+    """Returns the digest of each image, which are kept unless all is to be built `anew`; the registry has to be up.
 
     Images of other sources go: those of one take half a gigabyte.
     """
     sources = _digest()
-    if _KEPT.exists() and json.loads(_KEPT.read_text("utf-8"))["sources"] == sources:
+    if not anew and _KEPT.exists() and json.loads(_KEPT.read_text("utf-8"))["sources"] == sources:
         return known()
     registry.clear()
     arguments = bases.pushed(registry.HOST) | _revision()

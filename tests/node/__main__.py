@@ -1,5 +1,6 @@
 """Implements `make chart-node`: fetches and builds what a node needs, and runs the tests in isolated namespaces."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from tests.chart import tools
 from tests.cluster import binaries
+from tests.installation import parts
 from tests.kafka import jars
 from tests.node import images
 from tests.node.node import STATE
@@ -20,6 +22,8 @@ _TESTS = Path(__file__).parent
 # Debian packages: containerd with its plugins, and kube-proxy's packet filter.
 _PACKAGES = {"containerd": "containerd", "runc": "runc", "iptables": "iptables", "conntrack": "conntrack"}
 _PLUGINS = Path("/usr/lib/cni")
+# As the first argument: builds the images also where they are kept.
+ANEW = "--anew"
 
 
 def main(arguments: list[str]) -> int:
@@ -29,7 +33,10 @@ def main(arguments: list[str]) -> int:
     binaries.kubernetes()
     binaries.coredns()
     jars.class_path()
-    images.build()
+    anew = arguments[:1] == [ANEW]
+    with parts.timed("images: bases, workers, executor; pushed") if anew else contextlib.nullcontext():
+        images.build(anew=anew)
+    arguments = arguments[anew:]
     with tempfile.TemporaryDirectory(prefix="soliloquy-node-") as state:
         tests = [sys.executable, "-m", "pytest", *(arguments or ["-s", str(_TESTS)])]
         try:

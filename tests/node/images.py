@@ -11,10 +11,11 @@ from tests.images import built, registry
 PAUSE = f"{registry.HOST}/pause:1"
 
 
-def build() -> None:
+def build(*, anew: bool = False) -> None:
+    """Builds what is not kept, or all of it `anew`."""
     built.install()
     with registry.serving():
-        built.build()
+        built.build(anew=anew)
         _push_pause()
 
 
