@@ -26,16 +26,16 @@ def node(cluster: Cluster) -> Iterator[Node]:
 
 
 @pytest.fixture(scope="session")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
     """Runs Kafka on a host of its own: pods reach it through the node."""
     with KafkaCluster(tmp_path_factory.mktemp("kafka"), namespaces=True) as kafka:
-        yield kafka.bootstrap
+        yield kafka
 
 
 @pytest.fixture(scope="session")
-def release(cluster: Cluster, node: Node, kafka: str) -> Release:
+def release(cluster: Cluster, node: Node, kafka: KafkaCluster) -> Release:
     """Installs the chart once; `helm install --wait` has returned."""
-    release = Release(cluster=cluster, node=node, kafka=kafka)
+    release = Release(cluster=cluster, node=node, kafka=kafka.bootstrap)
     release.prepare()
     started = time.monotonic()
     release.install()

@@ -102,9 +102,14 @@ def _configure(state: Path) -> None:
     (state / "containerd.toml").write_text(_CONTAINERD.format(state=state, pause=images.PAUSE), "utf-8")
     (plugins / "pods.conflist").write_text(json.dumps(_network(state)), "utf-8")
     (state / "kubelet.yaml").write_text(yaml.safe_dump(_kubelet(state)), "utf-8")
-    profile = state / "kubelet/seccomp/soliloquy/executor.json"
-    profile.parent.mkdir(parents=True)
-    shutil.copy(_SECCOMP, profile)
+    place = profile(state)
+    place.parent.mkdir(parents=True)
+    shutil.copy(_SECCOMP, place)
+
+
+def profile(state: Path) -> Path:
+    """Returns where the kubelet looks for the executor's profile."""
+    return state / "kubelet/seccomp/soliloquy/executor.json"
 
 
 def _network(state: Path) -> dict[str, object]:
@@ -135,6 +140,7 @@ def _kubelet(state: Path) -> dict[str, object]:
         "clusterDomain": "cluster.local",
         "resolvConf": "",
         "podLogsDir": str(state / "logs"),
+        "volumeStatsAggPeriod": "2s",
         "evictionHard": {"memory.available": "100Mi"},
         "imageGCHighThresholdPercent": 100,
     }

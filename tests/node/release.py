@@ -23,7 +23,8 @@ from tests.unit.collector.collecting import conversations_in
 RELEASE, NAMESPACE = "lab", "tutoring"
 # The planner is off by default.
 SERVICES = ("curriculum", "student", "tutor", "codegen", "composer", "executor", "collector", "gateway")
-_TOKEN = "of-this-test-alone"
+TOKEN = "of-this-test-alone"
+_VOLUME_SIZE = "512m"
 _HELM = "helm4"
 # Eight services with one pod each start at once on whatever cores there are.
 _WAIT = "--timeout=20m"
@@ -48,10 +49,12 @@ class Release:
     def prepare(self) -> None:
         """Creates what an operator prepares: a namespace that admits restricted pods only, a volume, tokens."""
         self.volume.mkdir(parents=True)
-        self.token.write_text(_TOKEN, "utf-8")
-        digest = hashlib.sha256(_TOKEN.encode()).hexdigest()
+        # A file system of its own, which can be full while the node's is not.
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_VOLUME_SIZE}", "tmpfs", self.volume], check=True)
+        self.token.write_text(TOKEN, "utf-8")
+        digest = hashlib.sha256(TOKEN.encode()).hexdigest()
         tokens = f'[[token]]\nname = "tests"\nrole = "operator"\nsha256 = "{digest}"\n'
-        self.cluster.create([_namespace(), _storage_class(), _volume(self.volume), _secret(tokens)])
+        self.cluster.create([_namespace(), _storage_class(), volume("data", self.volume), _secret(tokens)])
 
     def install(self) -> None:
         # A run must outlast the disruption, with immediate answers.
@@ -121,9 +124,13 @@ class Release:
     def soliloquy(self, *arguments: str) -> str:
         return said([*_SOLILOQUY, *arguments])
 
-    def reach(self) -> list[str]:
+    @property
+    def gateway(self) -> str:
         address = self.object(f"service/{RELEASE}-soliloquy-gateway")["spec"]["clusterIP"]
-        return [f"--gateway={address}:8081", f"--token-file={self.token}"]
+        return f"{address}:8081"
+
+    def reach(self) -> list[str]:
+        return [f"--gateway={self.gateway}", f"--token-file={self.token}"]
 
     def _assert_ready(self, service: str) -> None:
         [pod] = self.pods(service)
@@ -212,7 +219,8 @@ def _storage_class() -> dict[str, Any]:
     }
 
 
-def _volume(folder: Path) -> dict[str, Any]:
+def volume(name: str, folder: Path) -> dict[str, Any]:
+    """Returns a volume of the node."""
     here = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NAME]}]}
     spec = {
         "capacity": {"storage": "20Gi"},
@@ -221,7 +229,7 @@ def _volume(folder: Path) -> dict[str, Any]:
         "local": {"path": str(folder)},
         "nodeAffinity": {"required": {"nodeSelectorTerms": [here]}},
     }
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "data"}, "spec": spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
 
 
 def _secret(tokens: str) -> dict[str, Any]:
