@@ -75,7 +75,10 @@ def _settings(bootstrap: str, prefix: str) -> KafkaSettings:
         raise click.UsageError(conflict)
     # Commands without a Kafka never load its client.
     from soliloquy.runtime.transports.kafka.connection import client_options
+    from soliloquy.runtime.transports.kafka.tokens import is_safe
 
+    if settings.token_url and not is_safe(settings.token_url):
+        raise click.UsageError(f"{_PREFIX}TOKEN_URL {settings.token_url!r}: use https, since it is sent a secret")
     # It reads the certificates.
     client_options(settings)
     return settings
@@ -91,10 +94,18 @@ def _password(file: Path) -> str:
 def _conflict(settings: KafkaSettings) -> str:
     """Returns why settings cannot be combined; empty if they can."""
     security = f"{_PREFIX}SECURITY"
-    if settings.sasl and not settings.username:
+    bearer = settings.mechanism == "OAUTHBEARER"
+    if settings.sasl and bearer and bool(settings.token_file) == bool(settings.token_url):
+        return f"{_PREFIX}MECHANISM=OAUTHBEARER requires one of {_PREFIX}TOKEN_FILE and {_PREFIX}TOKEN_URL"
+    if settings.sasl and not settings.token_file and not settings.username:
         return f"{security}={settings.security} requires {_PREFIX}USERNAME"
-    if settings.sasl and not settings.password:
+    if settings.sasl and not settings.token_file and not settings.password:
         return f"{security}={settings.security} requires {_PREFIX}PASSWORD or {PASSWORD_FILE}"
+    tokens = {"TOKEN_FILE": settings.token_file, "TOKEN_URL": settings.token_url}
+    if not bearer and any(tokens.values()):
+        return f"{_PREFIX}{_first(tokens)} requires {_PREFIX}MECHANISM=OAUTHBEARER, not {settings.mechanism}"
+    if settings.token_scope and not settings.token_url:
+        return f"{_PREFIX}TOKEN_SCOPE requires {_PREFIX}TOKEN_URL"
     if settings.key_file and not settings.certificate_file:
         return f"{_PREFIX}KEY_FILE requires {_PREFIX}CERTIFICATE_FILE"
     login = {"USERNAME": settings.username, "PASSWORD": settings.password, "MECHANISM": settings.mechanism != "PLAIN"}

@@ -12,9 +12,11 @@ from types import TracebackType
 from typing import Self
 
 from tests.kafka import processes
+from tests.kafka.certificates import Certificate
 from tests.kafka.network import Network
 from tests.kafka.node import Address, KafkaFailed, Node
-from tests.kafka.security import PROTOCOLS, Certificates, Password
+from tests.kafka.security import AUTHORIZER, PROTOCOLS, Certificates, Password
+from tests.kafka.tokens import TokenAuthority
 
 HOST = "127.0.0.1"
 # Below the ephemeral ports: an outgoing connection could take the port of a stopped node.
@@ -31,7 +33,8 @@ class KafkaCluster:
     """Every node is a broker and a controller. With three nodes, records are on all and acknowledged by two.
 
     Node n listens on port + n - 1, or on a free port if `port` is None. Only nodes in namespaces can be
-    disconnected, which need root. A restarted cluster keeps its data.
+    disconnected, which need root. A restarted cluster keeps its data. With an authorizer, `client_certificate` is the
+    only client that may do everything. With `tokens`, SASL takes those of the authority in place of passwords.
     """
 
     def __init__(
@@ -41,6 +44,8 @@ class KafkaCluster:
         brokers: int = 1,
         security: str = "PLAINTEXT",
         client_auth: bool = False,
+        authorizer: bool = False,
+        tokens: TokenAuthority | None = None,
         namespaces: bool = False,
         heap: str = "512m",
         port: int | None = None,
@@ -50,6 +55,8 @@ class KafkaCluster:
         self._brokers = range(1, brokers + 1)
         self._security = security
         self._client_auth = client_auth
+        self._authorizer = authorizer
+        self._tokens = tokens
         self._heap = heap
         self._port = port
         # An id that starts with "-" would be parsed as an option.
@@ -97,6 +104,10 @@ class KafkaCluster:
     @property
     def client_key(self) -> Path:
         return self._tls.client.key
+
+    def certificate(self, name: str) -> Certificate:
+        """Returns a client's certificate: with an authorizer, it is the user CN=soliloquy-test-NAME."""
+        return self._tls.authority.sign("client", name=name)
 
     def start(self) -> None:
         """Returns when every node answers and knows all others."""
@@ -194,6 +205,7 @@ class KafkaCluster:
                 id=n,
                 folder=self._folder / f"node-{n}",
                 heap=self._heap,
+                token_keys=self._tokens.keys if self._tokens else "",
                 prefix=self._network.prefix(n) if self._network is not None else (),
                 address=Address(
                     host=self._network.host(n) if self._network is not None else HOST,
@@ -210,7 +222,9 @@ class KafkaCluster:
             self._certificates = Certificates.made(self._folder / "certificates", hosts)
             settings |= self._certificates.settings(client_auth=self._client_auth)
         if self._security.startswith("SASL"):
-            settings |= self._user.settings()
+            settings |= self._tokens.settings() if self._tokens else self._user.settings()
+        if self._authorizer:
+            settings |= AUTHORIZER
         for node in self._nodes.values():
             node.configure(settings)
 
@@ -231,7 +245,8 @@ class KafkaCluster:
         }
 
     def _format(self) -> None:
-        options = self._user.format_options() if self._security.startswith("SASL") else []
+        passwords = self._security.startswith("SASL") and not self._tokens
+        options = self._user.format_options() if passwords else []
         begun = {node.id: process for node in self._nodes.values() if (process := node.format(self._id, options))}
         try:
             for node, process in begun.items():

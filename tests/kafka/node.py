@@ -39,6 +39,8 @@ class Node:
     heap: str
     # The command prefix that enters the node's network.
     prefix: tuple[str, ...] = ()
+    # Where the broker may read the keys that sign tokens.
+    token_keys: str = ""
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _log_start: int = field(default=0, init=False)
 
@@ -109,5 +111,7 @@ class Node:
     def _java(self, *what: str) -> list[str]:
         # A test's broker lives for a minute, so a quick start matters more than peak speed.
         quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+        if self.token_keys:
+            quick.append(f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={self.token_keys}")
         options = [f"-Xmx{self.heap}", *quick, f"-Dlog4j2.configurationFile={_LOGGING}"]
         return [java(), *options, "-cp", class_path(), *what]

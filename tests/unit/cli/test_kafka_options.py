@@ -141,6 +141,22 @@ def test_a_password_is_neither_an_option_nor_shown() -> None:
         ({"SECURITY": "SSL", "CERTIFICATE_FILE": __file__}, "are no certificate and its key"),
         ({"SECURITY": "SSL", "CA_FILE": "/dev/zero"}, "it is a pipe or a device"),
         ({"SECURITY": "SSL", "CERTIFICATE_FILE": "/dev/zero"}, "it is a pipe or a device"),
+        (
+            {"SECURITY": "SASL_SSL", "MECHANISM": "OAUTHBEARER"},
+            "requires one of SOLILOQUY_KAFKA_TOKEN_FILE and SOLILOQUY_KAFKA_TOKEN_URL",
+        ),
+        ({"TOKEN_FILE": __file__}, "KAFKA_TOKEN_FILE requires SOLILOQUY_KAFKA_MECHANISM=OAUTHBEARER, not PLAIN"),
+        (
+            {"SECURITY": "SASL_SSL", "MECHANISM": "OAUTHBEARER", "TOKEN_URL": "https://a.example"},
+            "SECURITY=SASL_SSL requires SOLILOQUY_KAFKA_USERNAME",
+        ),
+        (
+            {
+                **{"SECURITY": "SASL_SSL", "MECHANISM": "OAUTHBEARER", "USERNAME": "alice", "PASSWORD": "hunter2"},
+                "TOKEN_URL": "http://a.example",
+            },
+            "KAFKA_TOKEN_URL 'http://a.example': use https",
+        ),
         ({"SECURITY": "TLS"}, "SOLILOQUY_KAFKA_SECURITY 'TLS': Input should be 'PLAINTEXT', 'SSL'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",

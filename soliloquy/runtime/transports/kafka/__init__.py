@@ -9,7 +9,7 @@ from typing import Literal
 
 from soliloquy.runtime.failure import Failure
 
-Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
 
 
 class KafkaUnavailable(Failure):
@@ -25,6 +25,11 @@ class KafkaSettings:
     mechanism: Mechanism = "PLAIN"
     username: str = ""
     password: str = field(default="", repr=False)
+    # With OAUTHBEARER, a file that holds a token and is renewed, or where the user and the password, as a client's id
+    # and secret, get one.
+    token_file: Path | None = None
+    token_url: str = ""
+    token_scope: str = ""
     # The CA that signed the brokers' certificates; None trusts the system's CAs.
     ca_file: Path | None = None
     # The client's certificate and key, for brokers that require one.

@@ -15,6 +15,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 
 from soliloquy.runtime.regular_file import require_regular
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.kafka.tokens import NoToken, token_provider
 from soliloquy.runtime.transports.port import Partition
 
 REACH_SECONDS = 8.0
@@ -49,6 +50,7 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
         "sasl_mechanism": settings.mechanism,
         "sasl_plain_username": settings.username,
         "sasl_plain_password": settings.password,
+        "sasl_oauth_token_provider": token_provider(settings),
     }
 
 
@@ -102,7 +104,10 @@ async def _attempt(settings: KafkaSettings, address: str, options: Mapping[str, 
             try:
                 await connection.connect()
                 # A broker that wants a password answers the first request without one, and hangs up at the second.
-                await connection.send(MetadataRequest([]))
+                answer: Any = await connection.send(MetadataRequest([]))
+                # aiokafka takes the refusal of a token for a success; the broker then answers with an empty response.
+                if not answer.brokers:
+                    raise errors.SaslAuthenticationFailed
             finally:
                 connection.close()
     except (errors.KafkaError, OSError, TimeoutError) as error:
@@ -113,12 +118,20 @@ async def _attempt(settings: KafkaSettings, address: str, options: Mapping[str, 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
+        # It says itself what led to it.
+        if isinstance(error, NoToken):
+            return
         error = error.__cause__ or error.__context__
 
 
 def _known(error: BaseException, settings: KafkaSettings, *, opening: bool) -> str:
     who = f"the user {settings.username!r}" if settings.sasl else "this client"
+    bearer = settings.mechanism == "OAUTHBEARER"
     match error:
+        case NoToken():
+            return f"wants a token: {' '.join(map(str, error.args))}"
+        case errors.SaslAuthenticationFailed() | asyncio.IncompleteReadError() if settings.sasl and bearer:
+            return "does not take this token: is it expired, or for another audience or issuer than the brokers'?"
         case errors.SaslAuthenticationFailed():
             return f"does not take {who} with this password: check SOLILOQUY_KAFKA_USERNAME and the password"
         case errors.UnsupportedSaslMechanismError():
