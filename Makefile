@@ -78,6 +78,7 @@ docs: .venv/dev ## Generate the pages that are made from data files
 	$(BIN)/python -m deploy.rules_table
 	$(BIN)/python -m deploy.sizing_table
 	$(BIN)/python -m deploy.topics_file
+	$(BIN)/python -m deploy.access_file
 	$(BIN)/python -m deploy.values_table
 
 pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashboards of a run (minutes)

@@ -19,6 +19,7 @@ from soliloquy.runtime.handling import MODEL_BOUND, Handler, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.opening import ModelByRole, open_models
+from soliloquy.v1.events_pb2 import ConversationFinished, ProblemSubmitted, RunCancelled, RunChanged, RunStanding
 
 if TYPE_CHECKING:
     from services.collector.live_datasets import LiveDatasets
@@ -102,6 +103,23 @@ def declared() -> list[Service]:
     model = scripted_model(ModelSettings())
     builders = _builders(model, no_reserve, Judges(), sandbox, SandboxPool(sandbox), LiveDatasets(LiveSettings()))
     return [builders[name]() for name in SERVICES]
+
+
+def steering() -> list[Service]:
+    """The programs that handle no event: the gateway, and the command `generate`."""
+    from services.gateway.topics import RECALLED
+
+    # They read these topics outside any consumer group.
+    tables = dict.fromkeys(RECALLED, _ignore)
+    followed = dict.fromkeys((ConversationFinished, RunStanding), _ignore)
+    return [
+        Service(name="gateway", emits=(ProblemSubmitted, RunChanged, RunCancelled), tables=tables),
+        Service(name="soliloquy", emits=(ProblemSubmitted, RunCancelled), follows=followed),
+    ]
+
+
+def _ignore(_: object) -> None:
+    """Stands in for what a program does with a message."""
 
 
 def _builders(

@@ -34,11 +34,14 @@ class Authority:
         _openssl("req", "-x509", *_request("authority"), "-extensions", "authority", *made)
         return cls(folder=folder, own=own)
 
-    def sign(self, kind: Literal["broker", "client"], hosts: Iterable[str] = (), *, days: str = _DAYS) -> Certificate:
+    def sign(
+        self, kind: Literal["broker", "client"], hosts: Iterable[str] = (), *, name: str = "", days: str = _DAYS
+    ) -> Certificate:
         """`hosts` are subject alternative names: DNS:localhost, IP:127.0.0.1; negative `days` are over."""
-        signed = _paths(self.folder, kind if days == _DAYS else f"{kind}{days}")
-        request = self.folder / f"{kind}.csr"
-        _openssl("req", "-new", *_request(kind), "-keyout", str(signed.key), "-out", str(request))
+        name = name or kind
+        signed = _paths(self.folder, name if days == _DAYS else f"{name}{days}")
+        request = self.folder / f"{name}.csr"
+        _openssl("req", "-new", *_request(name), "-keyout", str(signed.key), "-out", str(request))
         by = ["-CA", str(self.own.certificate), "-CAkey", str(self.own.key), "-CAcreateserial", "-days", days]
         extensions = ["-extfile", str(_EXTENSIONS), "-extensions", kind]
         files = ["-in", str(request), "-out", str(signed.certificate)]
@@ -50,8 +53,8 @@ def _paths(folder: Path, kind: str) -> Certificate:
     return Certificate(certificate=folder / f"{kind}.pem", key=folder / f"{kind}.key")
 
 
-def _request(kind: str) -> list[str]:
-    return ["-config", str(_EXTENSIONS), "-subj", f"/CN=soliloquy-test-{kind}", *_NEW_KEY]
+def _request(name: str) -> list[str]:
+    return ["-config", str(_EXTENSIONS), "-subj", f"/CN=soliloquy-test-{name}", *_NEW_KEY]
 
 
 def _openssl(*arguments: str, hosts: Iterable[str] = ()) -> None:

@@ -51,7 +51,7 @@ class Command:
 async def running(*arguments: str | Path, kafka: KafkaSettings, wait: str = "0s") -> AsyncIterator[Command]:
     prefix = ("--kafka-prefix", kafka.prefix) if kafka.prefix else ()
     reach = ("--kafka", kafka.bootstrap, *prefix)
-    environment = {**os.environ, "SOLILOQUY_KAFKA_WAIT": wait}
+    environment = {**os.environ, "SOLILOQUY_KAFKA_WAIT": wait, **_login(kafka)}
     process = await asyncio.create_subprocess_exec(
         SOLILOQUY, *map(str, arguments), *reach, stderr=PIPE, env=environment
     )
@@ -61,6 +61,12 @@ async def running(*arguments: str | Path, kafka: KafkaSettings, wait: str = "0s"
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+def _login(kafka: KafkaSettings) -> dict[str, str]:
+    files = {"ca_file": kafka.ca_file, "certificate_file": kafka.certificate_file, "key_file": kafka.key_file}
+    told = {"security": kafka.security} | {name: str(file) for name, file in files.items() if file}
+    return {f"SOLILOQUY_KAFKA_{name.upper()}": value for name, value in told.items()}
 
 
 def _said(line: str) -> str:

@@ -7,6 +7,11 @@ from pathlib import Path
 
 from tests.kafka.certificates import Authority, Certificate
 
+# Everybody else may do what an ACL allows. The nodes have no name on their own listeners.
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS;User:CN=soliloquy-test-client",
+}
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MECHANISMS = ("PLAIN", *_SCRAM)
@@ -37,9 +42,13 @@ class Password:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Certificates:
-    ca_file: Path
+    authority: Authority
     client: Certificate
     _broker: Path
+
+    @property
+    def ca_file(self) -> Path:
+        return self.authority.own.certificate
 
     @classmethod
     def made(cls, folder: Path, hosts: Iterable[str]) -> "Certificates":
@@ -49,7 +58,7 @@ class Certificates:
         # Kafka expects key and certificate in one file.
         store = folder / "broker-store.pem"
         store.write_bytes(broker.key.read_bytes() + broker.certificate.read_bytes())
-        return cls(ca_file=authority.own.certificate, client=authority.sign("client"), _broker=store)
+        return cls(authority=authority, client=authority.sign("client"), _broker=store)
 
     def settings(self, *, client_auth: bool) -> dict[str, str]:
         listener = "listener.name.client.ssl"

@@ -2,10 +2,11 @@
 
 import pytest
 
-from deploy import topics_file
+from deploy import access_file, topics_file
 from soliloquy.runtime.topics import shapes
 from tests.chart.render import Document, Values
 from tests.unit.chart.objects import TRAINED, container, environment, kinds, named, objects, pods, services
+from tests.unit.chart.test_network import ports, rules
 
 STRIMZI: Values = {
     "kafka": {"bootstrap": "", "prefix": "a_B."},
@@ -49,6 +50,38 @@ def test_a_user_may_be_in_the_secret_beside_the_password() -> None:
     user = environment(container(student))["SOLILOQUY_KAFKA_USERNAME"]
     assert user == {"secretKeyRef": {"name": "user", "key": "name"}}
     assert files(student["spec"]["template"]) == {"password": "user/password"}
+
+
+@pytest.mark.parametrize(
+    ("token", "source"),
+    [
+        ({"audience": "kafka"}, {"serviceAccountToken": {"audience": "kafka", "path": "token"}}),
+        ({"existingSecret": "own"}, {"secret": {"name": "own", "items": [{"key": "token", "path": "token"}]}}),
+    ],
+)
+def test_a_token_is_a_file_that_is_renewed(token: Values, source: Document) -> None:
+    sasl = {"enabled": True, "mechanism": "OAUTHBEARER", "token": token}
+    for _, pod in pods(objects({"kafka": {"tls": {"enabled": True}, "sasl": sasl}}, TRAINED)):
+        [volume] = [each for each in pod["spec"]["volumes"] if each["name"] == "kafka"]
+        assert volume["projected"]["sources"] == [source]
+        for each in pod["spec"]["containers"]:
+            env = {name: value for name, value in environment(each).items() if name.startswith("SOLILOQUY_KAFKA_")}
+            assert env["SOLILOQUY_KAFKA_TOKEN_FILE"] == "/etc/soliloquy/kafka/token"
+            assert "SOLILOQUY_KAFKA_USERNAME" not in env
+
+
+def test_an_authority_gets_the_user_and_the_password_and_every_pod_reaches_it() -> None:
+    token = {"url": "https://login.example.com:8443/token", "scope": "kafka/.default"}
+    found = objects({"kafka": {"sasl": SASL | {"mechanism": "OAUTHBEARER", "token": token}}})
+    for name, workload in services(found).items():
+        env = environment(container(workload))
+        assert env["SOLILOQUY_KAFKA_TOKEN_URL"] == token["url"]
+        assert env["SOLILOQUY_KAFKA_TOKEN_SCOPE"] == token["scope"]
+        assert env["SOLILOQUY_KAFKA_USERNAME"] == "grower"
+        assert files(workload["spec"]["template"]) == {"password": "user/password"}, name
+    for policy in ("topics", "executor", "student"):
+        reached = set().union(*map(ports, rules(found, policy, "egress")))
+        assert 8443 in reached, policy
 
 
 def test_the_topics_are_laid_out_before_the_services_start_and_before_each_upgrade() -> None:
@@ -97,15 +130,38 @@ def test_a_kafka_of_the_release_is_reached_by_the_certificate_of_its_user() -> N
         assert env["SOLILOQUY_KAFKA_SECURITY"] == "SSL"
         assert files(workload["spec"]["template"]) == {
             "ca.crt": "lab-soliloquy-cluster-ca-cert/ca.crt",
-            "client.crt": "lab-soliloquy/user.crt",
-            "client.key": "lab-soliloquy/user.key",
+            "client.crt": f"lab-soliloquy-{name}/user.crt",
+            "client.key": f"lab-soliloquy-{name}/user.key",
         }
-    user = named(found, "KafkaUser")["spec"]
-    resources = [acl["resource"] for acl in user["authorization"]["acls"]]
-    assert [each.get("name") for each in resources] == ["a_B.", "a_B.", None]
-    assert {each.get("patternType") for each in resources} == {"prefix", None}
+    assert set(kinds(found, "KafkaUser")) == {*services(found), "test"}
     [listener] = named(found, "Kafka")["spec"]["kafka"]["listeners"]
     assert (listener["port"], listener["tls"], listener["authentication"]) == (9093, True, {"type": "tls"})
+
+
+def test_each_user_may_do_what_its_program_declares_and_no_more() -> None:
+    assert access_file.FILE.read_text("utf-8") == access_file.text(), "python -m deploy.access_file writes it"
+    tutor = kinds(objects(STRIMZI), "KafkaUser")["tutor"]["spec"]["authorization"]["acls"]
+    granted = {
+        (kind, name, operation)
+        for acl in tutor
+        for kind, name in [(acl["resource"]["type"], acl["resource"]["name"].removeprefix("a_B."))]
+        for operation in acl["operations"]
+    }
+    rights = access_file.programs()["tutor"]
+    assert granted == {
+        *(("topic", name, "Read") for name in rights["read"]),
+        *(("topic", name, "Write") for name in rights["write"]),
+        ("group", "tutor", "Read"),
+        ("group", "soliloquy-replayed", "Describe"),
+    }
+    assert {acl["resource"]["patternType"] for acl in tutor} == {"literal"}
+
+
+def test_a_program_that_the_values_leave_out_has_no_user() -> None:
+    both = kinds(objects(STRIMZI, TRAINED, {"keda": {"enabled": True}}), "KafkaUser")
+    assert {"training", "keda"} <= set(both)
+    without = objects(STRIMZI, {"services": {"planner": {"enabled": False}}})
+    assert "planner" not in kinds(without, "KafkaUser")
 
 
 def test_what_holds_events_stays_when_the_release_goes() -> None:

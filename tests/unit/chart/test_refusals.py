@@ -49,6 +49,30 @@ def of(path: str, value: object) -> dict[str, Any]:
             [IMAGES, of("strimzi", STRIMZI), of("strimzi.kafka.replicas", 1)],
             "strimzi.kafka.replicas is 1 and topics want 3 replicas: set topics.replication to 1",
         ),
+        (
+            [REQUIRED, of("kafka.sasl", {"enabled": True, "mechanism": "OAUTHBEARER"})],
+            "requires one of kafka.sasl.token.audience",
+        ),
+        ([REQUIRED, of("kafka.sasl.token.audience", "k")], "kafka.sasl.token.audience has no effect without"),
+        (
+            [
+                REQUIRED,
+                of("kafka.sasl", {"enabled": True, "mechanism": "OAUTHBEARER", "token": {"url": "http://a.example"}}),
+            ],
+            "use https, since it is sent a secret",
+        ),
+        (
+            [
+                REQUIRED,
+                of("keda.enabled", True),
+                of("kafka.sasl", {"enabled": True, "mechanism": "OAUTHBEARER", "token": {"audience": "k"}}),
+            ],
+            "use keda.trigger prometheus",
+        ),
+        (
+            [REQUIRED, of("strimzi", {"user": {"enabled": True}, "topics": {"cluster": "data"}})],
+            "strimzi.user.enabled requires strimzi.topics.enabled",
+        ),
         ([REQUIRED, of("strimzi.user.enabled", True)], "strimzi.user.enabled requires strimzi.topics.cluster"),
         (
             [

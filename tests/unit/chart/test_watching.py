@@ -138,7 +138,10 @@ def test_a_limit_is_a_bound_of_the_histograms_that_it_is_of() -> None:
         (TRAINED, "ray.io/v1/RayJob", "KubeRay"),
         ({"strimzi": {"topics": {"enabled": True, "cluster": "data"}}}, "kafka.strimzi.io/v1/KafkaTopic", "Strimzi"),
         (
-            {"strimzi": {"apiVersion": "v1beta2", "user": {"enabled": True}, "topics": {"cluster": "data"}}},
+            {
+                "strimzi": {"apiVersion": "v1beta2", "user": {"enabled": True}, "topics": {"cluster": "data"}},
+                "topics": {"enabled": False},
+            },
             "kafka.strimzi.io/v1beta2/KafkaUser",
             "Strimzi",
         ),

@@ -1,8 +1,9 @@
-{{/* A container that runs one command of the CLI against the Kafka, and the volumes that it needs. */}}
+{{/* (list $ COMPONENT): a container that runs one command of the CLI against the Kafka, and the volumes that it needs. */}}
 {{- define "soliloquy.command" -}}
-image: {{ include "soliloquy.image" (list . "workers") }}
-imagePullPolicy: {{ .Values.images.pullPolicy }}
-{{- include "soliloquy.containerSecurity" . | nindent 0 }}
+{{- $root := index . 0 -}}
+image: {{ include "soliloquy.image" (list $root "workers") }}
+imagePullPolicy: {{ $root.Values.images.pullPolicy }}
+{{- include "soliloquy.containerSecurity" $root | nindent 0 }}
 env:
   {{- include "soliloquy.kafka.env" . | nindent 2 }}
 volumeMounts:
@@ -14,7 +15,7 @@ volumeMounts:
 
 {{- define "soliloquy.command.volumes" -}}
 - name: tmp
-  emptyDir: {sizeLimit: {{ .Values.defaults.temporary }}}
+  emptyDir: {sizeLimit: {{ (index . 0).Values.defaults.temporary }}}
 {{- with include "soliloquy.kafka.volume" . }}
 {{ . }}
 {{- end }}

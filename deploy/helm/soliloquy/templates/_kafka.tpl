@@ -10,20 +10,44 @@
 {{- end }}
 {{- end }}
 
-{{/* How the brokers are reached, as a map: what a Strimzi user brings goes before what is said of an existing Kafka. */}}
+{{/* (list $ COMPONENT): how it reaches the brokers, as a map. Its own Strimzi user goes before what is said of an existing Kafka. */}}
 {{- define "soliloquy.kafka.access" -}}
-{{- $tls := deepCopy .Values.kafka.tls -}}
-{{- if .Values.strimzi.user.enabled -}}
+{{- $root := index . 0 -}}
+{{- $component := index . 1 -}}
+{{- $tls := deepCopy $root.Values.kafka.tls -}}
+{{- if $root.Values.strimzi.user.enabled -}}
 {{- $_ := set $tls "enabled" true -}}
-{{- $_ := set $tls.client "existingSecret" (include "soliloquy.fullname" .) -}}
-{{- $_ := set $tls.ca "existingSecret" (printf "%s-cluster-ca-cert" (include "soliloquy.kafka.cluster" .)) -}}
+{{- $_ := set $tls.client "existingSecret" (printf "%s-%s" (include "soliloquy.fullname" $root) $component) -}}
+{{- $_ := set $tls.ca "existingSecret" (printf "%s-cluster-ca-cert" (include "soliloquy.kafka.cluster" $root)) -}}
 {{- end -}}
-{{- $security := ternary (ternary "SASL_SSL" "SSL" .Values.kafka.sasl.enabled) (ternary "SASL_PLAINTEXT" "PLAINTEXT" .Values.kafka.sasl.enabled) $tls.enabled -}}
+{{- $sasl := $root.Values.kafka.sasl.enabled -}}
+{{- $security := ternary (ternary "SASL_SSL" "SSL" $sasl) (ternary "SASL_PLAINTEXT" "PLAINTEXT" $sasl) $tls.enabled -}}
 {{- toYaml (dict "tls" $tls "security" $security) }}
 {{- end }}
 
+{{/* The components that use the Kafka, as a list. */}}
+{{- define "soliloquy.kafka.components" -}}
+- test
+{{- range $name, $_ := .Files.Get "files/stages.yaml" | fromYaml }}
+{{- if (include "soliloquy.settings" (list $ $name) | fromYaml).enabled }}
+- {{ $name }}
+{{- end }}
+{{- end }}
+{{- if or .Values.training.rayJob.enabled .Values.training.cronJob.enabled }}
+- training
+{{- end }}
+{{- if .Values.training.retraining.enabled }}
+- retraining
+{{- end }}
+{{- if and .Values.keda.enabled (eq .Values.keda.trigger "kafka") }}
+- keda
+{{- end }}
+{{- end }}
+
+{{/* (list $ COMPONENT) */}}
 {{- define "soliloquy.kafka.env" -}}
 {{- $access := include "soliloquy.kafka.access" . | fromYaml -}}
+{{- with index . 0 -}}
 - name: SOLILOQUY_KAFKA
   value: {{ include "soliloquy.kafka.bootstrap" . | quote }}
 - name: SOLILOQUY_KAFKA_SECURITY
@@ -36,6 +60,18 @@
 {{- if .enabled }}
 - name: SOLILOQUY_KAFKA_MECHANISM
   value: {{ .mechanism }}
+{{- if or .token.audience .token.existingSecret }}
+- name: SOLILOQUY_KAFKA_TOKEN_FILE
+  value: /etc/soliloquy/kafka/token
+{{- else }}
+{{- with .token.url }}
+- name: SOLILOQUY_KAFKA_TOKEN_URL
+  value: {{ . | quote }}
+{{- end }}
+{{- with .token.scope }}
+- name: SOLILOQUY_KAFKA_TOKEN_SCOPE
+  value: {{ . | quote }}
+{{- end }}
 - name: SOLILOQUY_KAFKA_USERNAME
   {{- if .usernameKey }}
   valueFrom:
@@ -45,6 +81,7 @@
   {{- end }}
 - name: SOLILOQUY_KAFKA_PASSWORD_FILE
   value: /etc/soliloquy/kafka/password
+{{- end }}
 {{- end }}
 {{- end }}
 {{- if $access.tls.enabled }}
@@ -60,13 +97,18 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end }}
 
-{{/* The files that the environment names; empty where there are none. */}}
+{{/* (list $ COMPONENT): the files that the environment names; empty where there are none. */}}
 {{- define "soliloquy.kafka.volume" -}}
 {{- $access := include "soliloquy.kafka.access" . | fromYaml -}}
 {{- $sources := list -}}
-{{- with .Values.kafka.sasl -}}
-{{- if .enabled -}}
+{{- with (index . 0).Values.kafka.sasl -}}
+{{- if and .enabled .token.audience -}}
+{{- $sources = append $sources (dict "serviceAccountToken" (dict "audience" .token.audience "path" "token")) -}}
+{{- else if and .enabled .token.existingSecret -}}
+{{- $sources = append $sources (dict "secret" (dict "name" .token.existingSecret "items" (list (dict "key" .token.key "path" "token")))) -}}
+{{- else if .enabled -}}
 {{- $sources = append $sources (dict "secret" (dict "name" .existingSecret "items" (list (dict "key" .passwordKey "path" "password")))) -}}
 {{- end -}}
 {{- end -}}

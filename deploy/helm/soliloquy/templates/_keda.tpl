@@ -1,6 +1,6 @@
 {{/* How KEDA comes by what the services read of the Kafka's Secrets; empty where there are none. */}}
 {{- define "soliloquy.keda.secrets" -}}
-{{- $access := include "soliloquy.kafka.access" . | fromYaml -}}
+{{- $access := include "soliloquy.kafka.access" (list . "keda") | fromYaml -}}
 {{- $refs := list -}}
 {{- with .Values.kafka.sasl -}}
 {{- if .enabled -}}

@@ -28,6 +28,9 @@
 {{- $own := list (dict "podSelector" (dict "matchLabels" (dict "strimzi.io/cluster" (include "soliloquy.fullname" .)))) -}}
 {{- $peers := .Values.networkPolicy.kafka | default (ternary $own list .Values.strimzi.kafka.enabled) -}}
 {{- include "soliloquy.network.to" (list $peers (concat $ports .Values.networkPolicy.kafkaPorts)) }}
+{{- with .Values.kafka.sasl.token.url }}
+{{ include "soliloquy.network.to" (list list (list (include "soliloquy.network.port" .))) }}
+{{- end }}
 {{- end }}
 
 {{/* The port that a URL names or means. */}}

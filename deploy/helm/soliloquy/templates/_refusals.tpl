@@ -52,10 +52,29 @@
 {{- fail (printf "kafka.bootstrap has %q: ports end at 65535" .) -}}
 {{- end -}}
 {{- end -}}
-{{- if and .sasl.enabled (not .sasl.existingSecret) -}}
+{{- $tokens := list -}}
+{{- range $name := list "audience" "existingSecret" "url" -}}
+{{- if get $.Values.kafka.sasl.token $name -}}
+{{- $tokens = append $tokens $name -}}
+{{- end -}}
+{{- end -}}
+{{- $bearer := and .sasl.enabled (eq .sasl.mechanism "OAUTHBEARER") -}}
+{{- if and $bearer (ne (len $tokens) 1) -}}
+{{- fail "kafka.sasl.mechanism OAUTHBEARER requires one of kafka.sasl.token.audience, .existingSecret and .url" -}}
+{{- end -}}
+{{- if and $tokens (not $bearer) -}}
+{{- fail (printf "kafka.sasl.token.%s has no effect without kafka.sasl.enabled and mechanism OAUTHBEARER" (first $tokens)) -}}
+{{- end -}}
+{{- if and $bearer $.Values.keda.enabled (eq $.Values.keda.trigger "kafka") -}}
+{{- fail "keda.trigger is kafka, for which KEDA needs a token of its own: with mechanism OAUTHBEARER use keda.trigger prometheus" -}}
+{{- end -}}
+{{- if and .sasl.token.url (not (hasPrefix "https://" .sasl.token.url)) -}}
+{{- fail (printf "kafka.sasl.token.url is %q: use https, since it is sent a secret" .sasl.token.url) -}}
+{{- end -}}
+{{- if and .sasl.enabled (not (or .sasl.existingSecret .sasl.token.audience .sasl.token.existingSecret)) -}}
 {{- fail "kafka.sasl.enabled requires kafka.sasl.existingSecret: the Secret that holds the password" -}}
 {{- end -}}
-{{- if and .sasl.enabled (eq (not .sasl.username) (not .sasl.usernameKey)) -}}
+{{- if and .sasl.enabled (or (not $bearer) .sasl.token.url) (eq (not .sasl.username) (not .sasl.usernameKey)) -}}
 {{- fail "kafka.sasl.enabled requires the user in one place: kafka.sasl.username, or kafka.sasl.usernameKey of the Secret" -}}
 {{- end -}}
 {{- range $name := list "existingSecret" "username" "usernameKey" -}}
@@ -84,6 +103,9 @@
 {{- end -}}
 {{- if and (or .topics.enabled .user.enabled) (not (or .kafka.enabled .topics.cluster)) -}}
 {{- fail (printf "strimzi.%s.enabled requires strimzi.topics.cluster: the name of its Kafka" (ternary "topics" "user" .topics.enabled)) -}}
+{{- end -}}
+{{- if and .user.enabled $.Values.topics.enabled (not .topics.enabled) -}}
+{{- fail "strimzi.user.enabled requires strimzi.topics.enabled, or topics.enabled=false: the topics Job would run before there is a user" -}}
 {{- end -}}
 {{- if and .user.enabled $kafka.sasl.enabled -}}
 {{- fail "strimzi.user.enabled uses a certificate and kafka.sasl.enabled a password: choose one" -}}

@@ -77,7 +77,7 @@ spec:
       {{- end }}
       volumeMounts:
         - {name: tmp, mountPath: /tmp}
-        {{- with include "soliloquy.kafka.mount" $root }}
+        {{- with include "soliloquy.kafka.mount" . }}
         {{- . | nindent 8 }}
         {{- end }}
         {{- if and $stage.model $root.Values.model.settings }}
@@ -100,7 +100,7 @@ spec:
   volumes:
     - name: tmp
       emptyDir: {sizeLimit: {{ $settings.temporary }}}
-    {{- with include "soliloquy.kafka.volume" $root }}
+    {{- with include "soliloquy.kafka.volume" . }}
     {{- . | nindent 4 }}
     {{- end }}
     {{- if and $stage.model $root.Values.model.settings }}
@@ -129,7 +129,7 @@ spec:
 {{- define "soliloquy.stage.env" -}}
 {{- $root := index . 0 -}}
 {{- $name := index . 1 -}}
-{{- include "soliloquy.kafka.env" $root }}
+{{- include "soliloquy.kafka.env" . }}
 - {name: SOLILOQUY_KAFKA_WAIT, value: {{ $root.Values.kafka.wait }}}
 - {name: SOLILOQUY_LOG_FORMAT, value: {{ $root.Values.logFormat }}}
 {{- if (index ($root.Files.Get "files/stages.yaml" | fromYaml) $name).model }}

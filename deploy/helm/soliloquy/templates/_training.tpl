@@ -1,12 +1,13 @@
-{{/* What every pod that trains has: a map for soliloquy.ray.pod. */}}
+{{/* What every pod that trains has, by (list $ COMPONENT): a map for soliloquy.ray.pod. */}}
 {{- define "soliloquy.training.env" -}}
 {{- include "soliloquy.kafka.env" . }}
 - {name: MPLCONFIGDIR, value: /tmp/matplotlib}
 {{- end }}
 
 {{- define "soliloquy.training.mounts" -}}
+{{- $root := index . 0 -}}
 - {name: trained, mountPath: /trained}
-{{- with include "soliloquy.claimed.mount" (list "weights" .Values.training.weights true) }}
+{{- with include "soliloquy.claimed.mount" (list "weights" $root.Values.training.weights true) }}
 {{ . }}
 {{- end }}
 {{- with include "soliloquy.kafka.mount" . }}
@@ -15,10 +16,11 @@
 {{- end }}
 
 {{- define "soliloquy.training.volumes" -}}
+{{- $root := index . 0 -}}
 - name: trained
   persistentVolumeClaim:
-    claimName: {{ .Values.training.persistence.existingClaim | default (printf "%s-training" (include "soliloquy.fullname" .)) }}
-{{- with include "soliloquy.claimed.volume" (list "weights" .Values.training.weights) }}
+    claimName: {{ $root.Values.training.persistence.existingClaim | default (printf "%s-training" (include "soliloquy.fullname" $root)) }}
+{{- with include "soliloquy.claimed.volume" (list "weights" $root.Values.training.weights) }}
 {{ . }}
 {{- end }}
 {{- with include "soliloquy.kafka.volume" . }}

@@ -52,9 +52,9 @@ def document(services: Sequence[Service], *, version: str, bootstrap: str = "127
 def _declared(service: Service, bootstrap: str) -> KafkaBroker:
     """Returns a broker that declares the service's subscribers and publishers."""
     broker = KafkaBroker(bootstrap, apply_types=False, logger=None)
-    for topic in _received(service):
+    for topic in received(service):
         broker.subscriber(topic, group_id=service.name, title=f"{service.name}.receive.{topic}")(_nothing)
-    for topic in _sent(service):
+    for topic in sent(service):
         broker.publisher(topic, title=f"{service.name}.send.{topic}", schema=bytes)
     return broker
 
@@ -63,7 +63,8 @@ def _handled(service: Service) -> list[str]:
     return [topic + suffix for topic in service.topics for suffix in ("", RETRY)]
 
 
-def _received(service: Service) -> Iterator[str]:
+def received(service: Service) -> Iterator[str]:
+    """Yields every topic that the service reads, in its group or outside it."""
     yield from _handled(service)
     yield from (TOPIC_OF[message].name for message in (*service.tables, *service.follows))
     followed = TOPIC_OF[events_pb2.RunCancelled].name
@@ -71,7 +72,8 @@ def _received(service: Service) -> Iterator[str]:
         yield followed
 
 
-def _sent(service: Service) -> Iterator[str]:
+def sent(service: Service) -> Iterator[str]:
+    """Yields every topic that the service writes to."""
     yield from (TOPIC_OF[message].name for message in service.emits)
     for topic in service.topics:
         yield from (topic + RETRY, topic + DLQ)
