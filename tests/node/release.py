@@ -21,8 +21,7 @@ from tests.node.node import NAME, Node
 from tests.unit.collector.collecting import conversations_in
 
 RELEASE, NAMESPACE = "lab", "tutoring"
-# The planner is off by default.
-SERVICES = ("curriculum", "student", "tutor", "codegen", "composer", "executor", "collector", "gateway")
+SERVICES = ("curriculum", "planner", "student", "tutor", "codegen", "composer", "executor", "collector", "gateway")
 TOKEN = "of-this-test-alone"
 _VOLUME_SIZE = "512m"
 _HELM = "helm4"
@@ -54,7 +53,7 @@ class Release:
         self.token.write_text(TOKEN, "utf-8")
         digest = hashlib.sha256(TOKEN.encode()).hexdigest()
         tokens = f'[[token]]\nname = "tests"\nrole = "operator"\nsha256 = "{digest}"\n'
-        self.cluster.create([_namespace(), _storage_class(), volume("data", self.volume), _secret(tokens)])
+        self.cluster.create([_namespace(), _storage_class(), _volume(self.volume), _secret(tokens)])
 
     def install(self) -> None:
         # A run must outlast the disruption, with immediate answers.
@@ -219,8 +218,7 @@ def _storage_class() -> dict[str, Any]:
     }
 
 
-def volume(name: str, folder: Path) -> dict[str, Any]:
-    """Returns a volume of the node."""
+def _volume(folder: Path) -> dict[str, Any]:
     here = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NAME]}]}
     spec = {
         "capacity": {"storage": "20Gi"},
@@ -229,7 +227,7 @@ def volume(name: str, folder: Path) -> dict[str, Any]:
         "local": {"path": str(folder)},
         "nodeAffinity": {"required": {"nodeSelectorTerms": [here]}},
     }
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "data"}, "spec": spec}
 
 
 def _secret(tokens: str) -> dict[str, Any]:

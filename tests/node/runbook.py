@@ -4,8 +4,10 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tests.chart import tools
@@ -15,7 +17,7 @@ from tests.observability.asking import Asked
 from tests.unit.deploy.queries import filled
 from tests.unit.rules.test_rules import sections
 
-_COMMAND = re.compile(r"`((?:kubectl|soliloquy) [^`]+)`")
+_COMMAND = re.compile(r"`((?:for [^`]+ )?(?:kubectl|soliloquy runs) [^`]+)`")
 _PANEL = re.compile(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)")
 # A command that takes longer is no look.
 _LOOK_SECONDS = 30.0
@@ -47,7 +49,7 @@ class Operator:
         told = {"NS": NAMESPACE, "NAME": f"{RELEASE}-soliloquy", "RELEASE": RELEASE}
         reach = {"KUBECONFIG": str(self.release.cluster.kubeconfig()), "SOLILOQUY_TOKEN": self.token}
         reach["SOLILOQUY_GATEWAY"] = self.release.gateway
-        programs = f"{tools.folder() / 'bin'}:{os.environ['PATH']}"
+        programs = f"{tools.folder() / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         done = subprocess.run(
             ["sh", "-c", command],
             env={**os.environ, **labels, **told, **reach, "PATH": programs},
