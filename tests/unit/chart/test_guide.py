@@ -104,10 +104,9 @@ def test_helm_warns_of_likely_mistakes() -> None:
     in_the_clear: Values = {"enabled": True, "mechanism": "PLAIN", "username": "u", "existingSecret": "s"}
     asked_by_nobody: Values = {"modelService": SERVED["modelService"], "kafka": {"sasl": in_the_clear}}
     told = notes(REQUIRED, OFFLINE, asked_by_nobody) + notes(REQUIRED, {"networkPolicy": {"enabled": False}})
-    told += notes(REQUIRED, OFFLINE, {"prometheusRule": {"enabled": True}})
+    told += notes(REQUIRED, OFFLINE, {"prometheusRule": {"enabled": True}, "services": {"planner": {"enabled": False}}})
     meant: Values = {
         "networkPolicy": {"kafka": [{"ipBlock": {"cidr": "10.1.0.0/24"}}]},
-        "services": {"planner": {"enabled": True}},
         "podMonitor": {"enabled": True},
         "prometheusRule": {"enabled": True, "runbookUrl": "https://wiki.example.com/runbook"},
     }

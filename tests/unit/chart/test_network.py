@@ -12,7 +12,6 @@ EVERYTHING: list[Values] = [
     SERVED,
     TRAINED,
     {
-        "services": {"planner": {"enabled": True}},
         "dataset": {"store": "s3://bucket/datasets"},
         "networkPolicy": {"extraEgress": [{"ports": [{"port": 4318}]}]},
     },
@@ -160,7 +159,7 @@ def test_a_store_is_reached_by_who_writes_and_who_reads_there() -> None:
 
 def test_traces_leave_by_a_policy_of_their_own() -> None:
     found = objects(SERVED, {"traces": {"url": "http://tempo:4318"}})
-    asked = {"model", "gateway", *SERVICES} - {"planner"}
+    asked = {"model", "gateway", *SERVICES}
     sending = {name for name in asked if 4318 in set().union(*map(ports, rules(found, name, "egress")))}
     assert sending == asked - {"executor"}
 

@@ -9,13 +9,12 @@ from tests.chart.render import Values
 from tests.unit.chart.objects import container, kinds, objects, services
 
 SHARE = set(SERVICES) - {"curriculum", "collector"}
-PLANNER: Values = {"services": {"planner": {"enabled": True}}}
 SASL: Values = {"enabled": True, "existingSecret": "user", "usernameKey": "name"}
 
 
 @pytest.mark.parametrize(("by", "kind"), [("hpa", "HorizontalPodAutoscaler"), ("keda", "ScaledObject")])
 def test_a_scaled_service_has_no_number_of_its_own_and_never_none(by: str, kind: str) -> None:
-    found = objects(PLANNER, {by: {"enabled": True}, "defaults": {"scaling": {"min": 2, "max": 9}}})
+    found = objects({by: {"enabled": True}, "defaults": {"scaling": {"min": 2, "max": 9}}})
     scalers = kinds(found, kind)
     assert set(scalers) == SHARE
     for name, workload in services(found).items():
@@ -43,7 +42,7 @@ def test_who_names_the_surge_alone_loses_no_pod_in_an_upgrade() -> None:
 
 
 def triggers(*values: Values) -> dict[str, list[dict[str, Any]]]:
-    found = kinds(objects(PLANNER, {"keda": {"enabled": True}}, *values), "ScaledObject")
+    found = kinds(objects({"keda": {"enabled": True}}, *values), "ScaledObject")
     return {name: each["spec"]["triggers"] for name, each in found.items()}
 
 
@@ -79,7 +78,7 @@ def test_lag_may_be_asked_of_prometheus() -> None:
 
 
 def test_a_drain_takes_one_pod_of_a_service_at_a_time() -> None:
-    found = objects(PLANNER)
+    found = objects()
     budgets = kinds(found, "PodDisruptionBudget")
     assert set(budgets) == {*SERVICES, "gateway"}
     for name, workload in services(found).items():

@@ -30,7 +30,6 @@ from tests.unit.chart.objects import (
     services,
 )
 
-ALL: Values = {"services": {"planner": {"enabled": True}}}
 SECURED: Values = {
     "kafka": {
         "prefix": "a.",
@@ -57,8 +56,8 @@ def command(args: list[str]) -> tuple[click.Command, list[str]]:
 
 
 def test_every_service_has_a_workload_and_nothing_else_has() -> None:
-    assert set(services(objects(ALL))) == {*SERVICES, "gateway"}
-    assert set(services(objects())) == {*SERVICES, "gateway"} - {"planner"}
+    assert set(services(objects())) == {*SERVICES, "gateway"}
+    assert set(services(objects({"services": {"planner": {"enabled": False}}}))) == {*SERVICES, "gateway"} - {"planner"}
 
 
 def test_the_chart_knows_of_each_service_what_the_code_knows() -> None:
@@ -71,7 +70,7 @@ def test_the_chart_knows_of_each_service_what_the_code_knows() -> None:
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_a_service_takes_the_command_line_of_its_pod(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pod = container(services(objects(ALL, {"sandbox": {"audit": True}, "dataset": {"store": "s3://bucket/d"}}))[name])
+    pod = container(services(objects({"sandbox": {"audit": True}, "dataset": {"store": "s3://bucket/d"}}))[name])
     for variable, value in environment(pod).items():
         monkeypatch.setenv(variable, value if isinstance(value, str) else "lab-0")
     found, options = command(pod["args"])
@@ -81,7 +80,7 @@ def test_a_service_takes_the_command_line_of_its_pod(name: str, monkeypatch: pyt
 
 def test_every_variable_is_one_that_its_command_reads() -> None:
     seen = set()
-    for _, pod in pods(objects(ALL, SECURED, {"model": {"engine": "openai", "baseUrl": "https://api.example.com/v1"}})):
+    for _, pod in pods(objects(SECURED, {"model": {"engine": "openai", "baseUrl": "https://api.example.com/v1"}})):
         for each in pod["spec"]["containers"]:
             found, _ = command(each["args"])
             known = {KAFKA_WAIT, LOG_FORMAT, TRACE_SHARE, PASSWORD_FILE, *VARIABLES}
@@ -97,8 +96,9 @@ def test_the_test_of_a_release_grows_a_conversation_by_its_services() -> None:
     found, options = command(grows["args"])
     assert found.name == "generate"
     params = found.make_context("generate", options).params
-    assert (params["conversations"], str(params["out"]), params["enrich"]) == (1, "/tmp/test", False)
-    assert "--enrich" in named(objects(ALL), "Pod")["spec"]["containers"][0]["args"]
+    assert (params["conversations"], str(params["out"]), params["enrich"]) == (1, "/tmp/test", True)
+    without = named(objects({"services": {"planner": {"enabled": False}}}), "Pod")
+    assert "--enrich" not in without["spec"]["containers"][0]["args"]
     assert environment(grows)["SOLILOQUY_KAFKA_PREFIX"] == "a."
     assert test["metadata"]["annotations"]["helm.sh/hook"] == "test"
 
@@ -118,7 +118,7 @@ def test_a_trace_of_each_conversation_is_sent_but_by_the_executor() -> None:
 
 def test_a_service_waits_for_its_kafka_and_logs_as_it_is_told() -> None:
     for values, told in (({}, ("10m", "json")), ({"kafka": {"wait": "90s"}, "logFormat": "text"}, ("90s", "text"))):
-        for each in services(objects(ALL, values)).values():
+        for each in services(objects(values)).values():
             found = environment(container(each))
             assert (found["SOLILOQUY_KAFKA_WAIT"], found["SOLILOQUY_LOG_FORMAT"]) == told
 
@@ -169,7 +169,7 @@ def test_what_a_service_says_goes_before_the_defaults_and_variables_are_added() 
 
 def test_a_pod_goes_only_to_nodes_for_which_its_image_is_built() -> None:
     told = json.loads(bake.FILE.read_text("utf-8"))["target"]
-    found = [*pods(objects(ALL, SERVED, TRAINED)), *pods(objects(RETRAINED))]
+    found = [*pods(objects(SERVED, TRAINED)), *pods(objects(RETRAINED))]
     seen = set()
     for _, pod in found:
         image = pod["spec"]["containers"][0]["image"].rpartition("/")[2].partition(":")[0]
@@ -211,7 +211,7 @@ def test_there_is_one_collector_whatever_the_others_have_and_its_volume_stays() 
 def test_changed_model_settings_start_those_anew_that_ask_a_model() -> None:
     def template(settings: str) -> dict[str, Document]:
         chosen: Values = {"model": {"engine": "", "settings": settings}}
-        return {name: each["spec"]["template"] for name, each in services(objects(ALL, chosen)).items()}
+        return {name: each["spec"]["template"] for name, each in services(objects(chosen)).items()}
 
     before, after = template("# one\n"), template("# other\n")
     assert {name for name in before if before[name] != after[name]} == ASKERS
