@@ -83,7 +83,11 @@ class _ClientCredentials(AbstractTokenProvider):
                 # The credentials are for this address alone.
                 session.post(url, data=form, headers=headers, allow_redirects=False) as response,
             ):
-                content = await response.content.read(_MOST_BYTES)
+                content = b""
+                async for piece in response.content.iter_any():
+                    content += piece
+                    if len(content) > _MOST_BYTES:
+                        raise NoToken(f"{url} gives no token: its answer is longer than {_MOST_BYTES:,} bytes")
         except (aiohttp.ClientError, TimeoutError) as error:
             raise NoToken(f"{url} gives no token ({error or type(error).__name__})") from error
         try:
