@@ -18,6 +18,8 @@ from tests.models import needs_torch
 from tests.models.fixtures import base as base
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "extensions"
+# So many that somebody is praised in some of them.
+CONVERSATIONS = 60
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def soliloquy(beside: Mapping[str, str]) -> Iterator[Shell]:
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset from before the package was installed."""
     out = tmp_path_factory.mktemp("grown") / "out"
-    assert run(command(out, conversations=6, problems="physics", seed=5)).returncode == 0
+    assert run(command(out, conversations=CONVERSATIONS, problems="physics", seed=5)).returncode == 0
     return out
 
 
@@ -46,7 +48,7 @@ def test_its_format_is_in_the_help_and_comes_back_the_same(soliloquy: Shell, gro
     soliloquy.says("export", grown, "--format", "pairs", "--out", out)
     soliloquy.says("import", out, "--format", "pairs", "--out", tmp_path / "imported")
     soliloquy.says("export", tmp_path / "imported", "--format", "pairs", "--out", again)
-    assert len(again.read_text("utf-8").splitlines()) == 6
+    assert len(again.read_text("utf-8").splitlines()) == CONVERSATIONS
     assert again.read_bytes() == out.read_bytes()
 
 
@@ -61,7 +63,7 @@ def test_its_check_finds_faults_and_rejects_conversations(
     assert "the tutor says '" in report["faults"][0]["fault"]
 
     out = tmp_path / "out"
-    assert run(command(out, conversations=6, problems="physics", seed=5), environment=beside).returncode == 0
+    assert run(command(out, conversations=CONVERSATIONS, problems="physics", seed=5), environment=beside).returncode == 0
     manifest = json.loads((out / "manifest.json").read_bytes())
     assert manifest["run"]["checks"] == ["praise"]
     [rejected] = Dataset(out).batches(["reasons"], rejected=True)

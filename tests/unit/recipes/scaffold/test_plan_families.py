@@ -21,11 +21,11 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 def numbers(text: str) -> list[float]:
-    return [float(found) for found in _NUMBER.findall(text)]
+    return [float(found) for found in _NUMBER.findall(text.replace(" × 10^", "e"))]
 
 
 def is_sound(problem: Problem, plan: Plan) -> bool:
-    """By the problem's own numbers, which the scripted planner writes as they are."""
+    """By the problem's own numbers, which the scripted planner does not round."""
     questions = plan.questions
     results = {step.number: step.result.value for step in problem.steps if step.HasField("result")}
     known = set(numbers(problem.question))
