@@ -63,7 +63,8 @@ def test_its_check_finds_faults_and_rejects_conversations(
     assert "the tutor says '" in report["faults"][0]["fault"]
 
     out = tmp_path / "out"
-    assert run(command(out, conversations=CONVERSATIONS, problems="physics", seed=5), environment=beside).returncode == 0
+    wanted = command(out, conversations=CONVERSATIONS, problems="physics", seed=5)
+    assert run(wanted, environment=beside).returncode == 0
     manifest = json.loads((out / "manifest.json").read_bytes())
     assert manifest["run"]["checks"] == ["praise"]
     [rejected] = Dataset(out).batches(["reasons"], rejected=True)
