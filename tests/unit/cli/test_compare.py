@@ -42,7 +42,7 @@ def test_what_differs_in_every_conversation_gives_a_dataset_away(tmp_path: Path)
     shouted = [type(one).FromString(one.SerializeToString()) for one in plain]
     for one in shouted:
         for turn in one.turns:
-            turn.tutor.text = f"Zounds! {turn.tutor.text}"
+            turn.tutor.text = f"Oho! Zounds! {turn.tutor.text}"
     folders = [str(dataset(tmp_path / name, made)) for name, made in (("plain", plain), ("shouted", shouted))]
     ran = CliRunner().invoke(compare, [*folders, "--json"], catch_exceptions=False)
     told = json.loads(ran.output)["told_apart"]
