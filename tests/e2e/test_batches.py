@@ -49,9 +49,9 @@ def test_a_run_out_of_budget_takes_in_its_batches_and_a_higher_one_pays_for_none
     tmp_path: Path, form: str
 ) -> None:
     budget = 12_000
-    with fake(f"--dialect={DIALECT_OF[form]}", "--batch-latency", "1s") as url:
+    with fake(f"--dialect={DIALECT_OF[form]}", "--batch-latency", "400ms") as url:
         settings = spoken(in_batches(tmp_path, url, size=SIZE, age=0.5), form)
-        chosen: dict[str, Any] = {"conversations": 6, "in_flight": 6, "max_turns": 6, "model_settings": settings}
+        chosen: dict[str, Any] = {"conversations": 4, "in_flight": 4, "model_settings": settings}
         stopped = run(command(tmp_path / "out", budget_tokens=budget, **chosen))
         lines = invoice(url)
         assert stopped.returncode == 1, stopped.stderr
@@ -70,9 +70,9 @@ def test_a_run_out_of_budget_takes_in_its_batches_and_a_higher_one_pays_for_none
 
 def test_a_run_exports_what_waits_in_batches_for_top_and_dashboards(tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
-    with fake("--batch-latency", "1s") as url:
+    with fake("--batch-latency", "300ms") as url:
         settings = in_batches(tmp_path, url, size=3, age=0.5)
-        arguments = by_batch(tmp_path / "out", settings, 3, in_flight=3, max_turns=4, metrics=address)
+        arguments = by_batch(tmp_path / "out", settings, 3, in_flight=3, metrics=address)
         with start(arguments) as process:
             calls: dict[str, Any] = {"batches": 0}
             while not calls["batches"]:
@@ -89,7 +89,7 @@ def test_roles_that_answer_at_once_mix_with_those_in_batches(tmp_path: Path) -> 
         single = Path(priced(tmp_path, url)).read_text("utf-8").replace("endpoints.hosted", "endpoints.quick")
         roles = "".join(f'[roles.{role}]\nendpoint = "quick"\n' for role in ("tutor", "codegen", "composer"))
         settings.write_text(f'endpoint = "hosted"\n{settings.read_text("utf-8")}{single}{roles}', "utf-8")
-        grown(tmp_path / "out", conversations=3, max_turns=4, model_settings=str(settings))
+        grown(tmp_path / "out", conversations=3, model_settings=str(settings))
         billed_once(url, tmp_path / "out")
         by_batch_alone = sum(batch_sizes(url, "files"))
         students = [line for line in invoice(url) if "student" in line["state"]]
