@@ -13,8 +13,8 @@ from soliloquy.v1.events_pb2 import ConversationFinished
 
 FILE = Path(__file__).parent / "helm/soliloquy/files/access.yaml"
 _HEADER = """\
-# What each program may do on a Kafka that checks access, from what the code declares: `python -m deploy.access_file`.
-# Of topics: read, write, describe. Of groups: member (Read), look (Describe).
+# The rights of each program on a Kafka that checks access, from what the code declares: `python -m deploy.access_file`.
+# Topics are read, written and described; a member reads its group, and who looks describes one.
 """
 _HANDLED = [topic.name for topic in TOPICS.values() if topic.keep != "latest"]
 

@@ -12,7 +12,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.regular_file import read_json
 from soliloquy.runtime.weights import base_digest, flaw_of_base
 
-# What engines read of a model; repositories of models also hold the same weights in other forms.
+# Engines read these files; repositories of models also hold the same weights in other forms.
 _READ = {".json", ".jinja", ".txt", ".model", ".safetensors"}
 _INDEX = "model.safetensors.index.json"
 # Says which version of each file is here, as a whole or in part.

@@ -18,7 +18,7 @@ class FileRoutes:
         self._form = form
         self._files: dict[str, bytes] = {}
         self._kept = 0
-        # What each batch was asked for with, and its files of replies.
+        # The body that asked for each batch, and its files of replies.
         self._asked: dict[int, dict[str, Any]] = {}
         self._replies: dict[int, dict[str, str | None]] = {}
 

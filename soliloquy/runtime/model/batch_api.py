@@ -1,4 +1,4 @@
-"""What an endpoint's batch API does for a run, in whichever form; and the calls that all forms have in common."""
+"""The batch API of an endpoint as a run uses it, whatever its form; and the calls that all forms make."""
 
 import asyncio
 import json

@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS batches (
 ENDED, LOST, UNDONE = "ended", "lost", "undone"
 REPEATED = "answered again"
 ANSWERED = 200
-# What endpoints take as the id of a request in a batch.
+# Every endpoint takes such ids of requests in a batch.
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 

@@ -9,19 +9,14 @@ from pathlib import Path
 import pytest
 from aiokafka import errors
 
-from soliloquy.runtime.events import first_event
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, Mechanism
 from soliloquy.runtime.transports.kafka.connection import described, reach
-from soliloquy.runtime.transports.kafka.layout import apply, check, plan
-from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.events_pb2 import ConversationStarted
 from tests.e2e.runs import SOLILOQUY, said
+from tests.integration.kafka.reaching import refused, works
 from tests.kafka.certificates import Authority
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
 
-TOPIC = "conversation.started"
 MECHANISMS: tuple[Mechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
@@ -71,26 +66,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaSettings]
 @pytest.fixture(scope="module")
 def strangers_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Authority.founded(tmp_path_factory.mktemp("stranger")).own.certificate
-
-
-async def works(settings: KafkaSettings) -> None:
-    """Applies the topics and sends an event through a transport."""
-    await apply(settings, replication=1)
-    assert await plan(settings, replication=1) == []
-    await check(settings, [TOPIC])
-    event = first_event(ConversationStarted(conversation=Conversation(id="c")), source="test", time=time.time())
-    async with open_transport(settings) as transport:
-        await transport.publish([event])
-        assert [delivery.event.key async for delivery in transport.read(TOPIC)][-1] == "c"
-
-
-async def refused(settings: KafkaSettings) -> str:
-    with pytest.raises(KafkaUnavailable) as caught:
-        await check(settings, [TOPIC])
-    line = str(caught.value)
-    assert line.startswith(settings.bootstrap)
-    assert "\n" not in line
-    return line
 
 
 async def test_tls(encrypted: KafkaSettings) -> None:

@@ -8,19 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.runtime.events import Event, first_event
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.layout import apply, check
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.events_pb2 import ConversationStarted
+from tests.integration.kafka.reaching import TOPIC, refused, started_event, works
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
 from tests.kafka.tokens import TokenAuthority, TokenServer
 
 pytestmark = pytest.mark.timeout(240)
 
-TOPIC = "conversation.started"
 LIFE_SECONDS = 4.0
 
 
@@ -47,26 +44,6 @@ def from_file(bearer: KafkaSettings, authority: TokenAuthority, tmp_path: Path) 
 
 def logged_in(settings: KafkaSettings, server: TokenServer, password: str) -> KafkaSettings:
     return replace(settings, username="soliloquy", password=password, token_url=server.url, token_scope="kafka/all")
-
-
-async def works(settings: KafkaSettings) -> None:
-    await apply(settings, replication=1)
-    async with open_transport(settings) as transport:
-        await transport.publish([started_event("first")])
-        assert [delivery.event.key async for delivery in transport.read(TOPIC)][-1] == "first"
-
-
-def started_event(key: str) -> Event:
-    return first_event(ConversationStarted(conversation=Conversation(id=key)), source="test", time=time.time())
-
-
-async def refused(settings: KafkaSettings) -> str:
-    with pytest.raises(KafkaUnavailable) as caught:
-        await check(settings, [TOPIC])
-    line = str(caught.value)
-    assert line.startswith(settings.bootstrap)
-    assert "\n" not in line
-    return line
 
 
 async def test_a_token_from_a_file(from_file: KafkaSettings) -> None:

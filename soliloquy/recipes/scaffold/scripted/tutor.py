@@ -27,7 +27,7 @@ _SAID = re.compile(r"^Tutor: (.*)$", re.MULTILINE)
 
 # A tutor who has asked for the working does not ask again for so many messages.
 _ASKED = 4
-# What a question may ask for besides the idea of the step; the first whose cue it has counts.
+# A question may ask for these besides the idea of the step; the first whose cue it has counts.
 _QUESTIONS = ("numbers", "purpose", "needed", "guess")
 # The states that a message without an answer may show; the first whose cue it has counts.
 _SHOWN = ("irrelevant", "confusion", "question", "comprehension")

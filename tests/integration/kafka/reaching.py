@@ -1,0 +1,38 @@
+"""Whether settings reach the brokers, and in which line they are refused."""
+
+import time
+
+import pytest
+
+from soliloquy.runtime.events import Event, first_event
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.kafka.layout import apply, check, plan
+from soliloquy.runtime.transports.opening import open_transport
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import ConversationStarted
+
+TOPIC = "conversation.started"
+
+
+async def works(settings: KafkaSettings) -> None:
+    """Applies the topics and sends an event through a transport."""
+    await apply(settings, replication=1)
+    assert await plan(settings, replication=1) == []
+    await check(settings, [TOPIC])
+    async with open_transport(settings) as transport:
+        await transport.publish([started_event("first")])
+        assert [delivery.event.key async for delivery in transport.read(TOPIC)][-1] == "first"
+
+
+def started_event(key: str) -> Event:
+    return first_event(ConversationStarted(conversation=Conversation(id=key)), source="test", time=time.time())
+
+
+async def refused(settings: KafkaSettings) -> str:
+    """Returns the line that says so."""
+    with pytest.raises(KafkaUnavailable) as caught:
+        await check(settings, [TOPIC])
+    line = str(caught.value)
+    assert line.startswith(settings.bootstrap)
+    assert "\n" not in line
+    return line
