@@ -2,11 +2,11 @@
 
 from typing import Protocol
 
-from services.collector.journal import calls_of
 from services.collector.metrics import count
 from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.rewinding import calls_of
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.failure import Refused
 from soliloquy.runtime.model.costs import account, use_of, waited

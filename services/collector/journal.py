@@ -4,14 +4,14 @@ import time
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Self
 
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.ids import IdSet
+from soliloquy.recipes.rewinding import calls_of
 from soliloquy.runtime.model.costs import account, add_use, use_of
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 
 # The numbers kept in memory for each conversation: ordinal, attempt, whether it is accepted, the offset of its frame.
@@ -105,13 +105,6 @@ class Journal:
         self.reasons.update({reason.partition(":")[0] for reason in collected.reasons})
         for call in calls_of(conversation):
             add_use(self.tokens[account(call.role, call.endpoint)], use_of(call))
-
-
-def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
-    """Yields the calls of a conversation. Those of the enrichment count once: further attempts share it."""
-    before = conversation.problem.enrichment.calls if conversation.attempt == 0 else ()
-    taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
-    return chain(before, *(turn.calls for turn in chain(conversation.turns, taken_back)))
 
 
 def collected_now(conversation: Conversation, faults: list[str], origin: Origin | None) -> Collected:

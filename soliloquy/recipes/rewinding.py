@@ -1,8 +1,11 @@
 """Takes turns of a conversation back, so that it goes on from the last good one with other draws."""
 
+from collections.abc import Iterator
+from itertools import chain
+
 from soliloquy.recipes.rules import Broken
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, Rewind
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall, Resolution, Rewind
 from soliloquy.v1.events_pb2 import TutorReplied
 
 # The first turn has what a recipe begins with: it is never taken back.
@@ -27,3 +30,10 @@ def rewound(conversation: Conversation, fault: Broken, *, certain: bool, most: i
 def rewinding_parts(conversation: Conversation) -> tuple[object, ...]:
     """Returns what distinguishes seeds and ids after a rewind from those before it."""
     return ("rewind", len(conversation.rewinds)) if conversation.rewinds else ()
+
+
+def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
+    """Yields the calls of a conversation. Those of the enrichment count once: further attempts share it."""
+    before = conversation.problem.enrichment.calls if conversation.attempt == 0 else ()
+    taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
+    return chain(before, *(turn.calls for turn in chain(conversation.turns, taken_back)))

@@ -1,7 +1,7 @@
 """Tries each prompt of a recipe on a model, in the course of scripted conversations."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.rewinding import calls_of
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import Handler
@@ -90,7 +91,7 @@ async def _trial(
             following = await _next(event, handlers(router))
     except TimeoutError:
         raise Failure(f"{prompt} was not answered within {_TRIAL_SECONDS:g} s") from None
-    call, *_ = (call for call in _calls(following.conversation) if call.prompt == prompt)
+    call, *_ = (call for call in calls_of(following.conversation) if call.prompt == prompt)
     return PromptTrial(requests=router.requests, call=call)
 
 
@@ -98,12 +99,6 @@ async def _next(event: ConversationEvent, handlers: Mapping[type[Message], Handl
     [following] = await handlers[type(event)](deepcopy(event))
     assert isinstance(following, ConversationEvent)
     return following
-
-
-def _calls(conversation: Conversation) -> Iterator[ModelCall]:
-    yield from conversation.problem.enrichment.calls
-    for turn in conversation.turns:
-        yield from turn.calls
 
 
 def _conversation(recipe: str, source: ProblemSource, ordinal: int) -> Conversation:

@@ -1,7 +1,7 @@
 """What holds on every real server. Its model has random weights: its words mean nothing, its answers have a form."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,14 @@ from soliloquy.client import Dataset
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.rewinding import calls_of
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.settings import Endpoint
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall, ParseOutcome
+from soliloquy.v1.conversation_pb2 import Ending, ParseOutcome
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
 from tests.e2e.runs import SOLILOQUY, command, run
 from tests.servers.running import CONTEXT_TOKENS, MODEL, RealServer
@@ -67,12 +68,6 @@ READ = {
     ParseOutcome.PARSE_OUTCOME_REPAIRED,
     ParseOutcome.PARSE_OUTCOME_REASKED,
 }
-
-
-def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
-    yield from conversation.problem.enrichment.calls
-    for turn in conversation.turns:
-        yield from turn.calls
 
 
 def _without_bounds(schema: Any) -> Any:

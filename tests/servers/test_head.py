@@ -128,7 +128,7 @@ async def test_a_head_comes_back_and_calls_replicas_and_adapters_have_gone_on(
             await calls.more()
             cluster.kill_head()
             killed = time.monotonic()
-            assert cluster.application("model") is None
+            await until(lambda: cluster.application("model") is None)
             await calls.more()
             without = len(calls.digests)
             cluster.start_head()

@@ -1,5 +1,7 @@
 """Each prompt of a recipe is put to the model on trial, as a run would put it, and nothing else is."""
 
+import json
+
 import pytest
 
 from soliloquy.recipes.recipe import find
@@ -22,6 +24,20 @@ class Rambling:
 
     async def generate(self, request: GenerateRequest) -> Completion:
         return Completion(text="Well", finish=Finish.FINISH_STOP, model="rambling")
+
+
+class Astray:
+    """Answers one prompt in its form, with a step that no problem has; a certain rule takes such turns back."""
+
+    def __init__(self, scripted: Model) -> None:
+        self._scripted = scripted
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        completion = await self._scripted.generate(request)
+        if request.prompt == "soliloquy/received_python":
+            reply = json.loads(completion.text) | {"Step Number": "51"}
+            completion.text, completion.model = json.dumps(reply), "astray"
+        return completion
 
 
 async def trials(recipe: str, on_trial: Model | None = None) -> list[PromptTrial]:
@@ -55,3 +71,9 @@ async def test_an_unusable_answer_is_shown_with_what_the_model_was_told() -> Non
     assert list(deciding.call.raw) == ["Well"] * 3
     assert all("holds no JSON object" in told for told in deciding.complaints)
     assert {trial.call.model for trial in found.values()} == {"rambling"}
+
+
+async def test_an_answer_in_a_turn_that_is_taken_back_is_shown() -> None:
+    scripted = scripted_model(ModelSettings(problems=[BANKS["soliloquy"]]))
+    found = {trial.call.prompt: trial for trial in await trials("soliloquy", Astray(scripted))}
+    assert found["soliloquy/received_python"].call.model == "astray"
