@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from services.curriculum.stretches import Stretches
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.handling import NotYet
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -16,6 +17,8 @@ class _Run:
     in_flight: int = 0
     # The ordinals of the problems with a conversation under way.
     under_way: set[int] = field(default_factory=set)
+    # The ordinals of all problems that ever had one: after a restart a problem may be submitted again.
+    begun: Stretches = field(default_factory=Stretches)
     # Resolved when there is room again; None if nothing waits.
     room: asyncio.Future[None] | None = None
 
@@ -34,25 +37,30 @@ class Admission:
     @property
     def limit(self) -> int:
         """Summed over the runs that have conversations under way."""
-        return sum(run.in_flight for run in self._runs.values())
+        return sum(run.in_flight for run in self._runs.values() if run.under_way)
 
     def recall(self, standing: RunStanding) -> None:
-        """Restores the count of a run from the log."""
+        """Restores a run from the log."""
+        run = self._runs[run_key(standing.run)]
+        run.begun = Stretches(standing.begun)
+        for ordinal in standing.under_way:
+            run.begun.add(ordinal)
         self._change(standing.run, set(standing.under_way))
 
     def standing(self, run: Run) -> RunStanding:
-        known = self._runs.get(run_key(run))
-        return RunStanding(run=run, under_way=sorted(known.under_way) if known else ())
+        known = self._runs.get(run_key(run), _Run())
+        return RunStanding(run=run, under_way=sorted(known.under_way), begun=known.begun)
 
     def enter(self, conversation: Conversation) -> bool:
-        """Returns False if the problem has a conversation under way; raises NotYet while there is no room."""
+        """Returns False if the problem was started before; raises NotYet while there is no room."""
         run = self._runs[run_key(conversation.run)]
-        if conversation.ordinal in run.under_way:
+        if conversation.ordinal in run.begun:
             return False
         if len(run.under_way) >= conversation.run.in_flight:
             run.room = run.room or asyncio.get_running_loop().create_future()
             raise NotYet(run.room)
         run.under_way.add(conversation.ordinal)
+        run.begun.add(conversation.ordinal)
         run.in_flight = conversation.run.in_flight
         return True
 
@@ -65,8 +73,9 @@ class Admission:
         return True
 
     def clear(self, run: Run) -> None:
-        """Drops all conversations of a cancelled run."""
+        """Drops all conversations of a cancelled run, whose problems may be started again."""
         self._change(run, set())
+        del self._runs[run_key(run)]
 
     def _change(self, run: Run, under_way: set[int]) -> None:
         known = self._runs[run_key(run)]
@@ -74,5 +83,3 @@ class Admission:
         if known.room and not known.room.done():
             known.room.set_result(None)
         known.room = None
-        if not under_way:
-            del self._runs[run_key(run)]

@@ -175,6 +175,24 @@ async def test_a_problem_under_way_is_not_started_twice() -> None:
     assert await start(submitted(0), admission) == ()
 
 
+async def test_a_problem_that_is_submitted_again_after_its_end_is_not_started_twice_even_after_a_restart() -> None:
+    admission = Admission()
+    first = await started(0, admission)
+    await follow_up(collected(first, accepted=True), admission)
+    recalled = Admission()
+    recalled.recall(admission.standing(first.conversation.run))
+    for each in (admission, recalled):
+        assert await start(submitted(0), each) == ()
+        assert await started(1, each)
+
+
+async def test_a_cancelled_run_may_start_its_problems_again() -> None:
+    admission = Admission()
+    first = await started(0, admission)
+    await cancel(RunCancelled(run=first.conversation.run), admission)
+    assert await started(0, admission) == first
+
+
 async def test_the_same_attempt_is_the_same_conversation_anywhere() -> None:
     first, again = await started(0, Admission()), await started(0, Admission())
     assert first == again

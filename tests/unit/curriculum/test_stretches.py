@@ -1,0 +1,26 @@
+"""Stretches hold what a set would hold, in two numbers for all that follow each other."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.curriculum.stretches import Stretches
+
+NUMBERS = st.lists(st.integers(min_value=0, max_value=40))
+
+
+@given(NUMBERS)
+def test_they_hold_what_was_added_and_nothing_else(numbers: list[int]) -> None:
+    stretches = Stretches()
+    for number in numbers:
+        stretches.add(number)
+    again = Stretches(stretches)
+    for each in (stretches, again):
+        assert [number for number in range(42) if number in each] == sorted(set(numbers))
+
+
+@given(st.permutations(range(12)))
+def test_numbers_that_follow_each_other_are_one_stretch_in_whatever_order_they_come(numbers: list[int]) -> None:
+    stretches = Stretches()
+    for number in numbers:
+        stretches.add(number)
+    assert list(stretches) == [0, 12]
