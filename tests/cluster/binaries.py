@@ -1,4 +1,4 @@
-"""Builds Kubernetes with etcd, kwok, CoreDNS, operators and buildx with Go, once: an hour on two cores."""
+"""Builds Kubernetes with etcd, kwok, CoreDNS, kube-router, operators and buildx with Go, once: an hour on two cores."""
 
 import json
 import os
@@ -16,6 +16,7 @@ from tests.cluster import trimming
 _HERE = Path(__file__).parent
 _KWOK = _HERE / "kwok"
 _DNS = _HERE.parent / "node/dns"
+_POLICIES = _HERE.parent / "node/policies"
 _BUILDX = _HERE.parent / "images/buildx"
 # A memory limit that lets the linker run beside other work.
 _ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOMEMLIMIT": "6GiB"}
@@ -64,6 +65,11 @@ def coredns() -> Path:
     return _built("coredns", _DNS / "go.mod", _build_coredns)
 
 
+def kube_router() -> Path:
+    """Returns kube-router, which enforces NetworkPolicies on a node."""
+    return _built("kube-router", _POLICIES / "go.mod", _build_kube_router)
+
+
 def kuberay() -> Path:
     """Returns KubeRay's operator."""
     return _built("kuberay", KUBERAY.own / "go.mod", _build_kuberay)
@@ -100,6 +106,11 @@ def _build_kwok(folder: Path) -> str | None:
 
 def _build_coredns(folder: Path) -> str | None:
     return _build(_DNS, ".", folder / "coredns")
+
+
+def _build_kube_router(folder: Path) -> str | None:
+    path = "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router"
+    return _build(_POLICIES, path, folder / "kube-router")
 
 
 def _build_buildx(folder: Path) -> str | None:

@@ -1,15 +1,12 @@
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.chart import crds, tools
+from tests.chart import crds, released, tools
 from tests.cluster import nodes, operators
 from tests.cluster.binaries import NotBuilt
 from tests.cluster.control_plane import Cluster, running, until
-
-RELEASED = Path(__file__).parents[2] / "deploy/helm/released"
 
 
 @pytest.fixture(scope="session")
@@ -39,9 +36,5 @@ def namespace(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[str]
 
 @pytest.fixture(scope="session")
 def previous(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpacks the last release's chart."""
-    [archive] = RELEASED.iterdir()
-    folder = tmp_path_factory.mktemp("released")
-    with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
-    return folder / "soliloquy"
+    """The last release's chart."""
+    return released.chart(tmp_path_factory.mktemp("released"))

@@ -48,11 +48,11 @@ class Release:
         assert {component_of(one): one["status"].get("readyReplicas", 0) for one in workloads} == wanted
         return wanted
 
-    def tags(self) -> set[str]:
+    def images(self) -> set[str]:
         """Returns the images of all running pods that are not being deleted."""
         running = [pod for pod in self.pods() if pod["status"]["phase"] == "Running"]
         going = [pod for pod in running if "deletionTimestamp" not in pod["metadata"]]
-        return {part["image"].rpartition(":")[2] for pod in going for part in pod["spec"]["containers"]}
+        return {part["image"] for pod in going for part in pod["spec"]["containers"]}
 
     def objects(self) -> set[str]:
         found = self.cluster.items(

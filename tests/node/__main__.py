@@ -19,8 +19,8 @@ from tests.node.node import STATE
 
 _ENTER = Path(__file__).with_name("enter.sh")
 _TESTS = Path(__file__).parent
-# Debian packages: containerd with its plugins, and kube-proxy's packet filter.
-_PACKAGES = {"containerd": "containerd", "runc": "runc", "iptables": "iptables", "conntrack": "conntrack"}
+# Debian packages, each with its program: containerd with its plugins, and what packets are filtered with.
+_PACKAGES = ("containerd", "runc", "iptables", "conntrack", "ipset")
 _PLUGINS = Path("/usr/lib/cni")
 # As the first argument: builds the images also where they are kept.
 ANEW = "--anew"
@@ -32,6 +32,7 @@ def main(arguments: list[str]) -> int:
     tools.folder()
     binaries.kubernetes()
     binaries.coredns()
+    binaries.kube_router()
     jars.class_path()
     anew = arguments[:1] == [ANEW]
     with parts.timed("images: bases, workers, executor; pushed") if anew else contextlib.nullcontext():
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _install() -> None:
-    missing = [package for program, package in _PACKAGES.items() if shutil.which(program) is None]
+    missing = [package for package in _PACKAGES if shutil.which(package) is None]
     if not _PLUGINS.exists():
         missing.append("containernetworking-plugins")
     if missing:

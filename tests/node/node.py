@@ -1,4 +1,4 @@
-"""Runs one node on this network's bridge: containerd, kubelet, kube-proxy, CoreDNS."""
+"""Runs one node on this network's bridge: containerd, kubelet, kube-proxy, CoreDNS, kube-router."""
 
 import contextlib
 import json
@@ -21,6 +21,9 @@ STATE = "SOLILOQUY_NODE"
 NAME = "node"
 ADDRESS = "198.19.0.1"
 PODS = "198.19.0.0/16"
+SERVICES = "10.96.0.0/16"
+# Of kube-router only what enforces NetworkPolicies.
+_POLICIES = ["--run-firewall=true", "--run-router=false", "--run-service-proxy=false", "--health-port=0"]
 # API server settings for a node whose kubelet has no DNS name.
 SERVER = ("--bind-address=0.0.0.0", f"--advertise-address={ADDRESS}", "--kubelet-preferred-address-types=InternalIP")
 # Pods ask the node for names; only the cluster's own names resolve.
@@ -86,7 +89,15 @@ def joined(cluster: Cluster, state: Path) -> Iterator[Node]:
         stack.enter_context(process(logs, "proxy", [kubernetes, "proxy", kubeconfig, *proxy]))
         stack.enter_context(process(logs, "dns", [str(binaries.coredns()), "-conf", str(state / "Corefile")]))
         until(lambda: cluster.kubectl("wait", f"node/{NAME}", "--for=condition=Ready", "--timeout=10s"))
+        policies = [str(binaries.kube_router()), kubeconfig, f"--hostname-override={NAME}", *_POLICIES]
+        stack.enter_context(process(logs, "policies", [*policies, f"--service-cluster-ip-range={SERVICES}"]))
+        until(_is_filtered)
         yield node
+
+
+def _is_filtered() -> None:
+    chains = subprocess.run(["iptables", "--list-rules", "FORWARD"], capture_output=True, text=True, check=True).stdout
+    assert "KUBE-ROUTER-FORWARD" in chains
 
 
 def _answers(node: Node) -> None:

@@ -17,7 +17,7 @@ from tests.chart.render import CHART
 from tests.cluster.control_plane import Cluster, until
 from tests.images import registry
 from tests.node import images
-from tests.node.node import NAME, Node
+from tests.node.node import ADDRESS, NAME, Node
 from tests.unit.collector.collecting import conversations_in
 
 RELEASE, NAMESPACE = "lab", "tutoring"
@@ -36,10 +36,13 @@ class Release:
     cluster: Cluster
     node: Node
     kafka: str
+    namespace: str = NAMESPACE
+    # Of topics and groups, where two releases share a Kafka.
+    prefix: str = ""
 
     @property
     def volume(self) -> Path:
-        return self.node.state / "volumes/data"
+        return self.node.state / "volumes" / self.namespace
 
     @property
     def token(self) -> Path:
@@ -53,16 +56,23 @@ class Release:
         self.token.write_text(TOKEN, "utf-8")
         digest = hashlib.sha256(TOKEN.encode()).hexdigest()
         tokens = f'[[token]]\nname = "tests"\nrole = "operator"\nsha256 = "{digest}"\n'
-        self.cluster.create([_namespace(), _storage_class(), _volume(self.volume), _secret(tokens)])
+        wanted = [
+            _namespace(self.namespace),
+            _storage_class(self.namespace),
+            _volume(self.namespace, self.volume),
+            _secret(self.namespace, tokens),
+        ]
+        self.cluster.create(wanted)
 
-    def install(self) -> None:
+    def install(self, chart: Path = CHART, *images_of: str) -> None:
+        """Takes settings that name the images; without any, they are today's."""
         # A run must outlast the disruption, with immediate answers.
         settings = ["dataset.shardSeconds=5s", "defaults.env[0].name=SOLILOQUY_LATENCY", "defaults.env[0].value=50ms"]
-        settings += [f"kafka.bootstrap={self.kafka}", "gateway.tokens.existingSecret=tokens"]
-        settings += [f"global.imageRegistry={registry.HOST}"]
-        settings += [f"images.{name}.digest={digest}" for name, digest in images.digests().items()]
-        flags = [f"--set={setting}" for setting in settings]
-        self.helm("install", RELEASE, str(CHART), f"--values={CHART / 'values-dev.yaml'}", *flags, "--wait", _WAIT)
+        settings += [f"kafka.bootstrap={self.kafka}", f"kafka.prefix={self.prefix}"]
+        settings += ["gateway.tokens.existingSecret=tokens", f"networkPolicy.dns[0].ipBlock.cidr={ADDRESS}/32"]
+        settings += [f"dataset.persistence.storageClass={self.namespace}"]
+        flags = [f"--set={setting}" for setting in (*settings, *(images_of or todays_images()))]
+        self.helm("install", RELEASE, str(chart), f"--values={chart / 'values-dev.yaml'}", *flags, "--wait", _WAIT)
 
     def upgrade(self, *settings: str) -> None:
         flags = [f"--set={setting}" for setting in settings]
@@ -72,10 +82,10 @@ class Release:
         self.helm("rollback", RELEASE, "--wait", _WAIT)
 
     def helm(self, *arguments: str) -> str:
-        return said(self.cluster.command(_HELM, *arguments, f"--namespace={NAMESPACE}"))
+        return said(self.cluster.command(_HELM, *arguments, f"--namespace={self.namespace}"))
 
     def kubectl(self, *arguments: str) -> str:
-        return said(self.cluster.command("kubectl", f"--namespace={NAMESPACE}", *arguments))
+        return said(self.cluster.command("kubectl", f"--namespace={self.namespace}", *arguments))
 
     @property
     def notes(self) -> str:
@@ -167,10 +177,18 @@ class Run:
         self._until(lambda: self.state["state"] != "RUN_STATE_RUNNING")
         assert self.state["state"] == "RUN_STATE_FINISHED", self.state
         assert self.accepted == self.conversations
-        [folder] = self.release.volume.glob(f"{self.id.partition('-')[0]}*")
+        self.written(self.conversations)
+
+    def written(self, conversations: int) -> None:
+        """Returns when so many intact conversations are on the volume, and no more."""
         # A shard is written when it is full, or some seconds after its first conversation.
-        self._until(lambda: len(conversations_in(Storage(folder))) >= self.conversations)
-        assert len(whole(folder)) == self.conversations
+        self._until(lambda: len(conversations_in(Storage(self.folder))) >= conversations)
+        assert len(whole(self.folder)) == conversations
+
+    @property
+    def folder(self) -> Path:
+        [folder] = self.release.volume.glob(f"{self.id.partition('-')[0]}*")
+        return folder
 
     def _until(self, there: Callable[[], bool]) -> None:
         """Tolerates a gateway that is away for a while."""
@@ -202,34 +220,39 @@ def said(command: list[str]) -> str:
     return done.stdout
 
 
-def _namespace() -> dict[str, Any]:
+def todays_images() -> list[str]:
+    """Returns the settings that name the images as they are here."""
+    digests = [f"images.{name}.digest={digest}" for name, digest in images.digests().items()]
+    return [f"global.imageRegistry={registry.HOST}", *digests]
+
+
+def _namespace(name: str) -> dict[str, Any]:
     labels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
-def _storage_class() -> dict[str, Any]:
-    annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
+def _storage_class(name: str) -> dict[str, Any]:
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
-        "metadata": {"name": "local", "annotations": annotations},
+        "metadata": {"name": name},
         "provisioner": "kubernetes.io/no-provisioner",
         "volumeBindingMode": "WaitForFirstConsumer",
     }
 
 
-def _volume(folder: Path) -> dict[str, Any]:
+def _volume(name: str, folder: Path) -> dict[str, Any]:
     here = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NAME]}]}
     spec = {
         "capacity": {"storage": "20Gi"},
         "accessModes": ["ReadWriteOnce"],
-        "storageClassName": "local",
+        "storageClassName": name,
         "local": {"path": str(folder)},
         "nodeAffinity": {"required": {"nodeSelectorTerms": [here]}},
     }
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "data"}, "spec": spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
 
 
-def _secret(tokens: str) -> dict[str, Any]:
-    named = {"name": "tokens", "namespace": NAMESPACE}
+def _secret(namespace: str, tokens: str) -> dict[str, Any]:
+    named = {"name": "tokens", "namespace": namespace}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": named, "stringData": {"tokens.toml": tokens}}

@@ -1,4 +1,4 @@
-"""Stages nine faults, one by one, under a run: each alert fires in time and its runbook entry shows the cause.
+"""Stages ten faults, one by one, under a run: each alert fires in time and its runbook entry shows the cause.
 
 The rules are ten times as fast as usual; Kubernetes, Kafka and the services are not. What an operator sees is what the
 entry's commands print and its panels show. The mend is the entry's own command wherever it has one.
@@ -133,6 +133,16 @@ def test_a_model_that_throttles(stage: Stage) -> None:
     stage.start_model()
     stage.recovers("SoliloquyModelFaults")
     assert "'kind': 'throttled'" in seen
+
+
+def test_a_model_that_answers_what_was_not_asked(stage: Stage) -> None:
+    # Of other problems it knows only the forms of answers.
+    stage.start_model("--problems=arithmetic")
+    alert, seen = stage.finds("SoliloquyRejectionsSpike", time.monotonic())
+    stage.start_model()
+    stage.recovers("SoliloquyRejectionsSpike")
+    assert alert["labels"]["recipe"] == "soliloquy"
+    assert "'rule': " in seen
 
 
 def test_a_kafka_that_is_away(stage: Stage) -> None:

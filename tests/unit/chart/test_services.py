@@ -237,6 +237,11 @@ def test_images_come_from_the_registry_of_all_unless_they_name_their_own() -> No
         assert image.startswith("localhost:5000/sandbox:9" if executor else "registry.example.com/tutoring/soliloquy/")
 
 
+def test_every_pod_pulls_its_image_with_the_secrets_of_all() -> None:
+    found = objects(SERVED, RETRAINED, TRAINED, {"images": {"pullSecrets": ["registry"]}})
+    assert all(pod["spec"]["imagePullSecrets"] == [{"name": "registry"}] for _, pod in pods(found))
+
+
 def test_each_service_has_an_account_of_its_own_and_the_executors_has_no_role() -> None:
     role = {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/datasets"}
     found = objects(SERVED, RETRAINED, TRAINED, {"serviceAccount": {"annotations": {"collector": role}}})
