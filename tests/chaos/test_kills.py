@@ -5,6 +5,7 @@ import random
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,22 @@ def test_a_run_killed_twenty_times_ends_with_the_same_bytes(
     grown(out, conversations=CONVERSATIONS, noise=noise)
     assert dataset(out) == dataset(reference)
     wait_for_end(workers)
+
+
+@pytest.mark.timeout(900)
+def test_a_run_killed_twice_goes_on_beyond_the_problems_that_waited(tmp_path: Path) -> None:
+    """Each start submits again what waits; some of it is under way at the second kill, and has ended when it comes."""
+    out, reference = tmp_path / "out", tmp_path / "reference"
+    # More than twice what waits at once.
+    many: dict[str, Any] = {"conversations": 400, "in_flight": 4}
+    for frames in (8, 20):
+        with killed_at_end(command(out, workers=2, **many)) as process:
+            wait_for_frames(out, frames, process, seconds=PROGRESS_SECONDS)
+            workers = kill_run(process)
+        wait_for_end(workers)
+    grown(out, **many)
+    grown(reference, **many)
+    assert dataset(out) == dataset(reference)
 
 
 @pytest.mark.timeout(900)

@@ -7,16 +7,19 @@ from pathlib import Path
 
 from tests.cluster import binaries
 from tests.images import built, registry
+from tests.node import released_images
 
 PAUSE = f"{registry.HOST}/pause:1"
 
 
 def build(*, anew: bool = False) -> None:
-    """Builds what is not kept, or all of it `anew`."""
+    """Builds what is not kept, or all of it `anew` and nothing of the last release."""
     built.install()
     with registry.serving():
         built.build(anew=anew)
         _push_pause()
+        if not anew:
+            released_images.push()
 
 
 def digests() -> dict[str, str]:

@@ -135,14 +135,14 @@ def test_a_model_that_throttles(stage: Stage) -> None:
     assert "'kind': 'throttled'" in seen
 
 
-def test_a_model_that_answers_what_was_not_asked(stage: Stage) -> None:
-    # Of other problems it knows only the forms of answers.
+def test_a_model_that_refuses_what_it_is_asked(stage: Stage) -> None:
+    # It knows other problems than the run's.
     stage.start_model("--problems=arithmetic")
-    alert, seen = stage.finds("SoliloquyRejectionsSpike", time.monotonic())
+    alert, seen = stage.finds("SoliloquyDeadLetters", time.monotonic())
     stage.start_model()
-    stage.recovers("SoliloquyRejectionsSpike")
-    assert alert["labels"]["recipe"] == "soliloquy"
-    assert "'rule': " in seen
+    stage.mend(alert, "kubectl -n $NS exec deployment/$NAME-curriculum -- soliloquy dlq replay")
+    stage.recovers("SoliloquyDeadLetters")
+    assert f"(http://{_MODEL}/v1, model 'default') refused (400" in seen
 
 
 def test_a_kafka_that_is_away(stage: Stage) -> None:

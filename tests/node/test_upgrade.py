@@ -5,7 +5,7 @@ import pytest
 from tests.chart import released
 from tests.cluster.control_plane import Cluster
 from tests.kafka.cluster import KafkaCluster
-from tests.node import released_images as images
+from tests.node import released_images
 from tests.node.node import Node
 from tests.node.release import SERVICES, Release, Run, todays_images, whole
 
@@ -17,8 +17,7 @@ def release(cluster: Cluster, node: Node, kafka: KafkaCluster, tmp_path_factory:
     """Installs the last release, in a namespace of its own."""
     release = Release(cluster=cluster, node=node, kafka=kafka.bootstrap, namespace="released", prefix="released.")
     release.prepare()
-    images.push()
-    release.install(released.chart(tmp_path_factory.mktemp("released")), *images.settings())
+    release.install(released.chart(tmp_path_factory.mktemp("released")), *released_images.settings())
     return release
 
 
