@@ -15,6 +15,8 @@ _KINDS = (
 )
 # Components whose old pod serves until its successor is ready; two gateways or collectors would do the same work.
 ROLLED = frozenset({"curriculum", "planner", "student", "tutor", "codegen", "composer", "executor"})
+# Those of which several pods share the work, and a scaler may add some.
+SCALED = ROLLED - {"curriculum"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +36,8 @@ class Release:
         """Upgrades as the operator's guide says."""
         return self.run("upgrade", "lab", str(CHART), "--reset-then-reuse-values", *_WAIT, *flags)
 
-    def rollback(self, revision: int) -> str:
-        return self.run("rollback", "lab", str(revision), *_WAIT)
+    def rollback(self, revision: int, *flags: str) -> str:
+        return self.run("rollback", "lab", str(revision), *_WAIT, *flags)
 
     def pods(self, component: str = "") -> list[Pod]:
         found = self.cluster.items("pods", f"--namespace={self.namespace}")

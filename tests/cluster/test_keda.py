@@ -12,7 +12,7 @@ from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from tests.cluster import operators
 from tests.cluster.binaries import NotBuilt
 from tests.cluster.control_plane import Cluster, until
-from tests.cluster.release import Release
+from tests.cluster.release import SCALED, Release
 from tests.kafka.fixtures import kafka as kafka
 
 pytestmark = pytest.mark.timeout(600)
@@ -68,7 +68,7 @@ async def test_pods_follow_the_events_that_wait_in_kafka(
 def assert_scaled_by_keda(lab: Release) -> None:
     scaled = lab.cluster.items("scaledobjects", f"--namespace={lab.namespace}")
     told = {one["metadata"]["name"]: conditions(one) for one in scaled}
-    assert len(told) == 5
+    assert len(told) == len(SCALED)
     assert all(each.get("Ready") == "True" for each in told.values()), told
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.chart.render import HELMS, choices
 from tests.cluster.control_plane import DEPLOYER, Cluster, ClusterFailed, until
-from tests.cluster.release import ROLLED, Release
+from tests.cluster.release import ROLLED, SCALED, Release
 from tests.cluster.watching import Recording, ready, recorded
 
 pytestmark = pytest.mark.timeout(600)
@@ -52,8 +52,10 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
     [test] = lab.pods("test")
     assert test["status"]["phase"] == "Succeeded"
 
+    # Server-side apply makes null of that chart's `emptyDir: {}` in a RayService.
+    client_side = ["--server-side=false"] if (program, profile) == ("helm4", "gpu") else []
     with recorded(cluster, namespace) as pods:
-        lab.rollback(1)
+        lab.rollback(1, *client_side)
     assert_never_fewer(pods, replicas)
     until(lambda: assert_images(lab, images))
     assert lab.objects() - KEPT == before - KEPT
@@ -111,7 +113,7 @@ def assert_targets_are_found(lab: Release) -> None:
     """Checks that every scale target exists; nothing here measures the load."""
     scalers = lab.cluster.items("horizontalpodautoscalers", f"--namespace={lab.namespace}")
     told = [condition for scaler in scalers for condition in scaler["status"].get("conditions", [])]
-    assert [one["reason"] for one in told if one["type"] == "AbleToScale"] == ["SucceededGetScale"] * 5
+    assert [one["reason"] for one in told if one["type"] == "AbleToScale"] == ["SucceededGetScale"] * len(SCALED)
 
 
 def test_a_namespace_s_own_admin_can_install_it(cluster: Cluster, namespace: str) -> None:
@@ -121,7 +123,7 @@ def test_a_namespace_s_own_admin_can_install_it(cluster: Cluster, namespace: str
     bound = ["--clusterrole=admin", f"--user={DEPLOYER}", f"--namespace={namespace}"]
     cluster.kubectl("create", "rolebinding", "deployer", *bound)
     lab.install()
-    assert sum(lab.replicas().values()) == 8
+    assert lab.replicas().keys() == ROLLED | {"collector", "gateway"}
     lab.upgrade("--set=services.student.replicas=2")
     lab.run("test", "lab")
     lab.run("uninstall", "lab", "--wait")
