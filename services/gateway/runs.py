@@ -45,6 +45,13 @@ class KnownRun:
         return self.changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED)
 
     @property
+    def went_on(self) -> bool:
+        """Whether it ended short and has more conversations by now: somebody replayed its dead letters."""
+        before, now = self.changed.progress, self.progress
+        more = now.accepted + now.rejected > before.accepted + before.rejected
+        return more and self.changed.state == RunState.RUN_STATE_SHORT
+
+    @property
     def is_stored(self) -> bool:
         """Whether the run is over and its dataset holds all its conversations."""
         return self.is_over and self.stored >= self.progress.accepted + self.progress.rejected

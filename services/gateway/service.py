@@ -246,6 +246,8 @@ class Gateway:
         while True:
             try:
                 await self._refresh()
+                for known in [known for known in self._runs.by_id.values() if known.went_on]:
+                    await self._steering.revive(known)
                 self.fault = ""
             except Unanswered as error:
                 self.fault = str(error)

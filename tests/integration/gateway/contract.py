@@ -12,6 +12,7 @@ from services.gateway.index import Entry
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from soliloquy.recipes.prompts import own_texts
+from soliloquy.runtime.dead_letters import replay
 from soliloquy.runtime.events import first_event, message_of
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Summary
 from soliloquy.v1.dataset_pb2 import Origin
@@ -184,6 +185,21 @@ class GatewayContract:
             with pytest.raises(Refusal, match="no dead letter has the id") as refused:
                 await gateway.replay_dead_letter(ReplayDeadLetterRequest(id=letters[0].id))
             assert refused.value.code == Code.UNKNOWN
+
+    async def test_a_run_that_ended_short_goes_on_when_its_letters_are_replayed_beside_the_gateway(
+        self, connect: Connect
+    ) -> None:
+        collecting = Collecting()
+        collecting.broken = {1, 4}
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=6))
+            assert (await last_of(gateway, run.id)).state == SHORT
+            collecting.broken.clear()
+            assert await replay(transport, ()) == 2
+            async with asyncio.timeout(30), aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched:
+                while (last := (await anext(watched)).runs[0]).state != FINISHED:
+                    pass
+            assert (last.progress.accepted, last.progress.dead_letters) == (6, 0)
 
     async def test_dead_letters_of_one_cause_are_replayed_together_and_others_stay(
         self, connect: Connect, monkeypatch: pytest.MonkeyPatch
