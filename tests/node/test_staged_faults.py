@@ -217,7 +217,9 @@ def test_callers_without_a_token(stage: Stage) -> None:
 
 def test_a_volume_that_is_full(stage: Stage) -> None:
     filler, free = stage.release.volume / "filler", shutil.disk_usage(stage.release.volume).free
-    os.posix_fallocate(os.open(filler, os.O_CREAT | os.O_WRONLY), 0, free - _ROOM_BYTES)
+    # An open file would keep its room when it is deleted.
+    with filler.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, free - _ROOM_BYTES)
     alert, seen = stage.finds("SoliloquyVolumeFull", time.monotonic())
     _, ended = stage.finds("SoliloquyTargetDown", time.monotonic())
     # A container that has ended has no shell.

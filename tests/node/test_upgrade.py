@@ -4,6 +4,7 @@ import pytest
 
 from tests.chart import released
 from tests.cluster.control_plane import Cluster
+from tests.images.built import NAMES
 from tests.kafka.cluster import KafkaCluster
 from tests.node import released_images
 from tests.node.node import Node
@@ -36,8 +37,8 @@ def before(finished: Run) -> set[str]:
 @pytest.fixture(scope="module")
 def upgraded(release: Release, before: set[str]) -> Release:
     assert before
-    cleared = [f"images.{name}.{key}=" for name in ("workers", "executor") for key in ("repository", "tag")]
-    release.upgrade(*cleared, *todays_images())
+    defaults = [f"images.{name}.{kept}" for name in NAMES for kept in (f"repository=soliloquy/{name}", "tag=")]
+    release.upgrade(*defaults, *todays_images())
     return release
 
 
