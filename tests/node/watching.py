@@ -101,7 +101,7 @@ def _discover(release: Release, to: Path, ended: threading.Event) -> None:
 def _targets(pod: dict[str, Any]) -> Iterator[Scrape]:
     """Yields a target for each port, with the labels of that discovery."""
     told = {"namespace": NAMESPACE, "pod_name": pod["metadata"]["name"], "pod_phase": pod["status"]["phase"]}
-    told |= {f"pod_label_{_label(name)}": value for name, value in pod["metadata"]["labels"].items()}
+    told |= {f"pod_label_{_label(name)}": value for name, value in pod["metadata"].get("labels", {}).items()}
     for container in pod["spec"]["containers"] if "podIP" in pod["status"] else ():
         for port in container.get("ports", ()):
             own = {"pod_container_name": container["name"], "pod_container_port_name": port["name"]}
