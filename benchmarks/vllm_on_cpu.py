@@ -13,10 +13,17 @@ from pathlib import Path
 from typing import Any
 
 _VLLM = Path(__file__).parents[1] / ".venv-vllm/bin/python"
-# Read by vLLM when it is imported.
-_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "VLLM_NO_USAGE_STATS": "1"}
+# Read at import. With a thread for each core, these would take turns with the process that asks.
+_ENVIRONMENT = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "OMP_NUM_THREADS": "1",
+}
 _CALLERS = (1, 16, 32)
 _MAX_TOKENS = 64
+# Of so small a model one takes a fraction of a second.
+_ROUNDS = 15
 
 
 async def measure(base: Path) -> dict[str, Any]:
@@ -39,7 +46,7 @@ async def measure(base: Path) -> dict[str, Any]:
     try:
         ways = {"ours": through_chat(chat), "bare": through_vllm(engine, ChatTokenizer(base))}
         loads = [Load(callers=callers, max_tokens=_MAX_TOKENS) for callers in _CALLERS]
-        rates = {str(load.callers): await rates_of(ways, load) for load in loads}
+        rates = {str(load.callers): await rates_of(ways, load, _ROUNDS) for load in loads}
     finally:
         await chat.stop()
     return {"engine": f"vllm {engine.version}", "callers": rates}

@@ -63,12 +63,12 @@ def _engine(name: str, settings: EngineSettings) -> Any:
     return TransformersEngine(settings)
 
 
-async def rates_of(ways: Mapping[str, Ask], load: Load) -> dict[str, Any]:
+async def rates_of(ways: Mapping[str, Ask], load: Load, rounds: int = _ROUNDS) -> dict[str, Any]:
     """The ways take turns, so that what else happens on the machine affects all; the first round warms up."""
-    rounds = [{way: await answered_by(ask, load) for way, ask in ways.items()} for _ in range(1 + _ROUNDS)][1:]
-    found: dict[str, Any] = {way: _spreads([each[way] for each in rounds]) for way in ways}
+    taken = [{way: await answered_by(ask, load) for way, ask in ways.items()} for _ in range(1 + rounds)][1:]
+    found: dict[str, Any] = {way: _spreads([each[way] for each in taken]) for way in ways}
     if "bare" in ways:
-        shares = [each["ours"].tokens_per_second / each["bare"].tokens_per_second for each in rounds]
+        shares = [each["ours"].tokens_per_second / each["bare"].tokens_per_second for each in taken]
         found["over_bare"] = spread(shares)
     return found
 
