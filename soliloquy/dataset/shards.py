@@ -102,6 +102,13 @@ class _RowBuffer:
         self._group, self._group_bytes = [], 0
 
 
+class _Writer(pq.ParquetWriter):  # type: ignore[misc]  # Arrow has no types.
+    """Once thrown away, it writes no more: pyarrow's would end the file, and print that a full disk lets it not."""
+
+    def __del__(self) -> None:
+        pass
+
+
 class _ShardFiles:
     """The shards of one kind."""
 
@@ -110,7 +117,7 @@ class _ShardFiles:
         self._storage = storage
         self._scratch = scratch / f"{kind}.unfinished"
         self._first = first
-        self._writer: pq.ParquetWriter | None = None
+        self._writer: _Writer | None = None
         # The rows of the shard being written.
         self.rows = 0
         self.finished: list[Shard] = []
@@ -118,7 +125,7 @@ class _ShardFiles:
     def write(self, batch: pa.RecordBatch) -> None:
         if self._writer is None:
             self._scratch.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(self._scratch, batch.schema, compression="zstd")
+            self._writer = _Writer(self._scratch, batch.schema, compression="zstd")
         self._writer.write_batch(batch)
         self.rows += len(batch)
 

@@ -1,10 +1,12 @@
 """A disk that fills or is read-only stops a collector with one line; what is there stays, and room lets it go on."""
 
+import gc
 import os
 import random
 import string
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -12,11 +14,14 @@ import pytest
 from click.testing import CliRunner
 
 from services.collector.handler import collect
+from services.collector.journal import collected_now
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import LiveSettings
 from soliloquy.cli.main import commands
-from soliloquy.dataset.layout import REJECTED
+from soliloquy.dataset.layout import REJECTED, ShardLimits
+from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
+from soliloquy.dataset.tally import Tally
 from soliloquy.dataset.verify import findings
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.events_pb2 import ConversationFinished
@@ -67,6 +72,24 @@ async def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(disk: Path
     place = Storage(settings.data / RUN.id)
     assert sorted(ordinals_in(place) + ordinals_in(place, REJECTED)) == list(range(CONVERSATIONS))
     assert list(findings(place)) == []
+
+
+def test_a_shard_that_is_thrown_away_on_a_full_disk_prints_nothing(
+    disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", told.append)
+    # A conversation is written when the next one comes.
+    monkeypatch.setattr("soliloquy.dataset.shards.GROUP_BYTES", 1)
+    writer = DatasetWriter(Storage(tmp_path / "out"), disk, (), ShardLimits(), Tally())
+    for ordinal in range(2):
+        writer.add(collected_now(numbered(ordinal), [], None))
+    with suppress(OSError), (disk / "filler").open("wb", buffering=0) as filler:
+        while filler.write(b"x" * 1000):
+            pass
+    del writer
+    gc.collect()
+    assert told == []
 
 
 async def test_a_read_only_store_is_named_and_what_comes_is_kept(
