@@ -11,8 +11,8 @@ import pytest
 
 from deploy.dashboards.board import boards
 from soliloquy.cli.prometheus import prometheus
+from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY, command, run
-from tests.integration.model.serving import free_port
 from tests.kafka import processes
 from tests.observability import needs_prometheus
 from tests.observability.asking import Asked
@@ -38,7 +38,7 @@ _SESSION = Path("/tmp/ray/session_latest")
 def watcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     """Runs a Prometheus that scrapes Ray while its service answers for a run."""
     folder = tmp_path_factory.mktemp("ray")
-    grpc, http, own = (free_port() for _ in range(3))
+    grpc, http, own = free_ports(3)
     serve = ["model", "serve", "--grpc", f"127.0.0.1:{grpc}", "--http", f"127.0.0.1:{http}", "--latency", "20ms"]
     autoscaled = ["--replicas", "1", "--max-replicas", "2"]
     log = folder / "serve.log"

@@ -16,7 +16,7 @@ import grpc
 from benchmarks.model_load import Call, caller, channel
 from benchmarks.processes import family, stats
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
-from tests.integration.model.serving import free_port
+from tests.chaos.kafka.installation import free_ports
 
 _SHORT = Sampling(temperature=0.0, top_p=1.0, max_tokens=4)
 
@@ -26,7 +26,7 @@ def served(
     base: Path, *, replicas: int, traces: str = "", engine: str = "transformers", environment: Mapping[str, str] = {}
 ) -> Iterator[tuple[int, int]]:
     """Yields its gRPC and HTTP ports; exports traces if a collector is named."""
-    port, http = free_port(), free_port()
+    port, http = free_ports(2)
     command = ["-c", "from soliloquy.cli.main import main; main()", "model", "serve", "--engine", engine]
     command += ["--model", str(base), "--grpc", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http}"]
     process = subprocess.Popen(

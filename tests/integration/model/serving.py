@@ -20,18 +20,18 @@ import grpc
 
 from benchmarks.model_load import caller, channel
 from benchmarks.processes import family, replicas, stats
-from soliloquy.runtime.listening import listening
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
+from tests.chaos.kafka.installation import free_ports
 
 if TYPE_CHECKING:
     from soliloquy.v1.model_pb2_grpc import ModelServiceAsyncStub
 
 
 def free_port() -> int:
-    with listening("127.0.0.1:0") as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    # Not of those that the kernel gives to outgoing connections: Ray opens many before its proxy takes this one.
+    [port] = free_ports(1)
+    return port
 
 
 def request(
@@ -45,7 +45,7 @@ class Service:
     """Runs two replicas of `tests.integration.model.server`."""
 
     def __init__(self, adapter: Path) -> None:
-        self.grpc, self.http = free_port(), free_port()
+        self.grpc, self.http = free_ports(2)
         arguments = [str(self.grpc), str(self.http), str(adapter)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.integration.model.server", *arguments],

@@ -26,9 +26,10 @@ from soliloquy.v1.model_pb2 import (
     UnloadAdapterRequest,
 )
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
+from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY
 from tests.integration.model.server import STICK, TAKE
-from tests.integration.model.serving import Load, Service, free_port, request, until
+from tests.integration.model.serving import Load, Service, request, until
 
 # In CI a missing Ray is a failure, not a reason to skip.
 pytestmark = [
@@ -233,7 +234,7 @@ async def test_the_end_answers_what_is_under_way_and_leaves_nothing_behind(servi
 
 
 async def test_without_replicas_the_first_call_starts_one() -> None:
-    addresses = [f"127.0.0.1:{free_port()}" for _ in range(2)]
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
     command = [SOLILOQUY, "model", "serve", "--engine", "scripted", "--replicas", "0"]
     command += ["--max-replicas", "1", "--grpc", addresses[0], "--http", addresses[1]]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
