@@ -22,7 +22,7 @@ _ENVIRONMENT = {
 }
 _CALLERS = (1, 16, 32)
 _MAX_TOKENS = 64
-# Of so small a model one takes a fraction of a second.
+# A round of so small a model takes a fraction of a second.
 _ROUNDS = 15
 
 

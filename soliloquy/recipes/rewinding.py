@@ -1,4 +1,4 @@
-"""Takes turns of a conversation back, so that it goes on from the last good one with other draws."""
+"""Takes turns of a conversation back, so that it goes on from the last good one; their calls still count."""
 
 from collections.abc import Iterator
 from itertools import chain

@@ -15,7 +15,7 @@ _KINDS = (
 )
 # Components whose old pod serves until its successor is ready; two gateways or collectors would do the same work.
 ROLLED = frozenset({"curriculum", "planner", "student", "tutor", "codegen", "composer", "executor"})
-# Those of which several pods share the work, and a scaler may add some.
+# Components whose pods share their work, so that a scaler may add some.
 SCALED = ROLLED - {"curriculum"}
 
 

@@ -22,7 +22,7 @@ NAME = "node"
 ADDRESS = "198.19.0.1"
 PODS = "198.19.0.0/16"
 SERVICES = "10.96.0.0/16"
-# Of kube-router only what enforces NetworkPolicies.
+# kube-router enforces NetworkPolicies and does nothing else here.
 _POLICIES = ["--run-firewall=true", "--run-router=false", "--run-service-proxy=false", "--health-port=0"]
 # API server settings for a node whose kubelet has no DNS name.
 SERVER = ("--bind-address=0.0.0.0", f"--advertise-address={ADDRESS}", "--kubelet-preferred-address-types=InternalIP")

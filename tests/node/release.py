@@ -37,7 +37,7 @@ class Release:
     node: Node
     kafka: str
     namespace: str = NAMESPACE
-    # Of topics and groups, where two releases share a Kafka.
+    # Begins the names of topics and groups, where two releases share a Kafka.
     prefix: str = ""
 
     @property

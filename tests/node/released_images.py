@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.images import built, registry
 
 VERSION = "0.2.0"
-# What was released, in this repository's history.
+# The commit of that release in this repository.
 COMMIT = "198ec53c4a2fe4a902573dc60f69a75fdd82e091"
 _PACKAGES = "opt/soliloquy/lib/python3.11/site-packages"
 
