@@ -25,6 +25,8 @@ _STANDS_SECONDS = 180.0
 _RESIDENT = re.compile(r"^process_resident_memory_bytes (\S+)$", re.MULTILINE)
 _FILES = re.compile(r"^process_open_fds (\S+)$", re.MULTILINE)
 _MOST_BYTES, _MOST_FILES = 400e6, 500
+# What a service may have in the second half of the time, as a share of what it had in the first.
+_MOST_GROWTH = 1.5
 
 Fault = tuple[str, Callable[[], object]]
 
@@ -70,7 +72,14 @@ def test_faults_each_minute_lose_nothing_and_nothing_grows(release: Release, kaf
     release.start(conversations=60, seed=10).finish()
     assert max(map(max, resident.values())) < _MOST_BYTES
     assert max(map(max, files.values())) < _MOST_FILES
+    assert not {service: told for service, told in resident.items() if _grew(told)}
+    assert not {service: told for service, told in files.items() if _grew(told)}
     assert not _killed_for_memory(release)
+
+
+def _grew(told: list[float]) -> bool:
+    half = len(told) // 2
+    return max(told[half:]) > _MOST_GROWTH * max(told[:half])
 
 
 def _accepted(run: Run) -> int:
