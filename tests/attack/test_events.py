@@ -35,7 +35,8 @@ SEED = 17
 AT_ONCE = 250
 CONVERSATIONS = 6
 OTHERS = ("mathdial", "mathwell", "scaffold")
-QUIET_SECONDS = 900.0
+# Without one event less than before. How long all take depends on what else the machine does.
+MOST_SECONDS_STILL = 300.0
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def references(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [folder / recipe for recipe in ("soliloquy", *OTHERS)]
 
 
-@pytest.mark.timeout(1_800)
+@pytest.mark.timeout(3_600)
 def test_no_event_stops_the_services_of_a_machine(references: list[Path], tmp_path: Path) -> None:
     log = tmp_path / "up.log"
     with _up(tmp_path / "data", log):
@@ -65,7 +66,7 @@ def test_no_event_stops_the_services_of_a_machine(references: list[Path], tmp_pa
     assert not _restarts(log.read_text("utf-8"))
 
 
-@pytest.mark.timeout(1_800)
+@pytest.mark.timeout(3_600)
 def test_no_event_stops_the_services_of_a_cluster(kafka: str, references: list[Path], tmp_path: Path) -> None:
     with Installation(tmp_path, kafka) as installation:
         asyncio.run(_attack(KafkaTransport(installation.settings), references, "kafka"))
@@ -155,9 +156,11 @@ async def _publish(transport: Transport, batch: Any, refused: Counter[str]) -> N
 
 
 async def _quiet(transport: Transport) -> int:
-    """Waits until no group has an unfinished event; returns how many are left in the end."""
-    until_when, left = time.monotonic() + QUIET_SECONDS, 1
-    while left and time.monotonic() < until_when:
+    """Waits until no group has an unfinished event, or their number stands still; returns how many are left."""
+    fewest, sank = 2**63, time.monotonic()
+    while fewest and time.monotonic() < sank + MOST_SECONDS_STILL:
         await asyncio.sleep(1)
         left = sum(backlog.events for backlog in await transport.backlog())
-    return left
+        if left < fewest:
+            fewest, sank = left, time.monotonic()
+    return fewest
