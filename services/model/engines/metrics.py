@@ -83,10 +83,12 @@ class RequestMetrics:
     def generated(self, tokens: int) -> None:
         if not self.begun:
             self.begun = True
+            # Looked up once: it counts at every token.
+            self._completion_tokens = COMPLETION_TOKENS.labels(*self._labels)
             FIRST_TOKEN.labels(*self._labels).observe(time.monotonic() - self._asked)
             RUNNING.labels(self._labels[0]).inc()
             WAITING.labels(self._labels[0]).dec()
-        COMPLETION_TOKENS.labels(*self._labels).inc(tokens)
+        self._completion_tokens.inc(tokens)
 
     def ended(self, finish: Finish) -> None:
         ANSWER.labels(*self._labels).observe(time.monotonic() - self._asked)

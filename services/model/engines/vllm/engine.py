@@ -5,7 +5,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 
 import vllm
@@ -29,6 +28,7 @@ from soliloquy.v1.model_pb2 import Finish
 _VERSIONS = 4
 # vLLM's seeds are signed.
 _SEEDS = 2**63
+_FINISHES = {None: Finish.FINISH_UNSPECIFIED, "length": Finish.FINISH_LENGTH, "stop": Finish.FINISH_STOP}
 
 
 class VllmEngine:
@@ -88,9 +88,7 @@ class VllmEngine:
             async with aclosing(outputs):
                 async for output in outputs:
                     self._last_token = time.monotonic()
-                    yield replace(
-                        _delta(output, request.sampling.top_logprobs), prompt_scores=_prompt_scores(request, output)
-                    )
+                    yield _delta(request, output)
         except (EngineGenerateError, EngineDeadError) as error:
             raise EngineFailed(f"vLLM gave up a request ({error}): try again") from error
         finally:
@@ -176,18 +174,19 @@ def sampling(request: TokenRequest) -> SamplingParams:
     )
 
 
-def _delta(output: RequestOutput, top: int) -> TokenDelta:
+def _delta(request: TokenRequest, output: RequestOutput) -> TokenDelta:
     (answer,) = output.outputs
-    tokens = list(answer.token_ids)
-    scores = [_score(token, place, top) for token, place in zip(tokens, answer.logprobs or (), strict=False)]
-    if answer.finish_reason == "length":
-        return TokenDelta(tokens=tokens, scores=scores, finish=Finish.FINISH_LENGTH)
-    if answer.finish_reason == "stop":
-        # The last token ended the answer.
-        return TokenDelta(tokens=tokens[:-1], scores=scores[:-1], finish=Finish.FINISH_STOP)
-    if answer.finish_reason:
+    if answer.finish_reason not in _FINISHES:
         raise EngineFailed(f"vLLM ended a request with {answer.finish_reason}: try again")
-    return TokenDelta(tokens=tokens, scores=scores)
+    # The last token of a whole answer ended it.
+    tokens = answer.token_ids[:-1] if answer.finish_reason == "stop" else answer.token_ids
+    top = request.sampling.top_logprobs
+    return TokenDelta(
+        tokens=tokens,
+        scores=[_score(token, place, top) for token, place in zip(tokens, answer.logprobs or (), strict=False)],
+        prompt_scores=_prompt_scores(request, output),
+        finish=_FINISHES[answer.finish_reason],
+    )
 
 
 def _prompt_scores(request: TokenRequest, output: RequestOutput) -> list[TokenScore]:
