@@ -1,13 +1,16 @@
 """Finds results of the student that the tutor decides to judge without a calculation."""
 
+import re
 from collections.abc import Sequence
 
 from soliloquy.recipes.manners import Findings
-from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.quantities import WrittenQuantity, quantities_in
 from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
 
 # A message of so few words holds nothing but its answer.
 _SHORT = 6
+# "2000 times that of an electron"
+_IS_FACTOR = re.compile(r"\s*(?:of|times)\b")
 
 
 def check_uncalculated(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
@@ -17,7 +20,13 @@ def check_uncalculated(conversation: Conversation, turns: Sequence[Turn]) -> Fin
         if turn.HasField("calculation") or turn.student.intent == Intent.INTENT_OPENING:
             continue
         is_answer = len(text.split()) <= _SHORT and "?" not in text
-        results = [one for one in quantities_in(text) if (one.stated or is_answer) and not one.term]
+        results = [one for one in quantities_in(text) if (one.stated or is_answer) and _is_calculated(text, one)]
         given = {one.value for one in quantities_in(conversation.problem.question)} if results else set[float]()
         if result := next((one for one in results if one.value not in given), None):
             yield turn.number, f"the student comes to {text[result.start : result.end].strip()!r}"
+
+
+def _is_calculated(text: str, written: WrittenQuantity) -> bool:
+    """Whether a number looks like a result: it is not zero, no part of a formula, and not in words, as in a reason."""
+    in_digits = any(map(str.isdigit, text[written.start : written.end]))
+    return bool(written.value) and in_digits and not written.term and not _IS_FACTOR.match(text, written.end)

@@ -25,7 +25,7 @@ SPELLED = (
 )
 _ANY_WORD = lazy_pattern(rf"\b(?:{_ONE}|{_TEN}|{_PART}|(?:an?)\s(?:{_LARGE}))\b", re.IGNORECASE)
 _WORDS = {*_UNITS, *_TENS, *_PARTS, *MAGNITUDES}
-_TOKEN = lazy_pattern(r"[a-z]+")
+_TOKEN = lazy_pattern(r"(?:ten|hundred)-thousandth|[a-z]+")
 
 
 def has_any(text: str) -> bool:

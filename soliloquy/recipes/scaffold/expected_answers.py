@@ -180,7 +180,7 @@ def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[S
             known_so = any(math.isclose(one.value, wanted.value, rel_tol=_nearness(one, wanted)) for one in given)
             telling = (one for one in said if same_quantity(one, wanted, _nearness(one, wanted)))
             # "8 - 6 = 2" tells a result, even if the problem has another 2.
-            tells = any(not known_so or _is_result(one, text) for one in telling)
+            tells = any(not (known_so or _is_known(one, given)) or _is_result(one, text) for one in telling)
         elif expects_formula(target.answer):
             # Each line of an equation's solution is equivalent to the problem's equation.
             said_so = says(text, target.answer) and not says(known, target.answer)
@@ -194,6 +194,11 @@ def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[S
 def _nearness(one: WrittenQuantity, other: WrittenQuantity) -> float:
     """A whole number is not near another one."""
     return NOISE if one.value.is_integer() and other.value.is_integer() else _TOLERANCE
+
+
+def _is_known(one: WrittenQuantity, given: Sequence[WrittenQuantity]) -> bool:
+    """Whether a quantity is as it was told: 209 mm do not reveal that they are 20.9 cm."""
+    return any((one.value, one.unit) == (known.value, known.unit) for known in given)
 
 
 def _is_result(one: WrittenQuantity, text: str) -> bool:

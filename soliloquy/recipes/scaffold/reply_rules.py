@@ -74,7 +74,9 @@ def _on_the_way(reply: str, state: LearnerState, conversation: Conversation, tur
     for target in revealed(reply, [one for one in hidden if not _is_yes_or_no(one)], "\n".join(known)):
         yield "revealed", f"the reply tells {target.answer!r}, which the student has still to find"
     answers = (target.answer for target in hidden)
-    if not _is_about(reply, [*known, current_question(conversation, turn).question], [turn.student.text, *answers]):
+    names = (step.result.name for step in conversation.problem.steps)
+    told = [*known, current_question(conversation, turn).question, *names]
+    if not _is_about(reply, told, [turn.student.text, *answers]):
         yield "off_task", "the reply is not about the problem: lead back to it"
 
 

@@ -29,6 +29,12 @@ def progress_by_turn(conversation: Conversation) -> list[StepProgress]:
     return found
 
 
+def is_asked_for_reason(turn: Turn) -> bool:
+    """Whether the tutor stays at a step that it has just called right: it asks why."""
+    in_progress = TutorLabels.FromString(turn.tutor.labels).state == StepState.STEP_STATE_IN_PROGRESS
+    return turn.tutor.evaluation == EVALUATION_CORRECT and in_progress
+
+
 def _wrong_answers(turn: Turn, before: StepProgress, step: int) -> int:
     """Counts the wrong answers to a step since the last right one to a part of it."""
     if turn.tutor.evaluation == EVALUATION_CORRECT:

@@ -13,13 +13,12 @@ from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.learner.knowledge import EVIDENCE, Shares
 from soliloquy.recipes.prompt_checks import ANY, Kind
-from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
-from soliloquy.recipes.soliloquy.progress import progress_by_turn
+from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
+from soliloquy.recipes.soliloquy.progress import is_asked_for_reason, progress_by_turn
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.v1.conversation_pb2 import (
-    EVALUATION_CORRECT,
     Conversation,
     Intent,
     Knowledge,
@@ -123,12 +122,6 @@ def _instruction(texts: Texts, kind: str, labels: StudentLabels, before: Sequenc
     because = held.because or held.working
     belief = texts.fill("believing", because=because, working=held.working, value=value)
     return f"{told['still' if is_told_before else 'mistaken']}\n{belief}"
-
-
-def is_asked_for_reason(turn: Turn) -> bool:
-    """Whether the tutor stays at a step that it has just called right: it asks why."""
-    in_progress = TutorLabels.FromString(turn.tutor.labels).state == StepState.STEP_STATE_IN_PROGRESS
-    return turn.tutor.evaluation == EVALUATION_CORRECT and in_progress
 
 
 def _place(conversation: Conversation, before: Sequence[Turn]) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from functools import partial
 from soliloquy.recipes.reached_values import computed_values
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
-from soliloquy.recipes.soliloquy.progress import StepProgress, progress_by_turn
+from soliloquy.recipes.soliloquy.progress import StepProgress, is_asked_for_reason, progress_by_turn
 from soliloquy.truth.algebra_answers import gives_algebra
 from soliloquy.truth.laws import holds, laws_in
 from soliloquy.truth.numbers import EXACT
@@ -147,7 +147,8 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
     worked: set[int] = set()
     solved: set[int] = set()
     heard = [*facts.question]
-    for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
+    for at, (turn, progress) in enumerate(zip(conversation.turns, progress_by_turn(conversation), strict=False)):
+        is_reason = progress.step in solved and is_asked_for_reason(conversation.turns[at - 1])
         message = _readable(turn, conversation)
         written = _written(message)
         found = facts.among(written)
@@ -167,7 +168,7 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
             said=message,
             progress=progress,
             solved=frozenset(solved),
-            read_claim=partial(_claim, message, written, facts, progress.step),
+            read_claim=partial(_claim, message, written, facts, progress.step, is_reason=is_reason),
             read_early=partial(_early, turn.tutor.text, early, frozenset(said), facts, progress.step, computed),
         )
         if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
@@ -187,11 +188,9 @@ def unassessed(turn: Turn) -> TurnTruth:
 
 def has_unsettled_number(conversation: Conversation) -> bool:
     """Whether the student's last message answers with a number that nothing has been worked through for."""
-    facts = _facts(conversation.problem.SerializeToString(deterministic=True))
-    text, at = _readable(conversation.turns[-1], conversation), progress_by_turn(conversation)[-1]
-    claim = _claim(text, quantities_in(text), facts, at.step)
-    asked = conversation.problem.steps[at.step - 1].HasField("result")
-    return asked and claim.quantity is not None and not claim.settled
+    *_, last = assess(conversation)
+    asked = conversation.problem.steps[last.progress.step - 1].HasField("result")
+    return asked and last.claim.quantity is not None and not last.claim.settled
 
 
 def _readable(turn: Turn, conversation: Conversation) -> str:
@@ -199,7 +198,13 @@ def _readable(turn: Turn, conversation: Conversation) -> str:
     return plain(turn.student.text) if conversation.person else turn.student.text
 
 
-def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:
+def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int, *, is_reason: bool) -> Claim:
+    """Reads no answer in the numbers of a reason, unless one is the result."""
+    claim = _answer(text, written, facts, number)
+    return Claim() if is_reason and claim.quantity is not None and not claim.right else claim
+
+
+def _answer(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:
     step = facts.problem.steps[number - 1]
     if (named := _named_quantity(text, written, step)) is not None:
         return Claim(
@@ -236,7 +241,7 @@ def _calling(name: str) -> re.Pattern[str]:
 
 
 def _final_quantity(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> WrittenQuantity | None:
-    """Returns the quantity that a message ends with, preferably in the unit asked for."""
+    """Returns the quantity that a message ends with, preferably in digits and in the unit asked for."""
     step = facts.problem.steps[number - 1]
     short = len(text.split()) <= _SHORT_REPLY
     loose = [one for one in written if not one.term and (short or not _is_weak(one))]
@@ -249,7 +254,9 @@ def _final_quantity(text: str, written: Sequence[WrittenQuantity], facts: Facts,
     in_kind = [one for one in open_ if one.unit is not None and one.unit.kind == kind]
     stated = [one for one in open_ if one.stated]
     chosen = in_kind or stated or (open_ if short or "?" not in text else [])
-    return chosen[-1] if chosen else None
+    # "0.33 T, since a thousand millitesla are one tesla"
+    in_digits = [one for one in chosen if any(map(str.isdigit, text[one.start : one.end]))]
+    return next(reversed(in_digits or chosen), None)
 
 
 def _statement(text: str, written: Sequence[WrittenQuantity], step: Step, facts: Facts) -> bool | None:

@@ -1,4 +1,4 @@
-"""A result that a student states is calculated for; numbers of the question and bare questions are not."""
+"""A result that a student states is calculated for; numbers of the question, of questions and of reasons are not."""
 
 import pytest
 
@@ -17,6 +17,9 @@ PROBLEM = Problem(question="A cart of 12 kg speeds up at 3 m/s^2. What net force
         ("We know that m = 12 kg.", None),
         ("Is it more than 20 N, or how would I see that from here?", None),
         ("I would take the second law.", None),
+        ("The velocity would be zero, since it turns round there.", None),
+        ("A truck's mass is about 2000 times that of a cart.", None),
+        ("That is because a thousand grams are one kilogram.", None),
     ],
 )
 def test_a_result_without_a_calculation_is_found(said: str, found: str | None) -> None:

@@ -44,6 +44,11 @@ def test_every_conversation_passes_the_recipes_filters() -> None:
     } == {}
 
 
+def test_nothing_that_is_said_as_it_was_meant_is_sent_back() -> None:
+    sent_back = [rejected for one in conversations() for turn in one.turns for rejected in turn.rejected]
+    assert [(rejected.text, rejected.because) for rejected in sent_back] == []
+
+
 def test_every_evaluation_state_and_action_occurs() -> None:
     seen = {label: set(report().occurring(label)) for label in report().labels}
     assert seen["evaluation"] == set(ACTIONS)

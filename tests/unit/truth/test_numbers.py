@@ -18,6 +18,10 @@ from soliloquy.truth.numbers import numbers_in, numbers_in_digits
         ("3/4 of an hour, 1 1/2 h, 2 ½ and \\frac{3}{8}", [0.75, 1.5, 2.5, 0.375]),
         ("2.1 thousand joules, 3 million", [2100, 3e6]),
         ("thirty-three and seven", [33, 7]),
+        (
+            "a ten-thousandth of a metre, two thousandths, ten thousandths or a billionth of it",
+            [1e-4, 2e-3, 0.01, 1e-9],
+        ),
         ("12kN 3.4s 5%", [12, 3.4, 5]),
         ("v = 2*57.6/9.81 = 11.74", [2, 57.6, 9.81, 11.74]),
     ],

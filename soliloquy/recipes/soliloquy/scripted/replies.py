@@ -58,12 +58,20 @@ def read_reply(reading: ParsedPrompt) -> ReplyReading:
         return ReplyReading(
             gist=_statement(text, step) or asked or _aside(text, reading.problem) or Gist.WRONG, text=text
         )
-    value = None if asked else stated_answer(text, step)
+    # The numbers in words of a reason are no answer.
+    is_reason = asked_why(reading) and not numbers_in_digits(text)
+    value = None if asked or is_reason else stated_answer(text, step)
     if value is not None:
         return ReplyReading(gist=Gist.NUMBER, text=text, value=value)
     if asked is None and says(text, step.formula):
         asked = Gist.PARTIAL
     return ReplyReading(gist=asked or _aside(text, reading.problem) or Gist.UNCLEAR, text=text)
+
+
+def asked_why(reading: ParsedPrompt) -> bool:
+    """Whether the tutor's latest message asks for the reason of an answer that was right."""
+    asked = reading.messages(student=False)
+    return bool(asked) and not reading.wrong_before and bool(book().cue("asks_why").search(asked[-1]))
 
 
 def _inquiry(text: str, step: Step) -> Gist | None:

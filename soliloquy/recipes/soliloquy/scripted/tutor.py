@@ -19,7 +19,7 @@ from soliloquy.recipes.soliloquy.scripted.hints import (
     without_giveaways,
 )
 from soliloquy.recipes.soliloquy.scripted.phrases import book, tutor_book
-from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading, read_reply
+from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading, asked_why, read_reply
 from soliloquy.recipes.soliloquy.scripted.steps import (
     answer,
     answer_form,
@@ -73,7 +73,7 @@ def decide(reading: ParsedPrompt, rng: Random) -> str:
 
 def reply(reading: ParsedPrompt, rng: Random) -> str:
     said = read_reply(reading)
-    if _asked_why(reading) and said.gist not in (Gist.NUMBER, Gist.OFF_TOPIC):
+    if asked_why(reading) and said.gist not in (Gist.NUMBER, Gist.OFF_TOPIC):
         return written(_hear_reason(reading, said), reading, rng)
     move = _move(reading, said)
     if move.evaluation == "b" and said.gist is Gist.NUMBER:
@@ -85,12 +85,6 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
             first, *others = move.parts
             move = move._replace(parts=[first, explained(reading, said.text), *others])
     return written(move, reading, rng)
-
-
-def _asked_why(reading: ParsedPrompt) -> bool:
-    """Whether the tutor's latest message asks for the reason of an answer that was right."""
-    asked = reading.messages(student=False)
-    return bool(asked) and not reading.wrong_before and bool(book().cue("asks_why").search(asked[-1]))
 
 
 def _hear_reason(reading: ParsedPrompt, said: ReplyReading) -> Move:

@@ -210,6 +210,25 @@ def test_a_quantity_that_is_given_in_another_unit_is_still_an_answer() -> None:
     assert [rule for rule, _ in reply_faults(reply, "Fine.", INCORRECT, made, made.turns[-1])] == ["revealed"]
 
 
+def test_a_quantity_that_was_given_may_be_named_as_it_was_given() -> None:
+    made = conversation("Hm.", INCORRECT)
+    made.problem.question = "A kettle holds 1.5 L of tea. How many cups of 250 mL is that?"
+    plan = plan_of(made.problem)
+    plan.questions[NUMBER - 1].answer = "1500 mL"
+    made.problem.enrichment.labels = EnrichmentLabels(plan=plan).SerializeToString()
+    for said, rules in (("The kettle holds 1.5 L", []), ("The kettle holds 1500 mL", ["revealed"])):
+        found = reply_faults(f"{said}. What about part 2?", "Fine.", INCORRECT, made, made.turns[-1])
+        assert [rule for rule, _ in found] == rules
+
+
+def test_a_reply_that_names_what_a_later_part_asks_for_is_about_the_problem() -> None:
+    made = conversation("Hm.", INCORRECT)
+    reply = "Yes. Can you find the ferry's toll?"
+    assert [rule for rule, _ in reply_faults(reply, "Fine.", INCORRECT, made, made.turns[-1])] == ["off_task"]
+    made.problem.steps.add(number=1).result.name = "toll of the ferry"
+    assert not list(reply_faults(reply, "Fine.", INCORRECT, made, made.turns[-1]))
+
+
 def test_the_end_says_the_final_answer_and_asks_nothing() -> None:
     made = conversation("Hm.", COMPREHENSION, at=WORDS)
     told = [

@@ -1,0 +1,33 @@
+"""Which number of a message is the student's answer to the step at hand."""
+
+import pytest
+
+from soliloquy.recipes.soliloquy.truth import assess
+from soliloquy.v1.conversation_pb2 import Conversation
+from tests.unit.recipes.conversations import problem, turn
+
+
+def claimed(*said: tuple[str, str]) -> tuple[float, bool | None] | None:
+    """Reads the last of these messages, each with the codes of its reply."""
+    turns = [turn(text, "Go on.", codes=codes, step=1) for text, codes in said]
+    *_, last = assess(Conversation(problem=problem(), turns=turns))
+    quantity = last.claim.quantity
+    return None if quantity is None else (quantity.value, last.claim.right)
+
+
+@pytest.mark.parametrize(
+    "reason", ["Because a kilonewton is a thousand newtons.", "A mass of 1 kg at 1 m/s^2 takes 1 N of force, I think."]
+)
+def test_a_number_in_the_reason_for_a_right_answer_is_no_answer(reason: str) -> None:
+    assert claimed(("The net force is 3600 N.", "b3q"), (reason, "c5p")) is None
+    assert claimed(("How do I begin?", "f8q"), (reason, "c5q")) is not None
+
+
+def test_an_answer_that_is_said_again_with_its_reason_is_one() -> None:
+    again = "It is 3600 N, because a force is mass times acceleration."
+    assert claimed(("The net force is 3600 N.", "b3q"), (again, "b3p")) == (3600, True)
+
+
+def test_a_number_in_digits_is_rather_the_answer_than_one_in_words() -> None:
+    said = "That makes 3600 N, since one newton moves one kilogram, so a thousand newtons move a thousand kilograms."
+    assert claimed((said, "b3p")) == (3600, True)
