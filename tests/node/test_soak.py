@@ -25,7 +25,7 @@ _STANDS_SECONDS = 180.0
 _RESIDENT = re.compile(r"^process_resident_memory_bytes (\S+)$", re.MULTILINE)
 _FILES = re.compile(r"^process_open_fds (\S+)$", re.MULTILINE)
 _MOST_BYTES, _MOST_FILES = 400e6, 500
-# What a service may have in the second half of the time, as a share of what it had in the first.
+# The most that a service may have in the second half of the time, in terms of what it had in the first.
 _MOST_GROWTH = 1.5
 
 Fault = tuple[str, Callable[[], object]]

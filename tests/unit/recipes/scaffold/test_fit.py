@@ -200,22 +200,24 @@ def test_a_tutor_may_quote_what_the_student_miscalculated() -> None:
     assert [rule for rule, _ in reply_faults(reply, "Fine.", CORRECT, made, made.turns[-1])] == ["arithmetic"]
 
 
-def test_a_quantity_that_is_given_in_another_unit_is_still_an_answer() -> None:
+def asked(question: str, answer: str) -> Conversation:
+    """A problem with this question, whose sub-question at hand has this answer."""
     made = conversation("Hm.", INCORRECT)
-    made.problem.question = "How many lengths of a pool of 25 m make 1 km?"
+    made.problem.question = question
     plan = plan_of(made.problem)
-    plan.questions[NUMBER - 1].answer = "1000 m"
+    plan.questions[NUMBER - 1].answer = answer
     made.problem.enrichment.labels = EnrichmentLabels(plan=plan).SerializeToString()
+    return made
+
+
+def test_a_quantity_that_is_given_in_another_unit_is_still_an_answer() -> None:
+    made = asked("How many lengths of a pool of 25 m make 1 km?", "1000 m")
     reply = "A kilometre of lengths is 1000 metres. What about part 2?"
     assert [rule for rule, _ in reply_faults(reply, "Fine.", INCORRECT, made, made.turns[-1])] == ["revealed"]
 
 
 def test_a_quantity_that_was_given_may_be_named_as_it_was_given() -> None:
-    made = conversation("Hm.", INCORRECT)
-    made.problem.question = "A kettle holds 1.5 L of tea. How many cups of 250 mL is that?"
-    plan = plan_of(made.problem)
-    plan.questions[NUMBER - 1].answer = "1500 mL"
-    made.problem.enrichment.labels = EnrichmentLabels(plan=plan).SerializeToString()
+    made = asked("A kettle holds 1.5 L of tea. How many cups of 250 mL is that?", "1500 mL")
     for said, rules in (("The kettle holds 1.5 L", []), ("The kettle holds 1500 mL", ["revealed"])):
         found = reply_faults(f"{said}. What about part 2?", "Fine.", INCORRECT, made, made.turns[-1])
         assert [rule for rule, _ in found] == rules
