@@ -28,5 +28,5 @@ def check_uncalculated(conversation: Conversation, turns: Sequence[Turn]) -> Fin
 
 def _is_calculated(text: str, written: WrittenQuantity) -> bool:
     """Whether a number looks like a result: it is not zero, no part of a formula, and not in words, as in a reason."""
-    in_digits = any(map(str.isdigit, text[written.start : written.end]))
-    return bool(written.value) and in_digits and not written.term and not _IS_FACTOR.match(text, written.end)
+    is_part = written.term or _IS_FACTOR.match(text, written.end) is not None
+    return bool(written.value) and not written.spelled and not is_part

@@ -52,6 +52,8 @@ class WrittenQuantity:
     term: bool
     start: int
     end: int
+    # Whether the number is in words: "a thousand".
+    spelled: bool = False
 
 
 def quantities_in(text: str) -> list[WrittenQuantity]:
@@ -131,6 +133,7 @@ def written_quantity(text: str, number: Number) -> WrittenQuantity:
         term=_is_term(text, number, before, end),
         start=number.start,
         end=end,
+        spelled=number.spelled,
     )
 
 

@@ -255,7 +255,7 @@ def _final_quantity(text: str, written: Sequence[WrittenQuantity], facts: Facts,
     stated = [one for one in open_ if one.stated]
     chosen = in_kind or stated or (open_ if short or "?" not in text else [])
     # "0.33 T, since a thousand millitesla are one tesla"
-    in_digits = [one for one in chosen if any(map(str.isdigit, text[one.start : one.end]))]
+    in_digits = [one for one in chosen if not one.spelled]
     return next(reversed(in_digits or chosen), None)
 
 
