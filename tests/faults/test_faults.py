@@ -9,7 +9,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from services.executor.gvisor.cgroups import remove
 from soliloquy.cli.tables import table
 from tests.e2e.runs import (
     SOLILOQUY,
@@ -172,12 +173,7 @@ def _little_memory(pid: int) -> Iterator[None]:
     try:
         yield
     finally:
-        while (left := (group / "cgroup.procs").read_text("ascii").split()) and (group / "cgroup.procs").exists():
-            for each in left:
-                with suppress(ProcessLookupError):
-                    os.kill(int(each), signal.SIGKILL)
-            time.sleep(0.1)
-        group.rmdir()
+        remove([group])
 
 
 def _stop(pid: int) -> bool:
