@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from soliloquy.recipes.soliloquy.facts import Facts
 from soliloquy.recipes.soliloquy.scripted.person.message import Act, PersonMessage
 from soliloquy.recipes.soliloquy.scripted.person.vocabulary import belongs, is_usual
 from soliloquy.recipes.soliloquy.scripted.steps import is_numeric
-from soliloquy.recipes.soliloquy.truth import Facts
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, Problem, Step

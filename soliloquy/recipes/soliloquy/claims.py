@@ -1,0 +1,111 @@
+"""Reads the student's answer in a message, and whether it is right."""
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from soliloquy.recipes.soliloquy.facts import Facts, is_weak, matches
+from soliloquy.truth.algebra_answers import gives_algebra
+from soliloquy.truth.laws import holds, laws_in
+from soliloquy.truth.phrases import says, says_exactly
+from soliloquy.truth.quantities import WrittenQuantity
+from soliloquy.truth.support import is_supported
+from soliloquy.truth.units import unit
+from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_CONCEPT, STEP_KIND_KNOWNS, Step
+
+_SHORT_REPLY = 6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """The student's answer and whether it is right; None if it is neither right nor wrong."""
+
+    quantity: WrittenQuantity | None = None
+    right: bool | None = None
+    # Tells whether it was compared with something that was worked through, which takes long.
+    support: Callable[[], bool] = bool
+
+    @property
+    def settled(self) -> bool:
+        return self.support()
+
+
+def claim_in(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int, *, is_reason: bool) -> Claim:
+    """Reads no answer in the numbers of a reason, unless one is the result."""
+    claim = _answer(text, written, facts, number)
+    return Claim() if is_reason and claim.quantity is not None and not claim.right else claim
+
+
+def _answer(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:
+    step = facts.problem.steps[number - 1]
+    if (named := _named_quantity(text, written, step)) is not None:
+        return Claim(
+            quantity=named,
+            right=matches(named, step.result, facts.tolerance),
+            support=partial(is_supported, step, facts.problem),
+        )
+    if step.kind == STEP_KIND_ALGEBRA and (right := gives_algebra(text, step.formula)) is not None:
+        # The numbers of an equation are none of the results.
+        return Claim(right=right, support=lambda: True)
+    quantity = _final_quantity(text, written, facts, number)
+    if quantity is not None and (reached := facts.reached(quantity, number)):
+        supported = partial(is_supported, facts.problem.steps[reached - 1], facts.problem)
+        return Claim(quantity=quantity, right=True, support=supported)
+    if not step.HasField("result"):
+        right = _statement(text, written, step, facts)
+        return Claim(quantity=quantity, right=right, support=lambda: right is not None)
+    if quantity is None:
+        return Claim()
+    return Claim(quantity=quantity, right=False, support=partial(is_supported, step, facts.problem))
+
+
+def _named_quantity(text: str, written: Sequence[WrittenQuantity], step: Step) -> WrittenQuantity | None:
+    """Returns the last quantity that a message names as the one asked for: "so the speed is 5 m/s"."""
+    called = _calling(step.result.name)
+    stated = [one for one in written if one.stated and not one.term] if step.result.name else []
+    found = [one for one in stated if called.search(text[: one.start])]
+    return found[-1] if found else None
+
+
+@functools.lru_cache(2048)
+def _calling(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:the|my|its)\s+{re.escape(name)}\W+(?:\w+\W+){{0,2}}$", re.IGNORECASE)
+
+
+def _final_quantity(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> WrittenQuantity | None:
+    """Returns the quantity that a message ends with, preferably in digits and in the unit asked for."""
+    step = facts.problem.steps[number - 1]
+    short = len(text.split()) <= _SHORT_REPLY
+    loose = [one for one in written if not one.term and (short or not is_weak(one))]
+    worked = any(one.term for one in written)
+    open_ = [one for one in loose if (worked and one.stated) or not facts.is_given(one) or facts.reached(one, number)]
+    if short and not open_ and len(written) == 1 and "?" not in text:
+        # The message holds nothing else, so even a given value is meant as the answer.
+        open_ = loose
+    kind = unit(step.result.unit).kind if step.HasField("result") else ""
+    in_kind = [one for one in open_ if one.unit is not None and one.unit.kind == kind]
+    stated = [one for one in open_ if one.stated]
+    chosen = in_kind or stated or (open_ if short or "?" not in text else [])
+    # "0.33 T, since a thousand millitesla are one tesla"
+    in_digits = [one for one in chosen if not one.spelled]
+    return next(reversed(in_digits or chosen), None)
+
+
+def _statement(text: str, written: Sequence[WrittenQuantity], step: Step, facts: Facts) -> bool | None:
+    """Judges the answer to a step without a number: its law, its idea, or the values it lists."""
+    if says_exactly(text, step.formula):
+        return True
+    if any(says(text, slip.working) for slip in step.slips):
+        return False
+    if step.kind == STEP_KIND_KNOWNS and step.inputs:
+        found = [any(matches(one, known, facts.tolerance) for one in written) for known in step.inputs]
+        return True if all(found) else None
+    if step.kind == STEP_KIND_CONCEPT:
+        idea = re.split(r"(?<=[.!?])\s", step.explanation, maxsplit=1)[0]
+        return True if says(text, idea) else None
+    if step.formula and says(text, step.formula):
+        return True
+    judged = [held for held in (holds(*sides, facts.values) for sides in laws_in(text)) if held is not None]
+    return judged[-1] if judged else None
