@@ -94,8 +94,8 @@ def message_of(event: Event) -> Message:
     except DecodeError as error:
         raise Undecodable(f"{event.topic}: the payload of event {event.id} is no valid message ({error})") from error
     assert isinstance(message, ConversationEvent | RunEvent)
-    if (key := run_key(run_of(message))) and not _RUN_KEY.fullmatch(key):
-        raise Undecodable(f"{event.topic}: the run {key[:80]!r} of event {event.id} has characters that no run has")
+    if not _RUN_KEY.fullmatch(key := run_key(run_of(message))):
+        raise Undecodable(f"{event.topic}: no run is called {key[:80]!r}, as that of event {event.id}")
     return message
 
 

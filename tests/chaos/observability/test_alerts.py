@@ -84,6 +84,7 @@ async def publish(settings: KafkaSettings, calculations: range) -> None:
 
 def calculation(number: int) -> Event:
     conversation = Conversation(id=f"c{number}", problem=Problem(question="How far?"))
+    conversation.run.id = "r1"
     turn = conversation.turns.add(number=1)
     turn.calculation.attempts.add(code=f"x = {number} + 1", result_variables=["x"])
     return first_event(CodeWritten(conversation=conversation), source="test", time=time.time())

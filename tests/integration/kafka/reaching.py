@@ -10,6 +10,7 @@ from soliloquy.runtime.transports.kafka.layout import apply, check, plan
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationStarted
+from soliloquy.v1.runs_pb2 import Run
 
 TOPIC = "conversation.started"
 
@@ -25,7 +26,8 @@ async def works(settings: KafkaSettings) -> None:
 
 
 def started_event(key: str) -> Event:
-    return first_event(ConversationStarted(conversation=Conversation(id=key)), source="test", time=time.time())
+    conversation = Conversation(id=key, run=Run(id="r1"))
+    return first_event(ConversationStarted(conversation=conversation), source="test", time=time.time())
 
 
 async def refused(settings: KafkaSettings) -> str:

@@ -10,11 +10,12 @@ from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy.v1.runs_pb2 import Run
 from tests.e2e.runs import SOLILOQUY, run
 
 
 async def finish(settings: KafkaSettings, *ids: str) -> None:
-    conversations = [Conversation(id=name, ending=Ending.ENDING_SOLVED) for name in ids]
+    conversations = [Conversation(id=name, run=Run(id="r1"), ending=Ending.ENDING_SOLVED) for name in ids]
     events = [
         first_event(ConversationFinished(conversation=one), source="test", time=time.time()) for one in conversations
     ]

@@ -28,6 +28,7 @@ QUICK = RetryPolicy(tries_in_place=3, pause=0.001, attempts=3, backoff=0.02, bac
 def started(key: str, ordinal: int = 0) -> Event:
     message = events_pb2.ConversationStarted()
     message.conversation.id = key
+    message.conversation.run.id = "r1"
     message.conversation.ordinal = ordinal
     message.conversation.problem.question = "How long is a piece of string?"
     return first_event(message, source="test", time=time.time())

@@ -14,6 +14,7 @@ from soliloquy.runtime.metrics import topic_metrics
 from soliloquy.runtime.topics import TOPICS
 from soliloquy.runtime.transports.port import Delivery, Partition
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, Problem, Turn, TutorReply
+from soliloquy.v1.runs_pb2 import Run
 
 # What makes a conversation fit each need, and what makes it a misfit.
 FITTING: dict[str, Callable[[Conversation], object]] = {
@@ -42,7 +43,7 @@ def _turn(conversation: Conversation) -> Turn:
 
 
 def _fitting(topic: str) -> Conversation:
-    conversation = Conversation(id="c1")
+    conversation = Conversation(id="c1", run=Run(id="r1"))
     for need in TOPICS[topic].needs:
         FITTING[need](conversation)
     return conversation

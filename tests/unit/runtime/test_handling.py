@@ -16,6 +16,7 @@ from soliloquy.runtime.retry import RetryPolicy, Transient
 from soliloquy.runtime.transports.port import Delivery, Partition
 from soliloquy.v1 import events_pb2
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
+from soliloquy.v1.runs_pb2 import Run
 
 Started = events_pb2.ConversationStarted
 
@@ -23,6 +24,7 @@ Started = events_pb2.ConversationStarted
 def started() -> Event:
     message = Started()
     message.conversation.id = "c1"
+    message.conversation.run.id = "r1"
     message.conversation.problem.question = "How far?"
     return first_event(message, source="test", time=time.time())
 
@@ -60,7 +62,7 @@ async def test_what_ends_with_an_event_is_measured_from_where_it_began() -> None
     (replied,) = await handling(reply).outputs(at(start))
     assert replied.began == {"conversation": start.time, "turn": replied.time}
     service = Service(name="ending", handlers={finished: nothing})
-    whole = Conversation(problem=Problem(question="How far?"), ending=Ending.ENDING_SOLVED)
+    whole = Conversation(run=Run(id="r1"), problem=Problem(question="How far?"), ending=Ending.ENDING_SOLVED)
     payload = finished(conversation=whole).SerializeToString()
     end = replace(replied, topic="conversation.finished", payload=payload, time=time.time())
     await Handling(service, topic_metrics(service.name, service.topics), CancelledRuns()).outputs(at(end))

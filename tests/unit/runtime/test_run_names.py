@@ -1,4 +1,4 @@
-"""A run's name becomes the name of a folder, so an event that names another place is given up."""
+"""A run's name becomes the name of a folder, so an event that names another place, or none, is given up."""
 
 import pytest
 
@@ -9,13 +9,13 @@ from soliloquy.v1.runs_pb2 import Run
 ELSEWHERE = ["..", "../../x", "/etc/passwd", ".run", "a/b", "a\\b", "a\0b", "a b", "a\nb", "\x1b[2J", "é", "x" * 201]
 
 
-@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize("name", ["", *ELSEWHERE])
 @pytest.mark.parametrize("field", ["id", "growing"])
 def test_a_run_named_like_another_place_is_not_read(name: str, field: str) -> None:
     run = Run(id=name) if field == "id" else Run(growing=name)
     for message in (ConversationFinished(), RunChanged()):
         (message.conversation.run if isinstance(message, ConversationFinished) else message.run).CopyFrom(run)
-        with pytest.raises(Undecodable, match="characters that no run has"):
+        with pytest.raises(Undecodable, match="no run is called"):
             message_of(first_event(message, source="somebody", time=1.0))
 
 
