@@ -58,9 +58,10 @@ def questions_for(step: Step, problem: Problem) -> Sequence[str]:
     return [step.ask, *rewordings(step.ask, name=name, unit=unit)]
 
 
-def nudges(name: str = "") -> Sequence[str]:
-    """Returns ways to hand a question back that has been put before."""
-    return _book().wordings("questions", "again", name=name)
+def nudges(name: str = "", *, failed: bool) -> Sequence[str]:
+    """Returns ways to hand a question back that has been put before; `failed` tells whether a try at it has."""
+    wordings = [*_book().wordings("questions", "onward", name=name)]
+    return [*wordings, *_book().wordings("questions", "again", name=name)] if failed else wordings
 
 
 @lru_cache(2048)

@@ -11,6 +11,7 @@ from itertools import pairwise
 from soliloquy.recipes.learner.evidence import strength
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
+from soliloquy.recipes.soliloquy.progress import progress_by_turn
 from soliloquy.recipes.soliloquy.prompting import personas
 from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.recipes.soliloquy.rules import check
@@ -83,6 +84,17 @@ def test_a_wrong_answer_is_the_value_of_the_working_that_the_student_believes_in
         for turn in conversation.turns:
             labels = StudentLabels.FromString(turn.student.labels)
             assert (turn.student.intent == Intent.INTENT_WRONG) == labels.HasField("misconception")
+
+
+def test_nobody_is_asked_to_try_again_before_a_try_has_failed() -> None:
+    told = re.compile(r"\b(?:another (?:go|try|way)|try again|try once more|differently)\b")
+    asked = 0
+    for conversation in conversations():
+        for turn, before in zip(conversation.turns, progress_by_turn(conversation), strict=False):
+            if told.search(turn.tutor.text):
+                assert before.wrong_answers or turn.tutor.evaluation == EVALUATION_INCORRECT, turn.tutor.text
+                asked += 1
+    assert asked > 10
 
 
 def test_no_two_conversations_are_alike_in_wording() -> None:

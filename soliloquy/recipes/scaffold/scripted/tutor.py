@@ -177,7 +177,7 @@ def _question(reading: ParsedPrompt, asked: SubQuestion, shown: str) -> Part:
     plain = asked.question == (told.ask if told else "")
     name = (distinct_name(told, reading.problem) if plain else told.result.name) if told else ""
     if name and shown in ("incorrect", "confusion", "question"):
-        options = [asked.question, *nudges(name)]
+        options = [asked.question, *nudges(name, failed=shown == "incorrect")]
     elif name and plain and shown == "correct" and told == step(reading):
         # The way to it has just been found.
         options = [asked.question, *tutor_book(reading).wordings("tutor", "says", "result", name=name)]
