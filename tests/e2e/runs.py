@@ -115,11 +115,14 @@ def journal_frames(out: Path) -> int:
 
 
 def wait_for_frames(out: Path, frames: int, process: subprocess.Popen[str], *, seconds: float = 60) -> None:
-    """Until so many conversations are collected, or the run is over."""
+    """Until so many conversations are collected, or the run is over; rests far longer than it reads."""
     deadline = time.monotonic() + seconds
-    while journal_frames(out) < frames and process.poll() is None:
-        assert time.monotonic() < deadline, f"{journal_frames(out)} of {frames} conversations after {seconds} s"
-        time.sleep(0.01)
+    while True:
+        began = time.monotonic()
+        if (found := journal_frames(out)) >= frames or process.poll() is not None:
+            return
+        assert began < deadline, f"{found} of {frames} conversations after {seconds} s"
+        time.sleep(max(0.01, 10 * (time.monotonic() - began)))
 
 
 def worker_pids(parent: int) -> list[int]:
