@@ -1,5 +1,6 @@
 """Reads dead letters, groups them by their causes, and replays them."""
 
+import asyncio
 import re
 import time
 from collections import defaultdict
@@ -45,9 +46,15 @@ class DeadLetters:
         self.ordinals: Mapping[str, set[int]] = {}
         self._letters: Sequence[DeadLetter] = ()
         self._rests_until = 0.0
+        # One refresh at a time: an earlier one must not end later, with older letters.
+        self._refreshing = asyncio.Lock()
 
     async def refresh(self, *, at_once: bool = False) -> None:
         """Reads the letters again if their counts have changed; raises Unanswered."""
+        async with self._refreshing:
+            await self._refresh(at_once=at_once)
+
+    async def _refresh(self, *, at_once: bool) -> None:
         counts = await self._transport.dead_letters()
         if not at_once and (counts == self.counts or time.monotonic() < self._rests_until):
             return

@@ -1,7 +1,7 @@
 """The gateway's use cases, shared by HTTP and gRPC: a request in, an answer or a Refusal out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
 
@@ -184,9 +184,13 @@ class Gateway:
             await dead_letters.replay(self._transport, letters)
         except dead_letters.NoSuchLetter as error:
             raise Refusal(Code.UNKNOWN, f"no dead letter has the id {error.event_id[:80]!r}: list them") from None
+        await self._go_on([self._runs.by_id[run] for run in runs & self._runs.by_id.keys()])
+
+    async def _go_on(self, runs: Iterable[KnownRun]) -> None:
+        """Continues runs of which dead letters were replayed, once it is known which letters are left."""
         await self._refresh(at_once=True)
-        for run in runs & self._runs.by_id.keys():
-            await self._steering.revive(self._runs.by_id[run])
+        for known in runs:
+            await self._steering.revive(known)
 
     async def get_pipeline(self, request: api.GetPipelineRequest) -> api.Pipeline:
         async with answered():
@@ -246,8 +250,8 @@ class Gateway:
         while True:
             try:
                 await self._refresh()
-                for known in [known for known in self._runs.by_id.values() if known.went_on]:
-                    await self._steering.revive(known)
+                if runs := [known for known in self._runs.by_id.values() if known.went_on]:
+                    await self._go_on(runs)
                 self.fault = ""
             except Unanswered as error:
                 self.fault = str(error)

@@ -1,6 +1,32 @@
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Mapping
+from pathlib import Path
+
 import pytest
 
-from services.gateway.dead_letters import cause_of
+from services.gateway.dead_letters import DeadLetters, cause_of
+from soliloquy.runtime.dead_letters import replay
+from soliloquy.runtime.retry import dead
+from soliloquy.runtime.transports.embedded.transport import EmbeddedTransport
+from soliloquy.runtime.transports.port import Delivery
+from tests.integration.transport.support import started
+
+
+class SlowLog(EmbeddedTransport):
+    """Waits before a read ends while `open` is not set."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.open = asyncio.Event()
+        self.is_waiting = asyncio.Event()
+
+    async def read(
+        self, topic: str, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
+    ) -> AsyncGenerator[Delivery, None]:
+        async for delivery in super().read(topic, numbers, starts):
+            yield delivery
+        self.is_waiting.set()
+        await self.open.wait()
 
 
 @pytest.mark.parametrize(
@@ -17,3 +43,17 @@ from services.gateway.dead_letters import cause_of
 )
 def test_a_cause_is_the_first_line_without_what_differs_between_letters(error: str, cause: str) -> None:
     assert cause_of(error) == cause
+
+
+async def test_letters_that_an_earlier_look_saw_are_not_put_back_after_a_later_one(tmp_path: Path) -> None:
+    async with SlowLog(tmp_path / "log") as transport, EmbeddedTransport(tmp_path / "log") as another:
+        await transport.publish([dead(started("c1"), RuntimeError("nobody was there"))])
+        letters = DeadLetters(transport)
+        earlier = asyncio.create_task(letters.refresh())
+        await transport.is_waiting.wait()
+        await replay(another, ())
+        later = asyncio.create_task(letters.refresh(at_once=True))
+        await asyncio.wait({later}, timeout=0.1)
+        transport.open.set()
+        await asyncio.gather(earlier, later)
+        assert list(letters.chosen()) == []
