@@ -46,7 +46,7 @@ class DeadLetters:
         self.ordinals: Mapping[str, set[int]] = {}
         self._letters: Sequence[DeadLetter] = ()
         self._rests_until = 0.0
-        # One refresh at a time: an earlier one must not end later, with older letters.
+        # A slow refresh must not overwrite the letters that a later one has read.
         self._refreshing = asyncio.Lock()
 
     async def refresh(self, *, at_once: bool = False) -> None:

@@ -184,10 +184,10 @@ class Gateway:
             await dead_letters.replay(self._transport, letters)
         except dead_letters.NoSuchLetter as error:
             raise Refusal(Code.UNKNOWN, f"no dead letter has the id {error.event_id[:80]!r}: list them") from None
-        await self._go_on([self._runs.by_id[run] for run in runs & self._runs.by_id.keys()])
+        await self._resume_after_replay([self._runs.by_id[run] for run in runs & self._runs.by_id.keys()])
 
-    async def _go_on(self, runs: Iterable[KnownRun]) -> None:
-        """Continues runs of which dead letters were replayed, once it is known which letters are left."""
+    async def _resume_after_replay(self, runs: Iterable[KnownRun]) -> None:
+        """Rereads the dead letters, then resumes runs of which some were replayed."""
         await self._refresh(at_once=True)
         for known in runs:
             await self._steering.revive(known)
@@ -251,7 +251,7 @@ class Gateway:
             try:
                 await self._refresh()
                 if runs := [known for known in self._runs.by_id.values() if known.went_on]:
-                    await self._go_on(runs)
+                    await self._resume_after_replay(runs)
                 self.fault = ""
             except Unanswered as error:
                 self.fault = str(error)

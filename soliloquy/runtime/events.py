@@ -95,7 +95,7 @@ def message_of(event: Event) -> Message:
         raise Undecodable(f"{event.topic}: the payload of event {event.id} is no valid message ({error})") from error
     assert isinstance(message, ConversationEvent | RunEvent)
     if not _RUN_KEY.fullmatch(key := run_key(run_of(message))):
-        raise Undecodable(f"{event.topic}: no run is called {key[:80]!r}, as that of event {event.id}")
+        raise Undecodable(f"{event.topic}: event {event.id} has no valid run id: {key[:80]!r}")
     return message
 
 

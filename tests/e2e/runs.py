@@ -115,7 +115,7 @@ def journal_frames(out: Path) -> int:
 
 
 def wait_for_frames(out: Path, frames: int, process: subprocess.Popen[str], *, seconds: float = 60) -> None:
-    """Until so many conversations are collected, or the run is over; rests far longer than it reads."""
+    """Waits until so many conversations are collected or the run is over; rests longer than a read takes."""
     deadline = time.monotonic() + seconds
     while True:
         began = time.monotonic()

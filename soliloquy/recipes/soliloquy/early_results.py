@@ -52,8 +52,8 @@ def early_results(
             yield EarlyResult(step=at, text=text[one.start : one.end].strip())
 
 
-def telling(told: Iterable[WrittenQuantity], heard: Collection[WrittenQuantity]) -> list[WrittenQuantity]:
-    """Returns the numbers that are new, and unlikely to be a factor, a count or zero."""
+def informative_quantities(told: Iterable[WrittenQuantity], heard: Sequence[WrittenQuantity]) -> list[WrittenQuantity]:
+    """Returns the quantities that nobody has said before and that are unlikely to be a factor, a count or zero."""
     return [one for one in told if _is_measured(one) and not _is_heard(one, heard)]
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from soliloquy.recipes.reached_values import computed_values
 from soliloquy.recipes.soliloquy.claims import Claim, claim_in
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
-from soliloquy.recipes.soliloquy.early_results import EarlyResult, early_results, telling
+from soliloquy.recipes.soliloquy.early_results import EarlyResult, early_results, informative_quantities
 from soliloquy.recipes.soliloquy.facts import facts_of
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.progress import StepProgress, is_asked_for_reason, progress_by_turn
@@ -71,7 +71,7 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
         early = [*told, *calculated]
         computed: list[float] = []
         if conversation.problem.read_plan:
-            early = telling(early, heard)
+            early = informative_quantities(early, heard)
             computed = computed_values(turn)
         yield TurnTruth(
             turn=turn,

@@ -45,7 +45,7 @@ def test_a_cause_is_the_first_line_without_what_differs_between_letters(error: s
     assert cause_of(error) == cause
 
 
-async def test_letters_that_an_earlier_look_saw_are_not_put_back_after_a_later_one(tmp_path: Path) -> None:
+async def test_a_slow_refresh_does_not_overwrite_the_letters_of_a_later_one(tmp_path: Path) -> None:
     async with SlowLog(tmp_path / "log") as transport, EmbeddedTransport(tmp_path / "log") as another:
         await transport.publish([dead(started("c1"), RuntimeError("nobody was there"))])
         letters = DeadLetters(transport)

@@ -11,11 +11,11 @@ ELSEWHERE = ["..", "../../x", "/etc/passwd", ".run", "a/b", "a\\b", "a\0b", "a b
 
 @pytest.mark.parametrize("name", ["", *ELSEWHERE])
 @pytest.mark.parametrize("field", ["id", "growing"])
-def test_a_run_named_like_another_place_is_not_read(name: str, field: str) -> None:
+def test_a_run_without_a_name_or_named_like_another_place_is_not_read(name: str, field: str) -> None:
     run = Run(id=name) if field == "id" else Run(growing=name)
     for message in (ConversationFinished(), RunChanged()):
         (message.conversation.run if isinstance(message, ConversationFinished) else message.run).CopyFrom(run)
-        with pytest.raises(Undecodable, match="no run is called"):
+        with pytest.raises(Undecodable, match="has no valid run id"):
             message_of(first_event(message, source="somebody", time=1.0))
 
 

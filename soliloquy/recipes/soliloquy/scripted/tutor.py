@@ -227,16 +227,16 @@ def taken_up(reading: ParsedPrompt, said: ReplyReading, slip: Slip | None = None
 def stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """Stays at the step: puts its question in other words, or hands it back after help."""
     step = reading.step
-    handed_back = nudges(step.result.name, failed=evaluation == "a" or reading.wrong_before > 0)
+    nudge_options = nudges(step.result.name, failed=evaluation == "a" or reading.wrong_before > 0)
     if thought == "opening":
         asked = [tutor_book(reading).optional("tutor", "begin"), question(step, reading)]
     elif evaluation in "eg":
         asked = [question(step, reading)]
     elif thought in ("wrong", "unclear", "uncalculated", "partial"):
         # These ask for something themselves; whoever reads them knows what the question is.
-        asked = [Part(options=["", *handed_back], asks=True)]
+        asked = [Part(options=["", *nudge_options], asks=True)]
     else:
-        asked = [Part(options=handed_back)]
+        asked = [Part(options=nudge_options)]
     return Move(evaluation, action, thought, step.number, "q", [*parts, *asked])
 
 
