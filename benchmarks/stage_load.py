@@ -153,6 +153,7 @@ async def _published(client: Client, event: Event) -> None:
 
 def _event(first: FirstEvent, number: int) -> Event:
     first.conversation.id = f"c{number % KEYS}"
+    first.conversation.run.id = "bench"
     first.conversation.ordinal = number
     first.conversation.problem.question = "x" * EVENT_BYTES
     first.conversation.turns.add(number=1).calculation.attempts.add()

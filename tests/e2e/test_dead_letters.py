@@ -12,6 +12,7 @@ import pytest
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.events_pb2 import ProblemSubmitted
+from soliloquy.v1.runs_pb2 import Run
 from tests.e2e.runs import SOLILOQUY, command, dataset, grown, run, said
 
 
@@ -39,7 +40,7 @@ def given_up(tmp_path: Path) -> Path:
         id="letter",
         topic="problem.submitted.dlq",
         key="run",
-        payload=ProblemSubmitted(ordinal=41).SerializeToString(),
+        payload=ProblemSubmitted(run=Run(id="r1"), ordinal=41).SerializeToString(),
         source="test",
         time=time.time(),
         attempt=5,
