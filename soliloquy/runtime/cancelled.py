@@ -26,6 +26,9 @@ class CancelledRuns:
 
     def add(self, run: Run) -> None:
         key = run_key(run)
+        if key in self._run_keys:
+            # A second cancellation of its task would look like that of a stage that stops.
+            return
         self._run_keys.add(key)
         for task in self._tasks.get(key, ()):
             task.cancel()

@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 
 from soliloquy.runtime.events import AnyOutcome, Event, Outcome, emit, first_event
 from soliloquy.runtime.handling import NotYet, Service
@@ -107,7 +108,8 @@ class RunsContract:
         async with connect() as transport, serving(student(work), transport):
             await transport.publish([of_run(run, number) for number in range(4) for run in ("ours", "theirs")])
             await until(lambda: begun == ours | theirs)
-            await transport.publish([cancelled("ours")])
+            # Whoever cancels a run may do so twice.
+            await transport.publish([cancelled("ours"), replace(cancelled("ours"), id="again")])
             await until(lambda: interrupted == ours)
             await transport.publish([of_run("ours", number) for number in range(4, 8)])
             go_on.set()

@@ -33,10 +33,10 @@ def at(event: Event) -> Delivery:
     return Delivery(event=event, partition=Partition(event.topic, 0), offset=7)
 
 
-def handling(handler: Handler) -> Handling:
+def handling(handler: Handler, cancelled: CancelledRuns | None = None) -> Handling:
     policy = RetryPolicy(tries_in_place=3, pause=0.001)
     service = Service(name="handling", handlers={Started: handler}, retry=policy)
-    return Handling(service, topic_metrics(service.name, service.topics), CancelledRuns())
+    return Handling(service, topic_metrics(service.name, service.topics), cancelled or CancelledRuns())
 
 
 async def test_the_same_event_yields_the_same_outputs() -> None:
@@ -115,6 +115,21 @@ async def test_a_cancelled_handler_has_no_outcome_whatever_it_does(escape: str) 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_run_that_is_cancelled_twice_at_once_interrupts_its_handler_alone() -> None:
+    begun, cancelled = asyncio.Event(), CancelledRuns()
+
+    async def work(_message: Started) -> Outcome:
+        begun.set()
+        await asyncio.Event().wait()
+        return emit()
+
+    task = asyncio.create_task(handling(work, cancelled).outputs(at(started())))
+    await begun.wait()
+    for _ in range(2):
+        cancelled.add(Run(id="r1"))
+    assert await task == []
 
 
 async def test_what_is_no_outcome_is_a_fault() -> None:
