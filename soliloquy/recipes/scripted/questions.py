@@ -59,9 +59,9 @@ def questions_for(step: Step, problem: Problem) -> Sequence[str]:
 
 
 def nudges(name: str = "", *, failed: bool) -> Sequence[str]:
-    """Returns ways to hand a question back that has been put before; `failed` tells whether a try at it has."""
-    wordings = [*_book().wordings("questions", "onward", name=name)]
-    return [*wordings, *_book().wordings("questions", "again", name=name)] if failed else wordings
+    """Returns wordings that hand back a question; `failed` adds those that ask for another try."""
+    sections = ("onward", "again") if failed else ("onward",)
+    return [text for section in sections for text in _book().wordings("questions", section, name=name)]
 
 
 @lru_cache(2048)

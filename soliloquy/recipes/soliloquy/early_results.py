@@ -65,7 +65,7 @@ def _hints_at(text: str, one: WrittenQuantity, result: Quantity) -> bool:
     if one.digits == EXACT and one.unit is None and wanted.kind not in _SHARES and text.startswith(" of ", one.end):
         # A quarter of a wave is not 0.25 m, but may be 25 %.
         return False
-    # What gives a result away need not be exact.
+    # A hint need not be exact to reveal a result.
     if is_same(one, result.value, result.unit, _TOLERANCE, roughly=True):
         return True
     if one.digits < 2 or not _ABOUT.search(text[max(0, one.start - 24) : one.start]):

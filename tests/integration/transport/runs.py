@@ -108,7 +108,7 @@ class RunsContract:
         async with connect() as transport, serving(student(work), transport):
             await transport.publish([of_run(run, number) for number in range(4) for run in ("ours", "theirs")])
             await until(lambda: begun == ours | theirs)
-            # Whoever cancels a run may do so twice.
+            # A caller may cancel a run twice.
             await transport.publish([cancelled("ours"), replace(cancelled("ours"), id="again")])
             await until(lambda: interrupted == ours)
             await transport.publish([of_run("ours", number) for number in range(4, 8)])
