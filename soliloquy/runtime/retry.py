@@ -65,4 +65,6 @@ def dead(event: Event, error: Exception) -> Event:
 
 
 def described(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARACTERS]
+    # A lone surrogate, as file names and other people's errors may have, fits into no record.
+    text = f"{type(error).__name__}: {error}".encode("utf-8", "backslashreplace").decode()
+    return text[:MAX_ERROR_CHARACTERS]

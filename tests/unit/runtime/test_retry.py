@@ -42,5 +42,10 @@ def test_an_event_that_only_waits_is_no_failed_one() -> None:
     assert parked(EVENT) == replace(EVENT, topic="student.replied.retry")
 
 
+def test_an_error_with_half_a_surrogate_pair_fits_into_a_record() -> None:
+    letter = dead(EVENT, ValueError("quoted: \ud83d"))
+    assert letter.error.encode() == b"ValueError: quoted: \\ud83d"
+
+
 def test_an_endless_error_is_cut() -> None:
     assert len(dead(EVENT, ValueError("x" * 10_000)).error) == MAX_ERROR_CHARACTERS

@@ -211,3 +211,8 @@ async def test_a_model_that_had_no_room_after_its_thoughts_was_cut_off() -> None
 def test_what_a_validation_error_repeats_of_the_request_is_not_read() -> None:
     detail = {"type": "missing", "loc": ["body", "messages"], "msg": "Field required", "input": {"seed": 1}}
     assert "seed" not in error_in(json.dumps({"detail": [detail]}).encode()).words
+
+
+@pytest.mark.parametrize("quoted", [{"error": {"message": "you said \ud83d"}}, {"error": "you said \ud83d"}])
+def test_half_of_a_quoted_emoji_is_told_as_text_that_every_record_can_hold(quoted: dict[str, Any]) -> None:
+    assert "you said \\ud83d" in error_in(json.dumps(quoted).encode()).words
