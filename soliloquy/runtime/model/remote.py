@@ -127,6 +127,7 @@ class RemoteModel:
             self._refusals += 1
             if self._refusals < REFUSALS:
                 self._gate.answered()
+                self._record.answered()
                 raise
             fault = self._refused(
                 permit, EndpointRefuses(f"{self.where} refused {self._refusals} calls in a row: {refused}")
@@ -135,10 +136,11 @@ class RemoteModel:
             fault = self._refused(permit, refused)
         except BaseException:
             self._gate.abandon(permit)
+            self._record.abandoned()
             raise
         else:
             self._gate.answered()
-            self._record.succeeded()
+            self._record.answered()
             self._refusals = 0
             return completion
         self._gate.failed(permit, fault)

@@ -1,4 +1,4 @@
-"""Records the calls to an endpoint: how many wait, since when none succeeds, and why."""
+"""Records the calls to an endpoint: how many wait, since when none is answered, and why."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -20,9 +20,9 @@ class EndpointStatus:
     oldest_seconds: float
     # Requests that were sent and have no answer yet.
     in_flight: int
-    # How long no call has succeeded; 0 while the endpoint answers or is at work on a call.
+    # How long no call has got an answer; 0 while the endpoint answers or is at work on a call.
     failing_seconds: float
-    # The last fault since a call succeeded.
+    # The last fault since a call got an answer.
     error: str
     # Whether no call can succeed until a person fixes something.
     refused: bool
@@ -111,10 +111,16 @@ class CallRecord:
         finally:
             del self._attempts[key]
 
-    def succeeded(self) -> None:
+    def answered(self) -> None:
+        """The endpoint did what was asked, or refused this call alone."""
         self._failing_since = None
         self._timed_out = self._refused = False
         self._error = self._silence = ""
+
+    def abandoned(self) -> None:
+        """The attempt ended and told nothing of the endpoint: nobody waits since then."""
+        if not (self._attempts or self._error or self._silence):
+            self._failing_since = None
 
     def failed(self, fault: RetryableFault) -> None:
         self._error = str(fault)

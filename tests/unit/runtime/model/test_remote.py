@@ -133,6 +133,18 @@ async def test_an_endpoint_that_refuses_everything_stops_the_run_before_all_of_i
         await far.generate(REQUEST)
 
 
+async def test_a_refusal_of_one_call_is_an_answer_of_the_endpoint() -> None:
+    far = model(Saying(ModelRefused("the prompt is too long"), *[Throttled("slower")] * 3, "well"))
+    with pytest.raises(ModelRefused):
+        await far.generate(REQUEST)
+    await asyncio.sleep(0.05)
+    began = time.monotonic()
+    waiting = asyncio.create_task(far.generate(REQUEST))
+    await until(lambda: bool(far.status.error))
+    assert far.status.failing_seconds <= time.monotonic() - began
+    assert (await waiting).text == "well"
+
+
 @pytest.mark.parametrize("refusals", [[EndpointRefuses("wrong key")], [ModelRefused("no")] * REFUSALS])
 async def test_a_service_waits_while_every_call_is_refused_and_goes_on_when_that_is_mended(refusals: list[Say]) -> None:
     line = Saying(*refusals, "well")

@@ -32,14 +32,29 @@ def fail(record: CallRecord, fault: RetryableFault) -> None:
 
 
 def test_it_fails_from_the_first_attempt_after_the_last_success(record: CallRecord, clock: Clock) -> None:
-    record.succeeded()
+    record.answered()
     fail(record, Overloaded("503"))
     clock.now += 40
     fail(record, Overloaded("503 again"))
     clock.now += 20
     assert (record.status.failing_seconds, record.status.error) == (60.0, "503 again")
-    record.succeeded()
+    record.answered()
     assert (record.status.failing_seconds, record.status.error) == (0.0, "")
+
+
+def test_a_call_that_nobody_waits_for_any_more_is_no_beginning_of_a_failure(record: CallRecord, clock: Clock) -> None:
+    record.answered()
+    with record.attempt():
+        clock.now += 1
+    record.abandoned()
+    clock.now += 300
+    fail(record, Overloaded("503"))
+    assert record.status.failing_seconds == 0.0
+    clock.now += 5
+    with record.attempt():
+        pass
+    record.abandoned()
+    assert record.status.failing_seconds == 5.0
 
 
 def test_an_endpoint_that_takes_its_time_is_not_failing(record: CallRecord, clock: Clock) -> None:
@@ -67,7 +82,7 @@ def test_an_endpoint_that_lets_calls_hang_is_failing(record: CallRecord, clock: 
 def test_a_refusal_of_every_call_lasts_until_one_succeeds(record: CallRecord) -> None:
     fail(record, Held("the key is wrong"))
     assert record.status.refused
-    record.succeeded()
+    record.answered()
     assert not record.status.refused
 
 
