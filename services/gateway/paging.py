@@ -12,7 +12,8 @@ Place = tuple[float, str]
 
 USUAL_SIZE = 50
 LARGEST_SIZE = 500
-PAGE_TOKEN = "([0-9]{1,12}(?:[.][0-9]{1,9})?):([A-Za-z0-9_.-]{1,128})"
+# A time with all its digits, so that a row is never before or behind itself; and an id, which others may have chosen.
+PAGE_TOKEN = r"(-?[0-9]{1,17}(?:[.][0-9]{1,17})?(?:e[+-][0-9]{1,3})?):([\s\S]*)"
 
 
 def checked_size(size: int) -> int:
@@ -31,8 +32,12 @@ def page(rows: Iterable[Row], place_of: Callable[[Row], Place], size: int, token
     placed = sorted(((place_of(row), row) for row in rows), key=lambda each: each[0], reverse=True)
     left = [each for each in placed if behind is None or each[0] < behind]
     chosen = left[:size]
-    (at, name) = chosen[-1][0] if len(left) > size else (0.0, "")
-    return [row for _, row in chosen], f"{at:.6f}:{name}" if name else ""
+    return [row for _, row in chosen], _token(chosen[-1][0]) if len(left) > size else ""
+
+
+def _token(place: Place) -> str:
+    at, name = place
+    return f"{at!r}:{name}"
 
 
 def _place(token: str) -> Place:
