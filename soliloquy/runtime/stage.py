@@ -5,7 +5,7 @@ import contextlib
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,7 +88,7 @@ class Stage:
         loops = [tasks.create_task(loop) for loop in always]
         await self._stopping.wait()
         loops[0].cancel()
-        await self._settle(list(self._parked), self._grace)
+        await self._settle(dict(self._parked), self._grace)
         for loop in loops[1:]:
             loop.cancel()
 
@@ -108,8 +108,9 @@ class Stage:
                 self._parked[partition] = self._parked[Partition(origin(partition.topic), partition.number)] = keys
 
     async def revoked(self, partitions: Collection[Partition]) -> None:
-        await self._settle(partitions, REVOKE_SECONDS)
-        self._forget(partitions)
+        held = {partition: self._parked[partition] for partition in partitions}
+        await self._settle(held, REVOKE_SECONDS)
+        self._forget(self._still_held(held))
 
     def lost(self, partitions: Collection[Partition]) -> None:
         self._lanes.cancel(partitions)
@@ -120,15 +121,20 @@ class Stage:
 
     def _forget(self, partitions: Collection[Partition]) -> None:
         for partition in partitions:
-            del self._parked[partition]
+            # A Kafka consumer may find out that it has lost what it has just given up.
+            self._parked.pop(partition, None)
         self._paused.difference_update(partitions)
 
-    async def _settle(self, partitions: Collection[Partition], seconds: float) -> None:
+    async def _settle(self, held: Mapping[Partition, Counter[str]], seconds: float) -> None:
         """Waits for running events, cancels what remains, and commits."""
-        if running := self._lanes.retire(partitions):
+        if running := self._lanes.retire(held):
             await asyncio.wait(running, timeout=seconds)
-        self._lanes.cancel(partitions)
+        self._lanes.cancel(self._still_held(held))
         await self._commit()
+
+    def _still_held(self, held: Mapping[Partition, Counter[str]]) -> list[Partition]:
+        """Returns the partitions that were not lost in the meantime, and perhaps gained again."""
+        return [partition for partition, keys in held.items() if self._parked.get(partition) is keys]
 
     async def _follow(self, message: type[Message], tell: Callable[[Any], None]) -> None:
         async for _, followed in messages(self._transport.follow(TOPIC_OF[message].name)):

@@ -12,7 +12,10 @@ import pytest
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.stage import Stage
+from soliloquy.runtime.topics import RETRY
 from soliloquy.runtime.transports.embedded import EmbeddedTransport, LogUnavailable, log
+from soliloquy.runtime.transports.embedded.log import PARTITIONS
+from soliloquy.runtime.transports.port import Partition, Transport
 from soliloquy.v1 import events_pb2
 from tests.integration.transport.contract import TransportContract
 from tests.integration.transport.embedded import connect as open_log
@@ -66,6 +69,40 @@ class TestEmbeddedRecovery(RecoveryContract):
                     return not await held(transport, "student.replied")
 
                 await until(emptied)
+
+
+@pytest.mark.parametrize("is_regained", [False, True])
+async def test_partitions_that_are_lost_while_they_are_given_up_are_held_again_once_regained(
+    connect: Connect, is_regained: bool
+) -> None:
+    began, may_end = asyncio.Event(), asyncio.Event()
+
+    async def wait(message: Started) -> Outcome:
+        began.set()
+        await may_end.wait()
+        return await reply(message)
+
+    async with connect() as transport, serving(student(wait), transport) as stage:
+        await transport.publish([started("before")])
+        await began.wait()
+        partitions = [Partition("conversation.started" + suffix, n) for n in range(PARTITIONS) for suffix in ("", RETRY)]
+        giving_up = asyncio.create_task(stage.revoked(partitions))
+        await asyncio.sleep(0)
+        stage.lost(partitions)
+        if is_regained:
+            await stage.assigned(partitions)
+        await giving_up
+        may_end.set()
+        if is_regained:
+            await transport.publish([started("after")])
+            await until(lambda: answered(transport, "after"))
+        else:
+            # As a Kafka consumer does that cannot commit the positions of what it has given up.
+            stage.lost(partitions)
+
+
+async def answered(transport: Transport, key: str) -> bool:
+    return key in {delivery.event.key for delivery in await held(transport, "student.replied")}
 
 
 async def test_a_full_disk_ends_the_run_with_one_clear_line_and_loses_nothing(address: str) -> None:
