@@ -139,8 +139,7 @@ class BatchSender:
             elif self._due.get(batch.id, 0.0) <= now:
                 await self._look(batch)
         while self._may_send and self._is_ready():
-            self._table.fill(self._name, self._endpoint.batch_size, self._most_bytes)
-            await self._send(self._table.open_batches(self._name)[-1])
+            await self._send(self._table.fill(self._name, self._endpoint.batch_size, self._most_bytes))
 
     @property
     def _may_send(self) -> bool:

@@ -56,10 +56,10 @@ class Batch:
     requests: int
     created: float
     # The endpoint's names of the file and of the batch; empty as long as it has none.
-    file: str
-    remote: str
+    file: str = ""
+    remote: str = ""
     # When the endpoint was asked to make it; 0 if it was not.
-    posted: float
+    posted: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,9 +154,9 @@ class BatchTable:
             for key, number, created, file, remote, posted in rows
         ]
 
-    def fill(self, name: str, requests: int, size: int) -> None:
+    def fill(self, name: str, requests: int, size: int) -> Batch:
         """Makes a batch of the requests that wait longest: at most so many, of so many bytes. Raises BudgetUsed."""
-        identity = uuid.uuid4().hex
+        identity, now = uuid.uuid4().hex, time.time()
         with self._spending.transaction():
             self._spending.check()
             chosen: list[str] = []
@@ -173,8 +173,9 @@ class BatchTable:
             self._file.executemany("UPDATE asked SET batch = ? WHERE request = ?", [(identity, one) for one in chosen])
             self._file.execute(
                 "INSERT INTO batches (id, endpoint, requests, created) VALUES (?, ?, ?, ?)",
-                (identity, name, len(chosen), time.time()),
+                (identity, name, len(chosen), now),
             )
+        return Batch(id=identity, requests=len(chosen), created=now)
 
     def lines(self, batch: Batch) -> Iterator[tuple[str, bytes]]:
         """Yields the requests of a batch with their bodies."""

@@ -1,7 +1,9 @@
 """Anthropic's message batches: requests and results in another form, and batches without a name of ours."""
 
 import asyncio
+import itertools
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -10,7 +12,7 @@ import pytest
 from services.model.fake import message_batches
 from services.model.fake.server import FakeServer
 from services.model.fake.settings import FakeSettings
-from soliloquy.runtime.model import batch_sender
+from soliloquy.runtime.model import batch_sender, batch_table
 from soliloquy.runtime.model.batch_lines import line_of
 from soliloquy.runtime.model.batch_messages import MessageBatches
 from soliloquy.runtime.model.batch_table import ANSWERED
@@ -193,6 +195,22 @@ async def test_what_a_second_batch_was_paid_for_stands_in_the_accounts(
         await until(lambda: len(accounts(tmp_path)) > 1)
     assert len(fake.invoice.lines) == 6
     assert accounts(tmp_path) == {"answered": 3, "answered again": 3}
+
+
+async def test_a_batch_at_work_is_not_made_again_after_the_clock_was_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = itertools.count(2_000_000_000, -30)
+    monkeypatch.setattr(batch_table, "time", SimpleNamespace(time=lambda: float(next(clock))))
+    fake = FakeServer(ENGINE, FakeSettings(batch_latency=1.0, dialect=DIALECT))
+    async with at_work(fake, tmp_path, dialect=DIALECT) as client:
+        asking = asyncio.create_task(ask_all(client, 1))
+        await until(lambda: bool(fake.batches.made))
+        await asyncio.sleep(2 * batch_sender.SHOW_SECONDS)
+        await ask_all(client, 2)
+        await asking
+    assert [len(batch.lines) for batch in fake.batches.made] == [1, 1]
+    assert accounts(tmp_path) == {"answered": 2}
 
 
 async def test_an_endpoint_that_has_no_room_for_a_batch_is_not_failing(
