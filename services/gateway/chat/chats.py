@@ -187,6 +187,8 @@ class Chats:
         if chat.conversation.ending:
             raise Refusal(Code.NOT_NOW, "this conversation is over: start another chat")
         async with chat.speaking, aclosing(progress_of(partial(self._answer, chat, text))) as events:
+            # Forgotten during the answer, the chat would lose the tutor that writes it.
+            self._open.put(chat_id, chat)
             try:
                 async for event in events:
                     yield event

@@ -205,6 +205,18 @@ async def test_chats_that_nobody_comes_back_to_make_room_for_others(sandbox: str
         assert (await opened.begun("soliloquy"))[0].id != first.id
 
 
+async def test_a_chat_whose_message_is_being_answered_is_not_idle(sandbox: str) -> None:
+    idle = 2.0
+    async with room(sandbox, ChatSettings(idle_seconds=idle), latency=5.0) as opened:
+        chat, _ = await opened.begun("soliloquy")
+        await asyncio.sleep(0.5 * idle)
+        saying = opened.chats.say(chat.id, BEGINNING)
+        await anext(saying)
+        await asyncio.sleep(0.6 * idle)
+        assert opened.chats.show(chat.id).id == chat.id
+        await saying.aclose()
+
+
 def _gone(opened: Room, chat_id: str) -> bool:
     try:
         opened.chats.show(chat_id)
