@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from services.gateway.runs import KnownRun
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
@@ -25,7 +26,7 @@ class DatasetLooks:
 
     async def look(self, runs: Iterable[KnownRun]) -> list[str]:
         """Counts what the datasets of ended runs hold; returns the runs of which nothing is missing since."""
-        due = list(self._due(runs))[:MOST_LOOKS] if self._datasets else []
+        due = list(islice(self._due(runs), MOST_LOOKS)) if self._datasets else []
         for known in due:
             known.stored = await asyncio.to_thread(stored, Storage(f"{self._datasets}/{known.id}"))
         return [known.id for known in due if known.is_stored]

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from services.gateway.datasets import FIRST_PAUSE_SECONDS, DatasetLooks, stored
+from services.gateway.datasets import FIRST_PAUSE_SECONDS, MOST_LOOKS, DatasetLooks, stored
 from services.gateway.runs import KnownRun
 from soliloquy.dataset.manifest import Shard, write_manifest
 from soliloquy.dataset.storage import Storage
@@ -32,6 +32,17 @@ async def test_a_run_is_looked_at_until_all_its_conversations_are_written(tmp_pa
     assert (await looks.look([run]), run.is_stored) == (["r-g"], True)
     assert await looks.look([run]) == []
     assert looks._next == {}
+
+
+async def test_more_runs_than_are_looked_at_in_one_go_are_looked_at_in_the_next(tmp_path: Path) -> None:
+    write(tmp_path, accepted=5)
+    (tmp_path / "r-g").rename(tmp_path / "several")
+    runs = [known(RunState.RUN_STATE_FINISHED) for _ in range(2 * MOST_LOOKS + 1)]
+    for number, run in enumerate(runs):
+        run.changed.run.id = f"r{number}"
+        (tmp_path / run.id).symlink_to(tmp_path / "several")
+    looks = DatasetLooks(str(tmp_path))
+    assert [len(await looks.look(runs)) for _ in range(4)] == [MOST_LOOKS, MOST_LOOKS, 1, 0]
 
 
 async def test_a_run_under_way_is_not_looked_at_and_neither_is_one_whose_datasets_are_elsewhere(tmp_path: Path) -> None:
