@@ -114,9 +114,17 @@ def _check(descriptor: Descriptor, given: Json, within: str) -> None:
         if field.message_type:
             if not isinstance(value, dict):
                 raise _invalid(f"{place} is {_shown(value)}: send an object")
-            _check(field.message_type, value, place)
+            check = _check_map if field.message_type.GetOptions().map_entry else _check
+            check(field.message_type, value, place)
         elif correction := _correction(field, value):
             raise _invalid(f"{place} is {_shown(value)}: {correction}")
+
+
+def _check_map(entry: Descriptor, given: Json, within: str) -> None:
+    for name, value in given.items():
+        for field, each in ((entry.fields_by_name["key"], name), (entry.fields_by_name["value"], value)):
+            if correction := _correction(field, each):
+                raise _invalid(f"{within}.{name[:_LONGEST]} is {_shown(each)}: {correction}")
 
 
 def _correction(field: FieldDescriptor, value: Any) -> str:

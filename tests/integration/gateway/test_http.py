@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
+from soliloquy.recipes.prompts import own_texts
 from tests.integration.gateway.site import START, Site, connected, head, site
 from tests.integration.transport.support import until
 
@@ -32,6 +33,15 @@ async def events(at: Site, path: str) -> AsyncGenerator[tuple[str, Any], None]:
                 name = value
             if field == "data":
                 yield name, json.loads(value)
+
+
+async def test_a_run_takes_prompts_of_its_own(open_site: Site) -> None:
+    own = own_texts("soliloquy")["deciding.txt"] + "Be brief."
+    body = {"request_id": "prompted", "request": {**START, "prompts": {"deciding.txt": own}}}
+    started = await open_site.ask("POST", "/v1/runs", body)
+    assert (started.status, started.body.get("changed_prompts")) == (201, ["deciding.txt"]), started.body
+    refused = await open_site.ask("POST", "/v1/runs", {**body, "request": {**START, "prompts": {"deciding.txt": 3}}})
+    assert (refused.status, refused.message) == (400, "request.prompts.deciding.txt is 3: send a string")
 
 
 async def test_a_run_is_started_once_watched_to_its_end_and_its_conversations_are_read(open_site: Site) -> None:
