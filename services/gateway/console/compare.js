@@ -2,7 +2,7 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { call, poll, withQuery } from "./api.js";
-import { cost, costOf, duration, inWords, judged, moment, number, percent, rate, reasonsOf, seconds, short, stateInWords, tokensOf, whole } from "./format.js";
+import { costOf, duration, inWords, judged, moment, number, percent, rate, reasonsOf, seconds, short, stateInWords, tokensOf, whole } from "./format.js";
 import { columns, heading, messageOf, nothing } from "./widgets.js";
 
 /** @import { Numeric, Run } from "./contract.d.ts" */
@@ -44,7 +44,7 @@ const FIGURES = {
   "tokens from a cache": ({ progress = {} }) => shareOf(tokensOf(progress).cached, tokensOf(progress).prompt),
   "tokens of thoughts": ({ progress = {} }) => ({ text: short(tokensOf(progress).reasoning) }),
   cost: (run) => ({ text: costOf(run) }),
-  "cost of one accepted": (run) => ({ text: number(run.progress?.accepted) ? cost(run.cost / number(run.progress?.accepted)) : "–" }),
+  "cost of one accepted": (run) => ({ text: number(run.progress?.accepted) ? costOf({ ...run, cost: number(run.cost) / number(run.progress?.accepted) }) : "–" }),
 };
 
 /** @param {HTMLElement} main @param {string[]} path */
@@ -77,11 +77,24 @@ export async function compare(main, [first = "", second = ""]) {
     body.replaceChildren(nothing(listed.length < 2 ? "There is one run at most: start another to compare them." : "Choose two runs."));
     stops = chosen.every(Boolean) ? chosen.map((id, place) => poll(`/v1/runs/${encodeURIComponent(id)}`, 3_000, (run) => {
       runs[place] = run;
-      if (runs[0] && runs[1]) body.replaceChildren(...sideBySide(runs));
+      if (runs[0] && runs[1]) redraw(body, element("div", null, sideBySide(runs)));
     }, (error) => body.replaceChildren(nothing(error.message)))) : [];
   };
   begin();
   return () => stops.forEach((stop) => stop());
+}
+
+/** Replaces what differs, so that the focus and a selection stay where they are. @param {Element} shown @param {Element} fresh */
+function redraw(shown, fresh) {
+  const parts = [...fresh.children];
+  if (parts.length !== shown.children.length) return shown.replaceChildren(...parts);
+  parts.forEach((part, place) => {
+    const old = shown.children[place];
+    const holdsParts = part.children.length > 0 && part.children.length === part.childNodes.length;
+    if (old.isEqualNode(part)) return;
+    if (holdsParts && old.nodeName === part.nodeName) redraw(old, part);
+    else old.replaceWith(part);
+  });
 }
 
 /** @param {string} label @param {Run[]} runs @param {string} chosen @param {(id: string) => void} changed */

@@ -10,6 +10,7 @@ import { button, choice, keyed, nothing, pager, say, time, toast, verdict } from
 /** @import { FinishedConversation, Run } from "./contract.d.ts" */
 
 const PAGE = 40;
+const RETRY = 2_000;
 const VERDICTS = [["", "All"], ["VERDICT_ACCEPTED", "Accepted"], ["VERDICT_REJECTED", "Rejected"]];
 /** The list that was shown last: a reader goes from one conversation to the next, and back to the list. */
 export const listed = { run: "", ids: /** @type {string[]} */ ([]), reading: "", last: "" };
@@ -22,7 +23,7 @@ export function conversationList(run) {
   if (listed.reading !== run) place = newPlace();
   listed.reading = "";
   const { filter } = place;
-  let [finished, shownAt, timer, round] = [-1, -1, 0, 0];
+  let [finished, shownAt, timer, retry, round] = [-1, -1, 0, 0, 0];
   const list = element("ol", { class: "list", "aria-label": "Conversations" });
   const empty = nothing("");
   const found = element("p", { class: "found" });
@@ -74,8 +75,9 @@ export function conversationList(run) {
       say(found, filtered ? `${counted(number(total), "conversation")} ${number(total) === 1 ? "matches" : "match"}` : counted(number(total), "conversation"));
       pages.shows(next_page_token);
     } catch (error) {
-      // The page's stream reports a lost connection, and reloads the list.
       if (error instanceof Refused) toast(error.message, "fault");
+      // The page reports a lost connection. Nothing else loads the list again of a run that is over.
+      else if (mine === round) retry = setTimeout(load, RETRY);
     }
   }
 
@@ -107,6 +109,8 @@ export function conversationList(run) {
   };
   const leave = () => {
     clearTimeout(timer);
+    clearTimeout(retry);
+    round += 1;
     place.scrolled = scrollY;
   };
   return Object.assign(section, { shows, leave, narrowTo });

@@ -22,6 +22,7 @@ export function downloads(run, path) {
   const files = element("details", { class: "files", hidden: true }, summary, kept);
   const section = element("section", { class: "downloads", "aria-label": "Dataset" }, element("h2", null, "Dataset"), told, tools, files);
 
+  format.hidden = exported.hidden = true;
   choices().then(({ formats }) => {
     const fitting = formats.filter(({ recipe }) => !recipe || recipe === run.request.recipe);
     format.append(...fitting.map(({ name, title }) => element("option", { value: name }, `${name}: ${title}`)));
@@ -31,7 +32,9 @@ export function downloads(run, path) {
       exported.download = `${run.id}-${name}${suffix}`;
     };
     format.addEventListener("change", choose);
-    if (fitting.length) choose();
+    if (!fitting.length) return;
+    choose();
+    format.hidden = exported.hidden = false;
   }, (error) => toast(messageOf(error), "fault"));
   const stop = poll(`${path}/files`, 5_000, (/** @type {{ files?: { name: string, size: number }[] }} */ { files: found = [] }) => {
     files.hidden = tools.hidden = !found.length;
@@ -64,7 +67,7 @@ function link(text, href, name) {
   const made = element("a", { class: "quiet", href, download: name }, text);
   made.addEventListener("click", async (event) => {
     event.preventDefault();
-    if (made.ariaBusy || !made.href) return;
+    if (made.ariaBusy) return;
     made.ariaBusy = "true";
     made.textContent = "Preparing…";
     try {

@@ -2,11 +2,11 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { isTyping } from "../../../soliloquy/web/interaction.js";
-import { call, watch } from "./api.js";
+import { call, poll, watch } from "./api.js";
 import { conversationList } from "./conversations.js";
 import { downloads } from "./downloads.js";
 import { figures } from "./figures.js";
-import { isSteered, number, stateInWords, stateOf, whole } from "./format.js";
+import { isOver, isSteered, number, stateInWords, stateOf, whole } from "./format.js";
 import { rejectionReasons } from "./reasons.js";
 import { visited } from "./runs.js";
 import { maySteer } from "./session.js";
@@ -14,6 +14,7 @@ import { ask, button, facts, heading, messageOf, nothing, progress, say, state, 
 
 /** @import { Run } from "./contract.d.ts" */
 
+const PAUSE = 5_000;
 const CANCELLING = "Finished conversations stay. Conversations under way are dropped, and the run cannot be resumed.";
 
 /** @param {HTMLElement} main @param {string[]} path */
@@ -59,7 +60,23 @@ export async function run(main, [id]) {
     before = stateOf(next);
   };
   shows(status);
-  const stop = watch(`${path}/watch`, (name, data) => name === "run" && shows(data), (error) => toast(error.message, "fault"));
+  const refused = (/** @type {Error} */ error) => toast(error.message, "fault");
+  let stop = () => {};
+  const follow = () => {
+    stop = watch(`${path}/watch`, (name, data) => {
+      if (name === "run") shows(data);
+      if (name === "end" && before === "short") wait();
+    }, refused);
+  };
+  // It goes on when somebody replays its dead letters.
+  const wait = () => {
+    stop = poll(path, PAUSE, (next) => {
+      if (isOver(next)) return;
+      stop();
+      follow();
+    }, refused);
+  };
+  follow();
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Escape" && !isTyping(event)) location.hash = "#/runs";
   };

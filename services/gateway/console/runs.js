@@ -26,7 +26,7 @@ export function runs(main, _path, query) {
   const table = element("table", { class: "runs" }, columns(["Run", "Accepted", "Rejected", "Time", "Cost", "State"]), body);
   const empty = element("div", { class: "empty", hidden: true });
   const pages = pager(load);
-  const start = element("a", { class: "primary", href: "#/runs?start", role: "button" }, "Start a run");
+  const start = element("a", { class: "primary", href: "#/runs?start" }, "Start a run");
   const compared = element("a", { class: "quiet", href: "#/compare" }, "Compare");
   main.append(heading("Runs", { tools: element("div", { class: "tools" }, compared, maySteer() ? start : null) }), choice("Which runs", STATES, chosen, (value) => {
     chosen = value;

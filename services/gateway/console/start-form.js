@@ -36,17 +36,27 @@ export function startForm(shut) {
     history.replaceState(null, "", "#/runs");
     shut();
   });
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
+  // A press in a field that ends outside selects text.
+  let pressed = /** @type {EventTarget | null} */ (null);
+  dialog.addEventListener("pointerdown", ({ target }) => (pressed = target));
+  dialog.addEventListener("click", ({ target }) => {
+    if (target === dialog && pressed === dialog) dialog.close();
   });
+  let isLeft = false;
   choices().then((offered) => {
+    if (isLeft) return;
     dialog.append(form(offered, requestId, dialog));
     dialog.showModal();
   }, (error) => {
+    if (isLeft) return;
     toast(error.message, "fault");
     dialog.dispatchEvent(new Event("close"));
   });
-  return () => dialog.close();
+  return () => {
+    isLeft = true;
+    dialog.close();
+    dialog.remove();
+  };
 }
 
 /** @param {Choices} offered @param {string} requestId @param {HTMLDialogElement} dialog */

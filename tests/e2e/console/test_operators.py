@@ -55,6 +55,14 @@ async def test_a_reader_steers_nothing(served: Site, grown: str, tmp_path_factor
         await opened(reader, grown)
         await gone(reader, "chat", "Chat")
         assert await reader.evaluate("document.querySelectorAll('main form').length") == 0
+        await reader.evaluate(
+            "(() => { const real = fetch; window.fetch = async (path, options) => {"
+            "if (options.method !== 'DELETE') return real(path, options);"
+            "window.fetch = real; throw new TypeError('lost'); }; })()"
+        )
+        await reader.click("#session button", "Sign out")
+        await reader.until("document.querySelector('.toast')")
+        assert "reader" in await reader.evaluate("document.getElementById('session').textContent")
         await reader.click("#session button", "Sign out")
         await reader.until(f"{TITLE} === 'Sign in'")
         await reader.fill("#token", "nobody's token")

@@ -64,6 +64,27 @@ async def test_two_runs_are_compared_side_by_side(page: Page, served: Site, grow
     assert rows["accepted"][0] == "0% (0 of 4)"
     assert rows["not solved"][0] == "100% (4 of 4)"
     assert await page.evaluate("location.hash") == f"#/compare/{run}/{grown}"
+    await page.evaluate(
+        "(() => { const real = fetch; window.polls = 0;"
+        "window.fetch = (...call) => { window.polls += 1; return real(...call); }; })()"
+    )
+    await page.evaluate("document.querySelector('.runs-compared a').focus()")
+    await page.until("window.polls >= 4")
+    assert await page.evaluate("document.activeElement.tagName") == "A"
+
+
+async def test_the_page_of_an_incomplete_run_notices_that_it_goes_on(page: Page, served: Site) -> None:
+    run = served.started(2, request_id="to-compare", seed=5, max_turns=2, max_attempts=1, name="Two turns")
+    await page.evaluate(f"location.hash = '#/runs/{run}'")
+    await page.until(f"{STATE} === 'incomplete'")
+    await page.evaluate(
+        "(() => { const real = fetch; window.fetch = async (path, options) => {"
+        "if (path.endsWith('/watch')) window.watched = true;"
+        f"if (path !== '/v1/runs/{run}') return real(path, options);"
+        "const status = await (await real(path, options)).json();"
+        "return Response.json({ ...status, state: 'RUN_STATE_RUNNING' }); }; })()"
+    )
+    await page.until("window.watched")
 
 
 async def test_the_report_and_an_export_are_downloaded_from_the_page_of_the_run(page: Page, grown: str) -> None:

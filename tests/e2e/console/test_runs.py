@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from tests.e2e.chromium import Page, needs_chromium
-from tests.e2e.consoles import STATE, TITLE, Site, chosen, start_pressed
+from tests.e2e.consoles import STATE, TITLE, Site, chosen, gone, start_pressed
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
@@ -80,6 +80,49 @@ async def test_filters_and_search_narrow_the_list(page: Page, grown: str) -> Non
     await page.click(".choice label", "Rejected")
     await page.until("document.querySelector('.nothing').checkVisibility()")
     assert await page.evaluate("document.querySelectorAll('.list a').length") == 0
+
+
+async def test_a_list_whose_answer_got_lost_is_loaded_again(page: Page, grown: str) -> None:
+    await page.evaluate(f"location.hash = '#/runs/{grown}'")
+    await page.until("document.querySelectorAll('.list a').length === 6")
+    await page.evaluate(
+        "(() => { const real = fetch; window.fetch = async (path, options) => {"
+        "if (!path.includes('/conversations')) return real(path, options);"
+        "window.fetch = real; throw new TypeError('lost'); }; })()"
+    )
+    await page.click(".choice label", "Rejected")
+    await page.until("document.querySelector('.nothing').checkVisibility()")
+    assert await page.evaluate("document.querySelectorAll('.list a').length") == 0
+
+
+async def test_the_form_stays_while_somebody_selects_text_in_it_and_goes_with_its_page(page: Page) -> None:
+    await page.reload()
+    await page.until(f"{TITLE} === 'Runs'")
+    await page.click("a", "Start a run")
+    await page.until("document.querySelector('dialog[open] #name')")
+    press = "dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))"
+    await page.evaluate(f"document.getElementById('name').{press}")
+    await page.evaluate("document.querySelector('dialog').click()")
+    assert await page.evaluate("document.querySelector('dialog').open")
+    await page.evaluate(f"document.querySelector('dialog').{press}")
+    await page.evaluate("document.querySelector('dialog').click()")
+    await page.until("!document.querySelector('dialog')")
+
+
+async def test_a_form_that_comes_late_does_not_open_over_another_page(page: Page) -> None:
+    await page.reload()
+    await page.until(f"{TITLE} === 'Runs'")
+    await page.evaluate(
+        "(() => { const real = fetch; window.fetch = async (path, options) => {"
+        "const answer = await real(path, options);"
+        "if (path === '/v1/choices') await new Promise((go) => { window.arrive = go; }); return answer; }; })()"
+    )
+    await page.click("a", "Start a run")
+    await page.until("window.arrive")
+    await gone(page, "dead-letters", "Dead letters")
+    await page.evaluate("window.arrive()")
+    await gone(page, "runs", "Runs")
+    assert not await page.evaluate("document.querySelector('dialog')")
 
 
 async def test_a_run_that_nobody_names_is_named_by_the_gateway_as_the_form_shows(page: Page, served: Site) -> None:
