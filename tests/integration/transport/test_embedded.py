@@ -85,7 +85,8 @@ async def test_partitions_that_are_lost_while_they_are_given_up_are_held_again_o
     async with connect() as transport, serving(student(wait), transport) as stage:
         await transport.publish([started("before")])
         await began.wait()
-        partitions = [Partition("conversation.started" + suffix, n) for n in range(PARTITIONS) for suffix in ("", RETRY)]
+        topics = ("conversation.started", "conversation.started" + RETRY)
+        partitions = [Partition(topic, number) for topic in topics for number in range(PARTITIONS)]
         giving_up = asyncio.create_task(stage.revoked(partitions))
         await asyncio.sleep(0)
         stage.lost(partitions)
