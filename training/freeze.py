@@ -18,6 +18,7 @@ from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
+from soliloquy.recipes.prompts import own_texts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
@@ -27,6 +28,7 @@ from soliloquy.runtime.transports.port import Delivery, Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy.v1.runs_pb2 import Run
 from training.source import conversations, opened
 
 FINISHED = TOPIC_OF[ConversationFinished].name
@@ -38,19 +40,13 @@ LeaveOut = Callable[[Conversation], bool]
 
 def freeze_dataset(data: str, folder: Path) -> dict[str, Any]:
     """Freezes the accepted conversations of a dataset; returns the manifest."""
-    dataset = opened(data)
-    source = [{"name": shard.name, "sha256": shard.sha256} for shard in shards_of(dataset.manifest, ACCEPTED)]
-    return freeze(conversations(data), folder, {"shards": source}, dataset.prompts)
+    source = [{"name": shard.name, "sha256": shard.sha256} for shard in shards_of(opened(data).manifest, ACCEPTED)]
+    return freeze(conversations(data), folder, {"shards": source})
 
 
-def freeze(
-    found: Iterable[Conversation], folder: Path, source: Mapping[str, Any], prompts: Mapping[str, str] = {}
-) -> dict[str, Any]:
-    """Freezes these conversations; returns the manifest, which records their source.
-
-    `prompts` are those that they were generated with, if they differ from the recipe's own.
-    """
-    with _new_dataset(folder, source, prompts) as (add, manifest):
+def freeze(found: Iterable[Conversation], folder: Path, source: Mapping[str, Any]) -> dict[str, Any]:
+    """Freezes these conversations; returns the manifest, which records their source."""
+    with _new_dataset(folder, source) as (add, manifest):
         for conversation in found:
             add(conversation)
     return manifest
@@ -149,27 +145,54 @@ def finished_in(delivery: Delivery) -> Conversation | None:
 
 @contextmanager
 def _new_dataset(
-    folder: Path, source: Mapping[str, Any], prompts: Mapping[str, str] = {}
+    folder: Path, source: Mapping[str, Any]
 ) -> Iterator[tuple[Callable[[Conversation], None], dict[str, Any]]]:
     """Creates the folder atomically at the end of the block, and fills the manifest that it yields."""
     if folder.exists():
         raise Failure(f"{folder} already exists: choose another --out")
     unfinished = folder.with_name(f".{folder.name}.unfinished")
-    place, tally, manifest = Storage(unfinished), Tally(), dict[str, Any]()
+    place, tally, prompts, manifest = Storage(unfinished), Tally(), _Prompts(), dict[str, Any]()
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         writer = DatasetWriter(place, unfinished, (), ShardLimits(), tally)
 
         def add(conversation: Conversation) -> None:
+            prompts.add(conversation.run)
             # Without timings, which are not learned.
             serialised = conversation.SerializeToString(deterministic=True)
             writer.add(Collected(conversation=serialised, recipe=conversation.run.recipe))
 
         yield add, manifest
-        shards = [*writer.close(), *write_prompts(place, prompts)]
+        shards = [*writer.close(), *write_prompts(place, prompts.texts())]
         manifest |= {"run": {"frozen": source, **versions()}, "counts": tally.as_json(), "cost": {}, "arrival": {}}
         write_manifest(place, manifest, shards)
         unfinished.replace(folder)
     except (OSError, pa.ArrowException) as error:
         raise Failure(f"cannot write {folder} ({error}): free some space, or choose another --out") from error
+
+
+class _Prompts:
+    """The prompts that conversations were generated with: a dataset holds them once, for all of its rows."""
+
+    def __init__(self) -> None:
+        self._first: Run | None = None
+
+    def add(self, run: Run) -> None:
+        """Raises Failure if another run had other prompts."""
+        self._first = self._first or run
+        if _changed(run) != _changed(self._first):
+            raise Failure(
+                f"runs {self._first.id} and {run.id} have different prompts, and a training learns those of one run: "
+                "choose the dataset of a run with --data"
+            )
+
+    def texts(self) -> dict[str, str]:
+        """Returns all prompts of a run that changed some; empty for any other."""
+        run = self._first
+        return own_texts(run.recipe) | dict(run.prompts) if run and run.prompts else {}
+
+
+def _changed(run: Run) -> tuple[str, Mapping[str, str]]:
+    # Conversations of several recipes go together as long as nobody changed a prompt.
+    return (run.recipe, run.prompts) if run.prompts else ("", {})

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy.dataset.manifest import shards_of, write_manifest
+from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import messages, rows
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
+from soliloquy.recipes.prompts import own_texts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import first_event
 from soliloquy.runtime.failure import Failure
@@ -17,6 +21,7 @@ from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.unit.training.growing import conversations, dataset
+from training.continuous.sources import DatasetSource
 from training.freeze import FINISHED, freeze_dataset, freeze_topic, recorded_offsets
 
 
@@ -82,6 +87,46 @@ async def test_what_is_delivered_twice_is_frozen_once_and_what_the_rules_reject_
         manifest = await freeze_topic(transport, await transport.ends(FINISHED), tmp_path / "frozen")
     assert (manifest["counts"]["accepted"], manifest["run"]["frozen"]["rejected"]) == (1, 1)
     assert [one.id for one in Dataset(tmp_path / "frozen")] == [good.id]
+
+
+def with_prompts(conversation: Conversation, **texts: str) -> Conversation:
+    changed = Conversation()
+    changed.CopyFrom(conversation)
+    changed.run.prompts.update({f"{name}.txt": text for name, text in texts.items()})
+    return changed
+
+
+async def test_a_frozen_topic_keeps_the_prompts_that_its_run_changed(
+    tmp_path: Path, made: Sequence[Conversation]
+) -> None:
+    async with EmbeddedTransport(tmp_path / "log.sqlite") as transport:
+        await finish(transport, *(with_prompts(one, deciding="Decide.") for one in made))
+        await freeze_topic(transport, await transport.ends(FINISHED), tmp_path / "frozen")
+    assert Dataset(tmp_path / "frozen").prompts == own_texts("soliloquy") | {"deciding.txt": "Decide."}
+
+
+def test_rows_of_a_growing_dataset_are_frozen_with_its_prompts(tmp_path: Path) -> None:
+    grown = dataset(tmp_path / "grown", made := conversations(3))
+    texts = own_texts("soliloquy") | {"deciding.txt": "Decide."}
+    manifest, place = Dataset(grown).manifest, Storage(grown)
+    write_manifest(place, manifest, [*shards_of(manifest, "accepted"), *write_prompts(place, texts)])
+    source = DatasetSource(data=str(grown))
+    span = source.next(None, 2, lambda _: False, lambda _: None)
+    source.freeze(span, tmp_path / "frozen", lambda _: False)
+    frozen = Dataset(tmp_path / "frozen")
+    assert [one.id for one in frozen] == [one.id for one in made[:2]]
+    assert frozen.prompts == texts
+
+
+async def test_runs_with_different_prompts_are_not_frozen_together(
+    tmp_path: Path, made: Sequence[Conversation]
+) -> None:
+    changed, plain, *_ = made
+    async with EmbeddedTransport(tmp_path / "log.sqlite") as transport:
+        await finish(transport, with_prompts(changed, deciding="Decide."), plain)
+        with pytest.raises(Failure, match=r"have different prompts.* choose the dataset of a run with --data"):
+            await freeze_topic(transport, await transport.ends(FINISHED), tmp_path / "frozen")
+    assert not (tmp_path / "frozen").exists()
 
 
 def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:

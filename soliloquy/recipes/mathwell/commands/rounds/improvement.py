@@ -14,6 +14,7 @@ from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder, RoundResult, best, figures
 from soliloquy.runtime.failure import Failure
+from soliloquy.v1.conversation_pb2 import Conversation
 from training.folder import Job, TrainingFolder
 from training.freeze import freeze
 from training.settings import Diverged, TrainingSettings
@@ -81,7 +82,8 @@ class Improvement:
             found = (one for data in datasets for one in conversations(data) if one.id in fresh)
             # The writer learns the prompts that it is asked with, whatever those of the first problems were.
             asked = Dataset(self.rounds.round(done[0].round).written).prompts
-            freeze(found, folder.data, {"datasets": [digest_of(data) for data in datasets]}, asked)
+            written = (_with_prompts(one, asked) for one in found)
+            freeze(written, folder.data, {"datasets": [digest_of(data) for data in datasets]})
         school = self.school
         job = Job(settings=school.settings, base=school.base, data=str(folder.data), folder=folder.training)
         training = TrainingFolder(job)
@@ -141,3 +143,9 @@ class Improvement:
             if not is_repeated:
                 fresh[place].add(id)
         return fresh
+
+
+def _with_prompts(conversation: Conversation, prompts: Mapping[str, str]) -> Conversation:
+    conversation.run.ClearField("prompts")
+    conversation.run.prompts.update(prompts)
+    return conversation
