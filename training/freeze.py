@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from soliloquy.dataset.layout import ACCEPTED, ShardLimits
-from soliloquy.dataset.manifest import shards_of, versions, write_manifest
+from soliloquy.dataset.manifest import read_manifest, shards_of, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
@@ -87,6 +87,12 @@ async def freeze_topic(
         spans = {str(number): [starts.get(number, end), end] for number, end in sorted(offsets.items())}
         source.update(offsets=spans, **counts)
     return manifest
+
+
+def finished_freeze(folder: Path) -> dict[str, Any]:
+    """Returns the manifest of the dataset that was frozen into a folder; empty if none was."""
+    manifest = read_manifest(Storage(folder))
+    return manifest if manifest and "frozen" in manifest["run"] else {}
 
 
 def recorded_offsets(manifest: Path) -> tuple[Offsets, Offsets]:

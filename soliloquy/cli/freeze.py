@@ -24,9 +24,16 @@ from soliloquy.runtime.transports.opening import open_transport
     type=EXISTING_FILE,
     help="Stop at the offsets in the manifest.json of an earlier freeze; the result is the same.",
 )
+@click.option(
+    "--once",
+    is_flag=True,
+    help="Do nothing if an earlier freeze has finished in the folder, as when a job starts again.",
+)
 @AS_JSON
 @kafka_options()
-def freeze(*, kafka: KafkaSettings | None, data: str | None, out: Path, offsets: Path | None, as_json: bool) -> None:
+def freeze(
+    *, kafka: KafkaSettings | None, data: str | None, out: Path, offsets: Path | None, once: bool, as_json: bool
+) -> None:
     """Copy the accepted conversations of a dataset, or of the Kafka topic conversation.finished, into a new folder.
 
     The result is a dataset that does not grow, so that a training can be repeated. Its manifest records the offsets or
@@ -36,9 +43,11 @@ def freeze(*, kafka: KafkaSettings | None, data: str | None, out: Path, offsets:
         raise click.UsageError("freeze requires either --data or --kafka")
     if offsets and kafka is None:
         raise click.UsageError("--offsets requires --kafka")
-    from training.freeze import freeze_dataset
+    from training.freeze import finished_freeze, freeze_dataset
 
-    if kafka is not None:
+    if once and (finished := finished_freeze(out)):
+        manifest = finished
+    elif kafka is not None:
         manifest = asyncio.run(_of_topic(kafka, offsets, out))
     elif data is not None:
         manifest = freeze_dataset(data, out)

@@ -38,7 +38,7 @@ def test_gpus_are_for_what_computes_on_them(cluster: Cluster, namespace: str) ->
     lab.install(
         *(f"--values={CHART / f'values-{profile}.yaml'}" for profile in ("gpu", "gke")),
         "--set=training.cronJob.enabled=true,training.cronJob.schedule=* * * * *",
-        "--set=training.args={--config,soliloquy,--base,/models/base,--out,/trained}",
+        "--set=training.args={--config,soliloquy,--base,/models/base,--name=$(JOB_NAME),--out,/trained}",
         "--set=training.weights.existingClaim=models",
     )
     [service] = cluster.items("rayservices", f"--namespace={namespace}")

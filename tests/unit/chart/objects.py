@@ -18,8 +18,8 @@ SERVED: Values = {
 }
 TRAINED: Values = {
     "training": {
-        "args": ["--config", "soliloquy", "--base", "/models/base", "--data", "s3://bucket/run", "--name", "it's"],
-        "freeze": ["--out", "/trained/frozen"],
+        "args": ["--config", "soliloquy", "--base", "/models/base", "--data", "it's", "--name=tutor-$(JOB_NAME)"],
+        "freeze": ["--out", "/trained/frozen/$(JOB_NAME)"],
         "rayJob": {"enabled": True},
         "cronJob": {"enabled": True},
         "persistence": {"accessModes": ["ReadWriteMany"]},

@@ -226,7 +226,7 @@ def test_another_training_is_another_ray_job_and_the_same_one_the_same() -> None
         return called
 
     assert name() == name({"services": {"student": {"replicas": 4}}})
-    assert name() != name({"training": {"args": ["--config", "scaffold"]}})
+    assert name() != name({"training": {"args": ["--config", "scaffold", "--name=$(JOB_NAME)"]}})
     assert name() != name({"images": {"model": {"tag": "9"}}})
 
 
@@ -255,3 +255,10 @@ def test_what_a_training_leaves_stays_when_the_release_goes(existing: str) -> No
 def test_trainings_on_time_do_not_get_in_each_others_way() -> None:
     cron = named(trainings({"training": {"cronJob": {"schedule": "0 */6 * * *"}}}), "CronJob")["spec"]
     assert (cron["schedule"], cron["concurrencyPolicy"]) == ("0 */6 * * *", "Forbid")
+
+
+def test_a_training_on_time_has_the_name_of_its_job_which_a_repeated_pod_has_too() -> None:
+    pod = named(trainings(), "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    of_the_job = {"fieldRef": {"fieldPath": "metadata.labels['batch.kubernetes.io/job-name']"}}
+    for each in (*pod["initContainers"], *pod["containers"]):
+        assert environment(each)["JOB_NAME"] == of_the_job

@@ -225,6 +225,14 @@ def of(path: str, value: object) -> dict[str, Any]:
             "modelService.replicas.max is 5 and modelService.workers.replicas.max 4",
         ),
         ([REQUIRED, of("training.cronJob.enabled", True)], "training.args is empty"),
+        (
+            [REQUIRED, TRAINED, of("training.args", ["--data", "s3://bucket/run", "--name", "tutor"])],
+            "training.args has the same name for every training of training.cronJob: use the job's, e.g. --name=",
+        ),
+        (
+            [REQUIRED, TRAINED, of("training.freeze", ["--out", "/trained/frozen"])],
+            "training.freeze has the same folder for every training: use the job's name, e.g. --out=",
+        ),
         ([REQUIRED, of("training.retraining.enabled", True)], "training.retraining.args is empty"),
         (
             [REQUIRED, of("training.retraining", {"enabled": True, "args": ["--config", "soliloquy"]})],

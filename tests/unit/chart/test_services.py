@@ -126,12 +126,17 @@ def test_a_service_waits_for_its_kafka_and_logs_as_it_is_told() -> None:
 def test_what_a_training_is_to_do_reaches_it_word_by_word() -> None:
     found = objects(TRAINED)
     asked, frozen = TRAINED["training"]["args"], TRAINED["training"]["freeze"]
-    freeze, train = named(found, "RayJob")["spec"]["entrypoint"].split(" && ")
-    assert shlex.split(freeze) == ["soliloquy", "freeze", *frozen]
-    assert shlex.split(train)[: 2 + len(asked)] == ["soliloquy", "train", *asked]
+    job = named(found, "RayJob")
+    freeze, train = job["spec"]["entrypoint"].split(" && ")
+
+    def as_kubernetes_would(words: list[str]) -> list[str]:
+        return [word.replace("$(JOB_NAME)", job["metadata"]["name"]) for word in words]
+
+    assert shlex.split(freeze) == ["soliloquy", "freeze", "--once", *as_kubernetes_would(frozen)]
+    assert shlex.split(train)[: 2 + len(asked)] == ["soliloquy", "train", *as_kubernetes_would(asked)]
     pod = named(found, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     assert [each["args"][: 1 + len(asked)] for each in (*pod["initContainers"], *pod["containers"])] == [
-        ["freeze", *frozen],
+        ["freeze", "--once", *frozen],
         ["train", *asked],
     ]
     for words in (shlex.split(train)[1:], pod["containers"][0]["args"], shlex.split(freeze)[1:]):

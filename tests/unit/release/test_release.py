@@ -45,7 +45,7 @@ def test_the_released_chart_installs_the_pushed_images_by_digest(program: str, t
         "--set=apiVersionsCheck=false",
         "--set=training.cronJob.enabled=true",
     ]
-    settings += ["--set=training.args={--base,/models/base}"]
+    settings += ["--set=training.args={--base,/models/base,--name=$(JOB_NAME)}"]
     found = load(helm(program, "template", "lab", str(packed), *settings))
     images = {line.split()[-1] for line in yaml.safe_dump_all(found).splitlines() if " image: " in f" {line}"}
     assert images == {

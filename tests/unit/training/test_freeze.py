@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from soliloquy.cli.main import commands
 from soliloquy.dataset.manifest import shards_of, write_manifest
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.reading import Dataset
@@ -133,6 +135,22 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     grown = dataset(tmp_path / "grown", conversations(1))
     with pytest.raises(Failure, match="already exists: choose another --out"):
         freeze_dataset(str(grown), grown)
+
+
+def test_a_job_that_starts_again_goes_on_with_what_it_has_frozen(tmp_path: Path) -> None:
+    def freeze(data: Path, out: Path, *options: str) -> int:
+        command = ["freeze", "--data", str(data), "--out", str(out), *options]
+        return CliRunner().invoke(commands, command).exit_code
+
+    frozen, (first, second) = tmp_path / "frozen", conversations(2)
+    earlier, later = dataset(tmp_path / "earlier", [first]), dataset(tmp_path / "later", [first, second])
+    assert freeze(earlier, frozen, "--once") == 0
+    found = files(frozen)
+    assert freeze(later, frozen, "--once") == 0
+    assert files(frozen) == found
+    # Nothing was frozen there.
+    assert freeze(earlier, later, "--once") != 0
+    assert freeze(earlier, frozen) != 0
 
 
 def test_a_full_disk_is_one_line_and_leaves_no_folder(tmp_path: Path) -> None:

@@ -237,6 +237,12 @@
 {{- if and (or .rayJob.enabled .cronJob.enabled) (not .args) -}}
 {{- fail "training.args is empty: set the arguments of `soliloquy train`, e.g. [--config, soliloquy, --base, /models/base, --data, s3://bucket/run, --name, tutor, --out, /trained]" -}}
 {{- end -}}
+{{- if and .cronJob.enabled (not (contains "$(JOB_NAME)" (join " " .args))) -}}
+{{- fail "training.args has the same name for every training of training.cronJob: use the job's, e.g. --name=tutor-$(JOB_NAME)" -}}
+{{- end -}}
+{{- if and .freeze (not (contains "$(JOB_NAME)" (join " " .freeze))) -}}
+{{- fail "training.freeze has the same folder for every training: use the job's name, e.g. --out=/trained/frozen/$(JOB_NAME), and the same for --data in training.args" -}}
+{{- end -}}
 {{- if and .retraining.enabled (not .retraining.args) -}}
 {{- fail "training.retraining.args is empty: set the arguments of `soliloquy retrain`, e.g. [--config, soliloquy, --base, /models/base, --name, tutor, --registry, s3://bucket/adapters, --cache, /adapters]" -}}
 {{- end -}}

@@ -4,6 +4,12 @@
 - {name: MPLCONFIGDIR, value: /tmp/matplotlib}
 {{- end }}
 
+{{/* A pod that takes the place of another one has the same: it goes on in the same folders. */}}
+{{- define "soliloquy.training.jobName" -}}
+- name: JOB_NAME
+  valueFrom: {fieldRef: {fieldPath: "metadata.labels['batch.kubernetes.io/job-name']"}}
+{{- end }}
+
 {{- define "soliloquy.training.mounts" -}}
 {{- $root := index . 0 -}}
 - {name: trained, mountPath: /trained}
