@@ -61,7 +61,9 @@ class _Record:
         """Returns the file to append to, empty unless it was begun from the same version."""
         path = self.folder / f".{file.name}.unfinished"
         if not self._knows(file):
-            path.unlink(missing_ok=True)
+            # An earlier version of the same size would pass for the one that is recorded.
+            for earlier in (path, self.folder / file.name):
+                earlier.unlink(missing_ok=True)
             self._versions[file.name] = file.version
             with atomic_file(self.folder / _RECORD) as target:
                 target.write(json.dumps(self._versions).encode())

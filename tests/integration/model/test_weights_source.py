@@ -92,6 +92,15 @@ def test_a_file_that_was_replaced_meanwhile_is_fetched_from_its_beginning(source
     assert fetch(Storage(source), tmp_path) == len(b'{"a": 1}')
 
 
+def test_a_replacement_of_the_same_size_is_fetched_after_an_interruption(source: str, tmp_path: Path) -> None:
+    fetch(Storage(source), tmp_path)
+    Storage(source).write("model.safetensors", other := bytes(WEIGHTS))
+    with pytest.raises(StorageUnavailable):
+        fetch(Unsteady(source, most=0), tmp_path)
+    assert fetch(Storage(source), tmp_path) == WEIGHTS
+    assert (tmp_path / "model.safetensors").read_bytes() == other
+
+
 def test_a_model_that_changes_under_the_fetch_is_refused(source: str, tmp_path: Path) -> None:
     class Changing(Unsteady):
         @contextmanager
