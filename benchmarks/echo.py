@@ -1,5 +1,6 @@
 """A model engine that costs nothing, to measure the way to an engine and back."""
 
+import sys
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
@@ -23,6 +24,10 @@ class Echo:
     @property
     def fault(self) -> str:
         return ""
+
+    @property
+    def most_at_once(self) -> int:
+        return sys.maxsize
 
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         adapter_digest = self._adapter(request.adapter).digest if request.adapter else ""

@@ -1,5 +1,6 @@
 """The boundary between a server and the engine behind it: text in, text out."""
 
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Protocol
 
@@ -20,6 +21,10 @@ class ModelBackend(Protocol):
     @property
     def fault(self) -> str:
         """One line on why requests are not answered; empty while they are."""
+
+    @property
+    def most_at_once(self) -> int:
+        """How many answers to one call may be under way at once: so many are taken while nothing else waits."""
 
     def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         """Yields the answer in pieces, the last with the completion; closing the iterator aborts the request."""
@@ -47,6 +52,11 @@ class ScriptedBackend:
     @property
     def fault(self) -> str:
         return ""
+
+    @property
+    def most_at_once(self) -> int:
+        # Nothing waits here.
+        return sys.maxsize
 
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         if request.adapter:

@@ -1,13 +1,14 @@
 """The calls of `ModelService`, independent of engine and server."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from services.model.backend import ModelBackend, final_completion
 from services.model.completion_cache import CompletionCache
 from services.model.engines.engine import EngineFailed, InvalidRequest
 from services.model.shared_adapters import SharedAdapters
+from soliloquy.runtime.failure import first_error
 from soliloquy.runtime.model.samples import seeds_of, together, with_seeds
 from soliloquy.runtime.traces import spans
 from soliloquy.v1 import model_pb2 as pb
@@ -46,10 +47,25 @@ class ModelHandler:
         alone = [with_seeds(request, [seed]) for seed in seeds_of(request)]
         for number, sample in enumerate(alone[1:], start=1):
             sample.id = f"{request.id}/{number}" if request.id else ""
-        answer = together(await asyncio.gather(*(self._sample(one, caller) for one in alone)))
+        answer = together(await self.generate_all(alone, caller))
         for further in answer.more:
             further.ClearField("prompt_tokens")
         return answer
+
+    async def generate_all(self, requests: Sequence[pb.GenerateRequest], caller: str = "") -> list[pb.Completion]:
+        """Answers the requests of one call, each with one sample; a failure ends them all."""
+        room = asyncio.Semaphore(self._backend.most_at_once)
+
+        async def answer(request: pb.GenerateRequest) -> pb.Completion:
+            async with room:
+                return await self._sample(request, caller)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                answers = [group.create_task(answer(request)) for request in requests]
+        except ExceptionGroup as errors:
+            raise first_error(errors) from None
+        return [each.result() for each in answers]
 
     async def _sample(self, request: pb.GenerateRequest, caller: str) -> pb.Completion:
         async with aclosing(self.stream(request, caller)) as deltas:

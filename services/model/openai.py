@@ -1,6 +1,5 @@
 """The HTTP routes for OpenAI clients, on the same handler as gRPC."""
 
-import asyncio
 import json
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -164,8 +163,7 @@ class _Calls:
             asked = CompletionRequest.model_validate_json(await _body(request))
             requests = asked.requests(self._adapter(asked.model), request.headers.get("idempotency-key", ""))
             caller = request.headers.get("traceparent", "")
-            answers = await asyncio.gather(*(self._handler.generate(each, caller) for each in requests))
-            return JSONResponse(asked.response(answers))
+            return JSONResponse(asked.response(await self._handler.generate_all(requests, caller)))
         except ValidationError as error:
             return _refused(InvalidRequest(first_error(error)))
         except Exception as error:

@@ -54,6 +54,10 @@ class ChatBackend:
     def fault(self) -> str:
         return self._engine.fault
 
+    @property
+    def most_at_once(self) -> int:
+        return min(self._settings.batch, self._settings.most_waiting)
+
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         with self._metrics.request(request.adapter) as measured:
             token_request = self._token_request(request)

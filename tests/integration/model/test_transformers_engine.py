@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from services.model.engines.engine import EngineBusy, EngineFailed, InvalidRequest, UnknownAdapter
+from services.model.handler import ModelHandler
 from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest
 from tests.integration.model.support import answer, check_scores, request, requests, scoring, started, until
 from tests.models import needs_torch
@@ -199,6 +200,12 @@ async def test_more_requests_than_may_wait_are_refused(base: Path) -> None:
             await answer(chat, request())
         for task in (first, *others):
             task.cancel()
+
+
+async def test_samples_of_one_request_do_not_refuse_each_other(base: Path) -> None:
+    async with started(base, batch=2, max_waiting=1) as chat:
+        completion = await ModelHandler(chat).generate(request(max_tokens=2, more_seeds=range(1, 8)))
+    assert len(completion.more) == 7
 
 
 class Halt:

@@ -63,6 +63,22 @@ async def test_several_samples_are_generated_apart_and_count_their_prompt_once()
     )
 
 
+async def test_a_sample_that_fails_ends_the_others_and_is_told_as_it_is() -> None:
+    class OneRefused(Held):
+        async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
+            if request.seed == 9:
+                await self.begun.wait()
+                raise EngineBusy("64 requests are already waiting")
+            async for delta in super().stream(request):
+                yield delta
+
+    engine, several = OneRefused(), request()
+    several.seed, several.more_seeds[:] = 8, [9]
+    told = await refused(ModelHandler(engine).generate(several))
+    assert told == (StatusCode.RESOURCE_EXHAUSTED, "64 requests are already waiting")
+    assert engine.given_up.is_set()
+
+
 async def test_the_same_id_joins_the_answer_that_is_under_way() -> None:
     engine = Held()
     handler = ModelHandler(engine)

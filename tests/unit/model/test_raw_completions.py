@@ -1,5 +1,6 @@
 """The route with which evaluation harnesses score prompts, as they send requests and read answers."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 
 from benchmarks.echo import Echo
 from services.model.backend import ModelBackend, ScriptedBackend
-from services.model.handler import ModelHandler
+from services.model.engines.engine import EngineBusy
+from services.model.handler import MAX_SAMPLES, ModelHandler
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.v1.model_pb2 import Completion, Delta, Finish, GenerateRequest, TokenLogprob
@@ -47,6 +49,28 @@ class Scorer(Echo):
         yield Delta(text="END", completion=completion)
 
 
+class Narrow(Scorer):
+    """Takes four requests at once, and refuses others."""
+
+    most_at_once = 4
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._running = 0
+
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
+        if self._running == self.most_at_once:
+            raise EngineBusy("4 requests are already waiting")
+        self._running += 1
+        try:
+            # Lets the others in.
+            await asyncio.sleep(0)
+            async for delta in super().stream(request):
+                yield delta
+        finally:
+            self._running -= 1
+
+
 def scored(token: str, logprob: float) -> TokenLogprob:
     return TokenLogprob(token=token, logprob=logprob, top=[TokenLogprob(token="best", logprob=-0.25)])
 
@@ -55,6 +79,12 @@ async def complete(backend: ModelBackend, **asked: Any) -> tuple[int, Any]:
     body = json.dumps({"model": backend.info().model, **asked}).encode()
     async with served(ModelHandler(backend)) as port:
         return await call(port, "POST", "/v1/completions", body)
+
+
+async def test_as_many_texts_as_a_request_may_have_do_not_refuse_each_other() -> None:
+    texts = [f"text {number}" for number in range(MAX_SAMPLES)]
+    status, answer = await complete(Narrow(), prompt=texts, **SCORING)
+    assert (status, [each["index"] for each in answer["choices"]]) == (200, [*range(MAX_SAMPLES)])
 
 
 async def test_a_prompt_is_scored_as_harnesses_read_it() -> None:
