@@ -140,7 +140,7 @@ def test_a_model_that_refuses_what_it_is_asked(stage: Stage) -> None:
     stage.start_model("--problems=arithmetic")
     alert, seen = stage.finds("SoliloquyDeadLetters", time.monotonic())
     stage.start_model()
-    stage.mend(alert, "kubectl -n $NS exec deployment/$NAME-curriculum -- soliloquy dlq replay")
+    stage.mend(alert, "kubectl -n $NS exec deployment/$NAME-gateway -- soliloquy dlq replay")
     stage.recovers("SoliloquyDeadLetters")
     assert f"(http://{_MODEL}/v1, model 'default') refused (400" in seen
 

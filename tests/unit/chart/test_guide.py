@@ -9,8 +9,10 @@ import click
 import pytest
 import yaml
 
-from deploy import values_table
+from deploy import access_file, values_table
 from soliloquy.cli.main import commands
+from soliloquy.runtime.topics import DLQ
+from soliloquy.runtime.transports.kafka.transport import DEAD_LETTER_TOPICS, REPLAYED
 from tests.chart.render import CHART, Values, notes
 from tests.unit.chart.objects import PUBLIC, REQUIRED, SERVED, named, objects
 
@@ -88,6 +90,16 @@ def test_every_object_that_a_page_names_is_one_of_the_chart() -> None:
     assert asked
     assert {name.replace("/", "/lab") for name in asked} <= found
     assert set(re.findall(r"\bgrow-soliloquy-([a-z]+)-0\b", told)) <= {"collector"}
+
+
+def test_a_pod_that_a_page_asks_for_dead_letters_may_read_and_replay_them() -> None:
+    told = "\n".join(line for page in PAGES for line in lines(page))
+    asked = set(re.findall(r"exec deployment/(?:grow-soliloquy|\$NAME)-([a-z]+) -- soliloquy dlq", told))
+    assert asked
+    for rights in (access_file.programs()[pod] for pod in asked):
+        assert set(DEAD_LETTER_TOPICS) <= set(rights["read"])
+        assert {topic.removesuffix(DLQ) for topic in DEAD_LETTER_TOPICS} <= set(rights["write"])
+        assert REPLAYED in rights["member"]
 
 
 def test_helm_ends_with_commands_that_there_are() -> None:
