@@ -187,8 +187,8 @@ def split(chat: Sample, limit: int, length: Length) -> list[list[TrainingMessage
     A chat of one prompt and its answer is one turn, and cannot be split.
     """
     turns = [list(messages) for _, messages in groupby(chat, key=lambda message: message.turn)]
-    # The messages before the first turn, which may be none.
-    head = turns.pop(0) if turns[0][0].turn == 0 else []
+    # The messages before the first turn, which may be none; of a plan, they are all there is to learn.
+    head = turns.pop(0) if turns[0][0].turn == 0 and len(turns) > 1 else []
     parts = []
     start = 0
     while start < len(turns):

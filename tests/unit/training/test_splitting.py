@@ -59,6 +59,13 @@ def test_a_chat_that_fits_stays_as_it_is() -> None:
     assert split(CHAT, words(CHAT), words) == [list(CHAT)]
 
 
+def test_a_plan_that_is_longer_than_a_sequence_is_told_with_its_length() -> None:
+    plan = [TrainingMessage("user", "Plan it.", 0), TrainingMessage("assistant", "Two steps.", 0, learned=True)]
+    with pytest.raises(TurnTooLong) as refused:
+        split(plan, 3, words)
+    assert refused.value.tokens == 4
+
+
 def test_a_turn_that_is_longer_than_a_sequence_is_told_with_its_length() -> None:
     with pytest.raises(TurnTooLong) as refused:
         split(CHAT, 10, words)
