@@ -122,7 +122,7 @@ class SandboxLane:
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[SandboxSlot] = loop.create_future()
         self._waiters.append(waiter)
-        impatience = loop.call_later(_PATIENCE_SECONDS, self._grow)
+        loop.call_later(_PATIENCE_SECONDS, self._grow_for, waiter)
         try:
             return await waiter
         except asyncio.CancelledError:
@@ -132,13 +132,15 @@ class SandboxLane:
             elif not waiter.cancelled() and not waiter.exception():
                 self._vacate(waiter.result())
             raise
-        finally:
-            impatience.cancel()
 
-    def _grow(self) -> None:
+    def _grow_for(self, waiter: asyncio.Future[SandboxSlot]) -> None:
+        """Boots another sandbox each time that the job has waited for so long again."""
+        if waiter.done() or len(self._keepers) == len(self._slots):
+            return
         # While a sandbox boots, the jobs are waiting for that one.
-        if self._keepers and self.busy == len(self._keepers) < len(self._slots):
+        if self.busy == len(self._keepers):
             self._keep_another()
+        asyncio.get_running_loop().call_later(_PATIENCE_SECONDS, self._grow_for, waiter)
 
     def _keep_another(self) -> None:
         keeping = self._keep(self._slots[len(self._keepers)])

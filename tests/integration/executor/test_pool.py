@@ -62,6 +62,15 @@ async def test_many_callers_share_two_sandboxes_a_lane(tmp_path: Path) -> None:
 
 
 @needs_runsc
+async def test_jobs_that_come_all_at_once_get_every_sandbox_of_their_lane(tmp_path: Path) -> None:
+    async with started(tmp_path, sandboxes=3, wall_seconds=30) as pool:
+        running = [asyncio.create_task(pool.execute(job("import time\ntime.sleep(20)"))) for _ in range(6)]
+        await until(lambda: pool.busy["fork"] == 3)
+        for one in running:
+            one.cancel()
+
+
+@needs_runsc
 @pytest.mark.parametrize(("lane", "code"), [("fast", _ENDLESS), ("fork", f"import os\n{_ENDLESS}")])
 async def test_stop_is_quick_and_leaves_nothing_even_mid_job(tmp_path: Path, lane: str, code: str) -> None:
     async with started(tmp_path) as pool:
