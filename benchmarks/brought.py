@@ -86,7 +86,7 @@ def received(row: dict[str, Any], kind: str) -> tuple[Problem | None, str]:
         case _:
             source = _format("prose", columns)
     try:
-        imported, _ = import_row(row, source)
+        imported = import_row(row, source).problem
         return problem_from_row(imported, kind), ""
     except (BadField, ValidationError) as error:
         return None, " ".join(str(error).split())

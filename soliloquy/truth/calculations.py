@@ -15,7 +15,6 @@ from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS
 from soliloquy.truth.arithmetic_terms import READINGS, Term
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import Unworkable, agree, are_alike, converts, in_unit_of, restates_share
-from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.written_arithmetic import ROUGHLY, is_restated, may_calculate, tokens_of
 from soliloquy.truth.written_numbers import Written
 
@@ -182,10 +181,7 @@ def _restates_power(left: Sequence[Written], right: Sequence[Written]) -> bool:
 
 def _unit_at_end(right: Sequence[Written], end: int) -> str:
     last = next(token for token in right if token.end == end)
-    if not last.unit or last.text[0] in "$£€":
-        return ""
-    number = next(iter(numbers_in(last.text)), None)
-    return last.text[number.end :].strip() if number is not None else ""
+    return "" if last.text[0] in "$£€" else last.unit_text
 
 
 def _ends_there(right: Sequence[Written], end: int) -> bool:

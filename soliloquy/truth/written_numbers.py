@@ -76,6 +76,8 @@ class Written(NamedTuple):
     has_power: bool = False
     # Whether its point may separate thousands.
     ambiguous: bool = False
+    # The unit as written: the "€" of "€5", the "m/s" of "3 m/s".
+    unit_text: str = ""
 
 
 def number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool) -> Written | None:
@@ -101,7 +103,8 @@ def number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool) 
     digits = match["mantissa"] or match["number"] or ""
     rounded = "." in digits and len(digits.replace(".", "").lstrip("0")) >= 3
     zeros = 0 if "." in digits or match["mantissa"] else _trailing_zeros(_plain(digits))
-    own, end = unit("$") if currency else None, (magnitude or match).end()
+    number_end = end = (magnitude or match).end()
+    own = unit("$") if currency else None
     if match["hours"]:
         own = unit("min")
     if currency and text.startswith("/", end):
@@ -126,6 +129,7 @@ def number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool) 
         scale,
         has_power=match["mantissa"] is not None,
         ambiguous=_AMBIGUOUS.fullmatch(digits) is not None and scale == 1.0,
+        unit_text=(currency[0].strip() if currency else "") + text[number_end:end].strip(),
     )
 
 

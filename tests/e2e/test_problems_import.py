@@ -56,7 +56,8 @@ def test_rows_that_cannot_be_used_are_reported_and_counted(tmp_path: Path) -> No
     source = jsonl(tmp_path / "theirs.jsonl", BROKEN, TROLLEY, TROLLEY)
     result = problems("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--json")
     assert result.returncode == 1
-    assert json.loads(result.stdout) == {"read": 3, "written": 1, "refused": 1, "repeated": 1, "unread": 0}
+    counts = {"read": 3, "written": 1, "refused": 1, "repeated": 1, "unread": 0, "text_answers": 0}
+    assert json.loads(result.stdout) == counts
     assert result.stderr.splitlines() == [
         "theirs.jsonl:1: solution: no column 'answer'; there are: 'question'; --columns says which is which",
         "theirs.jsonl:3: question: the same as at theirs.jsonl:2",

@@ -50,7 +50,8 @@ def import_(
 
     Rows that cannot be used, or that repeat an earlier question or id, are left out and reported with line, field and
     reason; the exit status is 1 if any cannot be used. A row is unverified if a part of its solution cannot be read,
-    which is reported. Columns that the problem file has no field for are kept under `extra`.
+    which is reported. An answer that cannot be read as a number is reported and kept as text. Columns that the problem
+    file has no field for are kept under `extra`.
     """
     name = format_name or READERS.get(source.suffix.lower())
     if name is None:
@@ -70,7 +71,8 @@ def import_(
     elif counts.written:
         repeats = "repeats kept" if keep_repeats else "repeats left out"
         unread = f", unverified: {counts.unread}" if counts.unread else ""
-        rows = f"rows refused: {counts.refused}, {repeats}: {counts.repeated}{unread}"
+        worded = f", answers kept as text: {counts.text_answers}" if counts.text_answers else ""
+        rows = f"rows refused: {counts.refused}, {repeats}: {counts.repeated}{unread}{worded}"
         echo(f"{counts.written} problems in {out}; {rows}")
     context.exit(_SOME_REFUSED if counts.refused or not counts.written else 0)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
@@ -39,8 +39,16 @@ _COARSEST_ROUNDING = 0.5
 _PRINTED = 1e-5
 
 
-def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemRow, str]:
-    """Returns the row, checked as a run would check it, and its line; raises BadField or ValidationError."""
+class ImportedRow(NamedTuple):
+    problem: ProblemRow
+    # As the problem file holds it.
+    line: str
+    # The answer of the source if it cannot be read as a number, else empty.
+    unread_answer: str
+
+
+def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
+    """Returns the row, checked as a run would check it; raises BadField or ValidationError."""
     given = _mapped_cells(cells, source)
     fields: dict[str, Any] = {name: given[name] for name in ("question", "solution") if name in given}
     fields |= {name: given[name] for name in ("tolerance", "steps") if given.get(name) is not None}
@@ -60,7 +68,8 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
                 answer, worded = _answer(stated, None)
         case "program" if isinstance(given["solution"], str):
             fields["steps"] = steps_from_program(given["solution"])
-            answer = _returned(answer, given["solution"], fields["steps"])
+            if returned := _returned(answer, given["solution"], fields["steps"]):
+                fields["answer"] = returned
         case "answer":
             fields["solution"] = f"The answer is {given['answer']}."
             fields["steps"] = [_answer_step(answer)]
@@ -69,7 +78,8 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
     if answer is not None:
         fields["answer"] = answer
     fields["extra"] = fields.get("extra", {}) | _extra(cells, given, source, worded)
-    return _checked(fields, states_answer=source.solution in ("annotated", "program"))
+    row, line = _checked(fields, states_answer=source.solution in ("annotated", "program"))
+    return ImportedRow(row, line, unread_answer=(worded or "") if answer is None else "")
 
 
 def _returned(answer: dict[str, Any] | None, code: str, steps: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from soliloquy.problems.book import as_one_line
-from soliloquy.problems.files.imported_row import import_row
+from soliloquy.problems.files.imported_row import ImportedRow, import_row
 from soliloquy.problems.files.problem_from_row import BadField, problem_id, unread_in_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
@@ -18,6 +18,9 @@ from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import digest
+
+_WRITE_ANSWER = "nothing is compared with it; write the number and its unit alone, e.g. 2.5 m"
+_LONGEST_SHOWN = 60
 
 
 @dataclass(kw_only=True, slots=True)
@@ -29,6 +32,8 @@ class ImportCounts:
     repeated: int = 0
     # Rows whose solution was not read completely.
     unread: int = 0
+    # Rows whose answer cannot be read as a number and is kept as text.
+    text_answers: int = 0
 
 
 class NothingUsable(Failure):
@@ -73,7 +78,7 @@ def import_problems(
                 counts.refused += 1
                 complain(outcome)
                 continue
-            row, line = outcome
+            row, line, unread_answer = outcome
             if repeat := _repeat(row, source_row.place, seen):
                 if keep_repeats or repeat.field == "question":
                     counts.repeated += 1
@@ -85,6 +90,9 @@ def import_problems(
             if unread := unread_in_row(row):
                 counts.unread += 1
                 report_unread(f"{source_row.place}: unverified: cannot read {unread!r}")
+            if unread_answer:
+                counts.text_answers += 1
+                report_unread(f"{source_row.place}: answer: {_shown(unread_answer)} is kept as text: {_WRITE_ANSWER}")
             file.write(line.encode() + b"\n")
             counts.written += 1
         if not counts.written:
@@ -92,7 +100,12 @@ def import_problems(
     return counts
 
 
-def _outcome(row: SourceRow | RefusedRow, source_format: SourceFormat) -> tuple[ProblemRow, str] | RefusedRow:
+def _shown(answer: str) -> str:
+    plain = " ".join(answer.split())
+    return repr(plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}..")
+
+
+def _outcome(row: SourceRow | RefusedRow, source_format: SourceFormat) -> ImportedRow | RefusedRow:
     if isinstance(row, RefusedRow):
         return row
     try:

@@ -252,7 +252,10 @@ def _is_answer(result: pb.Quantity, answer: AnswerRow) -> bool:
     if result.unit in ("", answer.unit) or not answer.unit:
         return _is_number(result.value, answer)
     own, wanted = unit(result.unit), unit(answer.unit)
-    return bool(own.measure) and own.kind == wanted.kind and _is_number(wanted.of(result.value, own), answer)
+    if not own.measure and not wanted.measure:
+        # Apples may be counted as fruit.
+        return _is_number(result.value, answer)
+    return own.kind == wanted.kind and _is_number(wanted.of(result.value, own), answer)
 
 
 def _same(stated: float, calculated: float, tolerance: float) -> bool:

@@ -11,7 +11,7 @@ from soliloquy.problems.mistakes.rewrites import FACTORS
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.number_format import is_workable
-from soliloquy.truth.plurals import IRREGULAR_PLURALS
+from soliloquy.truth.plurals import is_plural
 from soliloquy.truth.spelled import MAGNITUDES
 from soliloquy.v1 import conversation_pb2 as pb
 
@@ -134,8 +134,7 @@ def _unit(stated: re.Match[str]) -> str:
     closes = not re.match(r"\s*\w", stated["rest"])
     known = any(part in FACTORS for part in re.split(r"[*/^()²³\d-]+", unit))
     # "31 together" and "30 remain" count no such thing.
-    is_thing = unit.endswith("s") or unit.casefold() in IRREGULAR_PLURALS
-    return _textbook(unit) if known or (closes and is_thing) else ""
+    return _textbook(unit) if known or (closes and is_plural(unit)) else ""
 
 
 def _textbook(unit: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from tests.unit.problems.imports import as_csv, as_parquet, imported, jsonl, saved_split
 
@@ -302,10 +302,10 @@ def test_big_math_keeps_solve_rates_and_answers_that_are_no_number(tmp_path: Pat
 def test_the_unit_of_an_answer_goes_with_it(tmp_path: Path) -> None:
     numbers, words = (
         imported(jsonl(tmp_path / "a.jsonl", {**PLAIN[0], "answer": answer, "unit": "kg"}), "jsonl").rows[0]
-        for answer in (5, "five")
+        for answer in (5, "a few")
     )
     assert numbers["answer"] == {"value": 5.0, "unit": "kg"}
-    assert words["extra"] == {"answer": "five", "unit": "kg", "grade": 1}
+    assert words["extra"] == {"answer": "a few", "unit": "kg", "grade": 1}
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,26 @@ def test_the_unit_of_an_answer_goes_with_it(tmp_path: Path) -> None:
     [
         ("72", {"value": 72}, None),
         (" 1,200 ", {"value": 1200}, " 1,200 "),
-        ("$5.50", {"value": 5.5}, "$5.50"),
+        ("$5.50", {"value": 5.5, "unit": "$"}, "$5.50"),
+        ("7€", {"value": 7, "unit": "€"}, "7€"),
+        ("£ 7", {"value": 7, "unit": "£"}, "£ 7"),
+        ("9.5m", {"value": 9.5, "unit": "m"}, "9.5m"),
+        ("9,5 m", {"value": 9.5, "unit": "m"}, "9,5 m"),
+        ("1 1/2", {"value": 1.5}, "1 1/2"),
+        ("1½ h", {"value": 1.5, "unit": "h"}, "1½ h"),
+        ("2 h 30 min", {"value": 150, "unit": "min"}, "2 h 30 min"),
+        ("2 000", {"value": 2000}, "2 000"),
+        ("1.250,50", {"value": 1250.5}, "1.250,50"),
+        ("six", {"value": 6}, "six"),
+        ("minus six degrees", {"value": -6, "unit": "degrees"}, "minus six degrees"),
+        ("22 apples", {"value": 22, "unit": "apples"}, "22 apples"),
+        ("22 apples.", {"value": 22, "unit": "apples"}, "22 apples."),
+        ("2 dozen eggs", {"value": 24, "unit": "eggs"}, "2 dozen eggs"),
+        ("22 apples each", None, "22 apples each"),
+        ("22 or 23", None, "22 or 23"),
+        ("3 * 4", None, "3 * 4"),
+        ("3:30", None, "3:30"),
+        ("3rd", None, "3rd"),
         ("40%", {"value": 40, "unit": "%"}, "40%"),
         ("-3/4", {"value": -0.75}, "-3/4"),
         ("3x", None, "3x"),
@@ -337,6 +356,54 @@ def test_what_cannot_be_read_of_a_row_is_reported_and_the_row_kept(tmp_path: Pat
     outcome = imported(jsonl(tmp_path / "a.jsonl", row), "jsonl")
     assert outcome.unread == ["a.jsonl:1: unverified: cannot read 'Half of them are 8. 8 * 3 = 24'"]
     assert (outcome.counts.written, outcome.counts.unread, outcome.complaints) == (1, 1, [])
+
+
+APPLES = {"question": "Tom has 15 apples and picks 6 more. How many has he?", "solution": "15 + 6 = 21"}
+SUM = {"question": "What is 2 + 3?", "solution": "2 + 3 = 5", "answer": "5"}
+
+
+@pytest.mark.parametrize(
+    "answer", ["22", "22 apples", "€22", "22€", "1 1/2", "1½", "9.5m", "9,5", "2 000", "six", "twenty-two apples"]
+)
+def test_an_answer_that_contradicts_the_solution_is_refused_however_it_is_written(tmp_path: Path, answer: str) -> None:
+    rows = [{**APPLES, "answer": answer}, SUM]
+    outcome = imported(as_csv(tmp_path / "a.csv", rows), "csv")
+    [said] = outcome.complaints
+    assert said.startswith("a.csv:2: answer: is ")
+    assert said.endswith("but the last step that yields a number gives 21")
+    own = jsonl(tmp_path / "b.jsonl", {**APPLES, "answer": answer})
+    assert [fault.removeprefix(f"{own}:1") for fault in problem_faults(own)] == [said.removeprefix("a.csv:2")]
+
+
+@pytest.mark.parametrize("answer", ["21 apples", "twenty-one", "21 fruits", "21.0"])
+def test_an_answer_that_the_solution_comes_to_is_the_problems_answer(tmp_path: Path, answer: str) -> None:
+    row = {**APPLES, "solution": "15 apples + 6 apples = 21 apples", "answer": answer}
+    (problem,) = read_problems(imported(as_csv(tmp_path / "a.csv", [row]), "csv").target)
+    assert problem.answer.value == 21
+    assert len(problem.steps) == 1
+
+
+def test_a_decimal_comma_leaves_the_unit_of_a_result_whole(tmp_path: Path) -> None:
+    row = {"question": "How long are both?", "solution": "4,5 m + 5 m = 9,5 m", "answer": "9,5 m"}
+    (problem,) = read_problems(imported(as_csv(tmp_path / "a.csv", [row]), "csv").target)
+    assert [(step.result.value, step.result.unit) for step in problem.steps] == [(9.5, "m")]
+
+
+def test_an_answer_that_stays_text_is_reported_and_counted(tmp_path: Path) -> None:
+    rows = [{**APPLES, "answer": "22 apples\nfor Tom"}, SUM]
+    outcome = imported(as_csv(tmp_path / "a.csv", rows), "csv")
+    assert outcome.unread == [
+        "a.csv:2: answer: '22 apples for Tom' is kept as text: nothing is compared with it; "
+        "write the number and its unit alone, e.g. 2.5 m"
+    ]
+    assert (outcome.counts.written, outcome.counts.text_answers, outcome.complaints) == (2, 1, [])
+
+
+def test_an_answer_in_words_beside_a_program_is_reported(tmp_path: Path) -> None:
+    row = {"question": "What is left?", "solution": "def solution():\n    return 3", "answer": "4 for Ben"}
+    outcome = imported(as_csv(tmp_path / "a.csv", [row]), "sgsm")
+    assert outcome.rows[0]["answer"] == {"value": 3}
+    assert outcome.counts.text_answers == 1
 
 
 def test_a_raw_answer_with_subproblems_is_a_problem_with_their_steps(tmp_path: Path) -> None:
