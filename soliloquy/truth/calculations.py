@@ -14,7 +14,15 @@ from soliloquy.truth.arithmetic_parser import NoArithmetic, Parser
 from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS
 from soliloquy.truth.arithmetic_terms import READINGS, Term
 from soliloquy.truth.arithmetic_words import without_words
-from soliloquy.truth.measured_values import Unworkable, agree, are_alike, converts, in_unit_of, restates_share
+from soliloquy.truth.measured_values import (
+    Unworkable,
+    agree,
+    are_alike,
+    converts,
+    in_unit_of,
+    is_another_quantity,
+    restates_share,
+)
 from soliloquy.truth.written_arithmetic import ROUGHLY, is_restated, may_calculate, tokens_of
 from soliloquy.truth.written_numbers import Written
 
@@ -36,6 +44,8 @@ class Calculation:
     unit: str
     stated_at: int
     right: bool
+    # The stated unit if the expression comes to another quantity: "3 m × 4 m = 12 m"; empty if it may fit.
+    wrong_unit: str = ""
 
 
 # Several checks read the same solution.
@@ -150,7 +160,7 @@ def _link(
                     continue
                 if not told.has_unit and _may_hold_unknown(left[start:]):
                     certain = False
-                first = left[start].start
+                first, unit = left[start].start, _unit_at_end(right, end)
                 link = Calculation(
                     start=first,
                     end=end,
@@ -158,9 +168,10 @@ def _link(
                     expression=term.python,
                     value=in_unit_of(value, told),
                     stated=told.number,
-                    unit=_unit_at_end(right, end),
+                    unit=unit,
                     stated_at=right[0].start,
                     right=agree(value, told, about=about),
+                    wrong_unit=unit if is_another_quantity(value, told) else "",
                 )
                 if link.right:
                     return link

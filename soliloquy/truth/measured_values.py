@@ -195,14 +195,14 @@ def agree(calculated: Measured, stated: Measured, *, about: bool) -> bool:
         return _near_in_si(calculated, stated, about=about)
     slack = calculated.slack + stated.slack
     if _near(calculated.number, stated, slack, about=about):
-        return not _is_another_quantity(calculated, stated)
+        return not is_another_quantity(calculated, stated)
     if stated.percent and _near(calculated.number * 100, stated, slack * 100, about=about):
         return True
     in_si = stated.has_unit and not calculated.has_unit and stated.si is not None
     return (convertible or in_si) and _near_in_si(calculated, stated, about=about)
 
 
-def _is_another_quantity(calculated: Measured, stated: Measured) -> bool:
+def is_another_quantity(calculated: Measured, stated: Measured) -> bool:
     """Whether the units differ for sure: people write "5 hours × $10 = $50" and "40 m² / 8 m² = 5 L"."""
     if not (calculated.closed and stated.closed and calculated.powers and stated.powers):
         return False

@@ -8,10 +8,10 @@ from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow, ResultRo
 from soliloquy.problems.files.prose_solution import steps_from_prose
 from soliloquy.problems.files.step_questions import ANSWER_ASK, ask_differently
 from soliloquy.runtime.seeds import digest
-from soliloquy.truth.calculations import calculations_of
+from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.measured_values import has_three_digits, is_rounded
-from soliloquy.truth.number_format import format_value, is_workable, tidy
+from soliloquy.truth.number_format import format_number, format_value, is_workable, tidy
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.unit_algebra import contradicts
 from soliloquy.truth.units import unit
@@ -94,7 +94,15 @@ def _check_text(row: ProblemRow) -> None:
                 line = text.count("\n", 0, link.start) + 1
                 where = f"line {line}: " if "\n" in text else ""
                 said = " ".join(link.text.split())
-                raise BadField(field, f"{where}{said!r} is false: it is {format_value(tidy(link.value), link.unit)}")
+                raise BadField(field, f"{where}{said!r} is false: {_correction(link)}")
+
+
+def _correction(link: Calculation) -> str:
+    """Says what a false calculation comes to."""
+    if not link.wrong_unit:
+        return f"it is {format_value(tidy(link.value), link.unit)}"
+    number = "" if is_rounded(link.stated, link.value) else f"it is {format_number(tidy(link.value))}, and "
+    return f"{number}its unit is not {link.wrong_unit}"
 
 
 def _stated_steps(row: ProblemRow, *, derive_slips: bool = True) -> list[pb.Step]:

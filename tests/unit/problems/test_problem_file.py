@@ -115,6 +115,9 @@ def test_a_sentence_with_arithmetic_becomes_a_step(
     ("solution", "reason"),
     [
         ("The area is 7 * 5 = 36 m^2.", "solution: '7 * 5 = 36 m^2' is false: it is 35 m^2"),
+        ("A = 3 m × 4 m = 12 m", "solution: '3 m × 4 m = 12 m' is false: its unit is not m"),
+        ("A = 3 m × 4 m = 13 m", "solution: '3 m × 4 m = 13 m' is false: it is 12, and its unit is not m"),
+        ("It needs 2 kg × 3 m/s² = 6 W.", "solution: '2 kg × 3 m/s² = 6 W' is false: its unit is not W"),
         ("First 2 * 3 = 6.\nThen 240/3 = 90.", "solution: line 2: '240/3 = 90' is false: it is 80"),
         ("It walks 3.6 km / 2 h = 1.8 m/s.", "solution: '3.6 km / 2 h = 1.8 m/s' is false: it is 0.5 m/s"),
     ],
