@@ -133,7 +133,7 @@ def _answer(answer: Any, own: Any) -> tuple[dict[str, Any] | None, str | None]:
 def _extra(
     cells: Mapping[str, Any], given: Mapping[str, Any], source: SourceFormat, worded: str | None
 ) -> dict[str, Any]:
-    """Returns the remaining cells: by field name if the format maps the column, else by column name."""
+    """Returns the remaining cells that are not empty: by field name if the format maps the column, else by column."""
     own = given.get("extra") or {}
     extra: dict[str, Any] = dict(own) if isinstance(own, dict) else {"extra": own}
     extra |= {name: value for name, value in given.items() if name not in FIELDS}
@@ -147,7 +147,7 @@ def _extra(
     if isinstance(given.get("topic"), list):
         taken -= {source.columns["topic"]}
     for column, value in cells.items():
-        if column not in taken:
+        if column not in taken and value != "":
             extra[column if column not in extra else f"source {column}"] = _plain(column, value)
     return extra
 

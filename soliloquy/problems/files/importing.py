@@ -72,6 +72,8 @@ def import_problems(
 
     with closing(_seen_values()) as seen, atomic_file(target) as file:
         for source_row in source_format.rows(source):
+            if _is_blank(source_row):
+                continue
             counts.read += 1
             outcome = _outcome(source_row, source_format)
             if isinstance(outcome, RefusedRow):
@@ -98,6 +100,13 @@ def import_problems(
         if not counts.written:
             raise NothingUsable(counts)
     return counts
+
+
+def _is_blank(row: SourceRow | RefusedRow) -> bool:
+    """Whether nothing is in any cell, as in the rows that spreadsheets write behind a table."""
+    if isinstance(row, RefusedRow) or not row.cells:
+        return False
+    return all(isinstance(cell, str) and not cell.strip() for cell in row.cells.values())
 
 
 def _shown(answer: str) -> str:

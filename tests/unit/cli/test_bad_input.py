@@ -74,7 +74,7 @@ IMPORTERS = [
     Importer("problems", "mathdial", ".csv", {"question": OWN, "ground_truth": "2 + 3 = 5\n 5"}, "question", "qid"),
     Importer("problems", "sgsm", ".csv", {"question": OWN, "solution": PROGRAM, "answer": "5"}, "solution"),
     Importer("problems", "bigmath", ".jsonl", {"problem": OWN, "answer": "5"}, "problem"),
-    Importer("problems", "class", ".csv", {"problems": CLASS}, "problems"),
+    Importer("problems", "class", ".csv", {"section_name": "Sums", "problems": CLASS}, "problems"),
     Importer("problems", "physics", ".json", {"Question": OWN, "Original Solution": "2 m + 3 m = 5 m"}, "Question"),
     Importer("import", "openai", ".jsonl", {"messages": CHAT}, "messages"),
     Importer("import", "sharegpt", ".json", {"conversations": SAID}, "conversations", "id"),

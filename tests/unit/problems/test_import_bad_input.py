@@ -73,6 +73,7 @@ def test_a_broken_line_is_named_and_costs_no_other(tmp_path: Path, line: bytes, 
         (b"one,two,three", "text: 3 cells, but there are 2 columns"),
         (b'Why?,"It is', "text: not CSV: "),
         (b'"Why?"x,So.', "text: not CSV: "),
+        (b"Why?\rWhy?,So.", "text: not CSV: a carriage return stands in a cell without quotes: put"),
         (b"Caf\xe9?,So.", "text: holds the byte 0xE9"),
         (b'"Caf\n\xe9?",So.', "text: holds the byte 0xE9"),
         (b"Why?,S\x00o.", "text: holds a NUL character"),
@@ -175,6 +176,35 @@ def test_a_mark_tells_the_encoding(tmp_path: Path, encoding: str) -> None:
     assert (row["question"], row["solution"]) == ("Which Ω?", "5 Ω ਊ")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_carriage_returns_alone_end_lines(tmp_path: Path, encoding: str) -> None:
+    source = tmp_path / "a.csv"
+    source.write_bytes('question;solution\r1 + 1?;2\r"2 +\r2?";4\r3 + 3?\r'.encode(encoding))
+    outcome = imported(source, "csv")
+    assert [row["question"] for row in outcome.rows] == ["1 + 1?", "2 +\n2?"]
+    assert outcome.complaints == ["a.csv:5: text: 1 cells, but there are 2 columns"]
+
+
+def test_empty_columns_and_rows_of_a_spreadsheet_are_left_out(tmp_path: Path) -> None:
+    source = tmp_path / "a.csv"
+    rows = ("1 + 1?;2;2;;", ";;;;", ";;", " ; ;;;", "2 + 2?;4;4;;checked", ";;;;")
+    source.write_text("\n".join(("question;solution;answer;;", *rows)), "utf-8")
+    outcome = imported(source, "csv")
+    assert outcome.complaints == []
+    assert [(row["question"], row.get("extra")) for row in outcome.rows] == [
+        ("1 + 1?", None),
+        ("2 + 2?", {"column 5": "checked"}),
+    ]
+
+
+@pytest.mark.parametrize("first", ["sep=;", "SEP=|", '"sep=;"', "sep=\t"])
+def test_a_line_that_names_the_separator_is_followed(tmp_path: Path, first: str) -> None:
+    source, separator = tmp_path / "a.csv", first.strip('"')[-1]
+    source.write_text(f"{first}\r\nquestion{separator}solution\r\n1, 2, 3, or ,4?{separator}4\r\n", "utf-8")
+    outcome = imported(source, "csv")
+    assert [(row["question"], row["solution"]) for row in outcome.rows] == [("1, 2, 3, or ,4?", "4")]
+
+
 def test_utf_16_that_breaks_off_is_named(tmp_path: Path) -> None:
     source = tmp_path / "a.jsonl"
     source.write_bytes(f"{json.dumps(GOOD)}\n{json.dumps(LAST)}".encode("utf-16")[:-1])
@@ -198,6 +228,7 @@ def _physics(row: dict[str, str]) -> dict[str, str]:
     [
         ("csv", "a.csv", b"", "is empty"),
         ("csv", "a.csv", b"\n \n", "is empty"),
+        ("csv", "a.csv", b"sep=;\n", "is empty"),
         ("csv", "a.csv", b"question,answer\n1,2\n", "no column 'solution'; there are: 'question', 'answer'"),
         ("csv", "a.csv", b"question,solution,question\n", "duplicate column 'question'"),
         ("csv", "a.csv", b"question,sol\xe4\n", "the names of the columns: holds the byte 0xE4"),

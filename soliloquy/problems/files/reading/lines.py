@@ -17,6 +17,10 @@ MARKS = {
 }
 
 
+# So many bytes tell how a text ends its lines.
+_START = 65_536
+
+
 class TextLine(NamedTuple):
     number: int
     text: str
@@ -53,13 +57,15 @@ def open_text(path: Path) -> TextIO:
             # A pipe may never send, a device may never end, and a problem file is read more than once.
             raise UnreadableSource(f"{path}: is a pipe or a device: save what it sends as a file")
         with path.open("rb") as file:
-            start = file.read(4)
+            start = file.read(_START)
         encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8-sig")
         if encoding == "utf-32":
             raise UnreadableSource(f"{path}: is UTF-32: save it as UTF-8")
         errors = "surrogatepass" if encoding == "utf-16" else "surrogateescape"
-        # Split at line feeds only: texts may contain the other line separators of Unicode.
-        return path.open(encoding=encoding, errors=errors, newline="\n")
+        # Split at line feeds only: texts may contain the other line separators of Unicode. Old spreadsheets write none.
+        text = start.decode(encoding, "ignore")
+        newline = None if "\r" in text and "\n" not in text else "\n"
+        return path.open(encoding=encoding, errors=errors, newline=newline)
     except OSError as error:
         raise UnreadableSource(f"{path}: cannot be read: {error.strerror}") from error
 
