@@ -24,6 +24,19 @@ class NewFile(click.Path):
         return path
 
 
+class NewProblemFile(NewFile):
+    """A problem file to write, under a name by which it is read again."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        # Imported here: most commands have no problem file.
+        from soliloquy.problems.files.problem_file import SUFFIXES
+
+        path = super().convert(value, param, ctx)
+        if path.suffix.lower() not in SUFFIXES:
+            self.fail(f"{path} would not be read as a problem file: use the suffix .jsonl", param, ctx)
+        return path
+
+
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 # The contract holds 64 bits.
@@ -42,6 +55,7 @@ WAIT = click.option(
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 NEW_FILE = NewFile(path_type=Path, dir_okay=False)
+NEW_PROBLEM_FILE = NewProblemFile(path_type=Path, dir_okay=False)
 NEW_FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
@@ -50,4 +64,4 @@ def count_option(flag: str, default: int, text: str, *, most: int = MOST) -> Cal
     return click.option(flag, default=default, show_default=True, type=whole(1, most), help=text)
 
 
-PROBLEM_FILE_OUT = click.option("--out", required=True, type=NEW_FILE, help="The problem file to write.")
+PROBLEM_FILE_OUT = click.option("--out", required=True, type=NEW_PROBLEM_FILE, help="The problem file to write.")

@@ -8,7 +8,7 @@ import click
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import COUNT, NEW_FILE, SEED
+from soliloquy.cli.options import COUNT, NEW_PROBLEM_FILE, SEED
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.sampling import sample_lines
@@ -21,7 +21,7 @@ from soliloquy.runtime.failure import Failure
 @click.option("--count", required=True, type=COUNT, help="Number of problems.")
 @SEED
 @click.option("--topic", "topics", multiple=True, help="Only problems of this topic; may be repeated.")
-@click.option("--out", type=NEW_FILE, help="The problem file to write.  [default: standard output]")
+@click.option("--out", type=NEW_PROBLEM_FILE, help="The problem file to write.  [default: standard output]")
 def sample(*, bank: str, count: int, seed: int, topics: tuple[str, ...], out: Path | None) -> None:
     """Draw problems from a bank into a problem file.
 

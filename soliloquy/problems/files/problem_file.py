@@ -21,7 +21,8 @@ from soliloquy.v1.conversation_pb2 import Problem
 
 Made = TypeVar("Made")
 
-_SUFFIXES = ("", ".jsonl", ".ndjson", ".json", ".txt")
+# A file of another name is no problem file, whatever it holds.
+SUFFIXES = ("", ".jsonl", ".ndjson", ".json", ".txt")
 # The importers of files that hold problems in other formats.
 _IMPORTED = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
@@ -115,7 +116,7 @@ def _refuse_other_format(path: Path) -> None:
     suffix = path.suffix.lower()
     if form := _IMPORTED.get(suffix):
         raise _other_format(path, form)
-    if suffix not in _SUFFIXES and path.is_file():
+    if suffix not in SUFFIXES and path.is_file():
         example = '{"question": "..", "solution": ".."}'
         raise UnreadableSource(f"{path} is not JSONL: write each problem as a line {example}, or all as a CSV table")
 

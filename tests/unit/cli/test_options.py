@@ -1,5 +1,6 @@
-"""Sizes and addresses as people write them."""
+"""Sizes, addresses and files as people write them."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -8,6 +9,8 @@ from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
 from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, real, whole
+from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.problems.files.reading.rows import UnreadableSource
 
 
 @pytest.mark.parametrize(("text", "size"), [("256MiB", 2**28), ("1GiB", 2**30), ("4KiB", 4096)])
@@ -78,3 +81,17 @@ def test_a_variable_with_an_impossible_value_is_named(variable: str, value: str,
     result = CliRunner().invoke(commands, ["service", "curriculum", "--kafka", "k:1"], env={variable: value})
     assert result.exit_code == 2
     assert complaint in result.output
+
+
+@pytest.mark.parametrize("command", ["import", "dedupe", "verify", "sample", "rate", "generate"])
+@pytest.mark.parametrize("name", ["mine.csv", "mine.PARQUET", "mine.v2"])
+def test_a_problem_file_is_written_only_under_a_name_by_which_it_is_read(
+    tmp_path: Path, command: str, name: str
+) -> None:
+    out = tmp_path / name
+    refused = CliRunner().invoke(commands, ["problems", command, "--out", str(out)])
+    assert refused.exit_code == 2
+    assert f"{out} would not be read as a problem file: use the suffix .jsonl" in refused.stderr
+    out.touch()
+    with pytest.raises(UnreadableSource, match="is not JSONL"):
+        read_problems(out)

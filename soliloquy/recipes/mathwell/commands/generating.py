@@ -23,6 +23,7 @@ from soliloquy.cli.options import (
     COUNT,
     IN_FLIGHT,
     NEW_FILE,
+    PROBLEM_FILE_OUT,
     QUIET,
     SEED,
     WAIT,
@@ -55,7 +56,7 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 @click.option("--n", "count", required=True, type=COUNT, help="Number of problems.")
 @commission_options
 @SEED
-@click.option("--out", required=True, type=NEW_FILE, help="The problem file to write.")
+@PROBLEM_FILE_OUT
 @click.option("--sheet", metavar="FILE", type=NEW_FILE, help="Also write a printable sheet: .html or .pdf.")
 @count_option("--workers", 1, "Worker processes.", most=WORKERS)
 @count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT)
