@@ -1,6 +1,7 @@
 """`soliloquy problems import`."""
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
-from soliloquy.problems.files.source_format import NAMES, READERS, format_names, load_format
+from soliloquy.problems.files.source_format import NAMES, format_names, format_of, load_format
 
 _SOME_REFUSED = 1
+# Their column may have a comma in its name.
+_NEXT_COLUMN = re.compile(rf",(?=\s*(?:{'|'.join(NAMES)})\s*=)")
 
 
 @click.command("import", cls=Command)
@@ -24,7 +27,7 @@ _SOME_REFUSED = 1
     "--as",
     "format_name",
     type=Choice(format_names()),
-    help="The format of the source.  [default: by its suffix, csv, jsonl or parquet]",
+    help="The format of the source.  [default: csv, jsonl or parquet by its suffix, or datasets]",
 )
 @PROBLEM_FILE_OUT
 @click.option(
@@ -53,12 +56,7 @@ def import_(
     which is reported. An answer that cannot be read as a number is reported and kept as text. Columns that the problem
     file has no field for are kept under `extra`.
     """
-    name = format_name or READERS.get(source.suffix.lower())
-    if name is None:
-        raise click.UsageError(
-            f"{source} has no suffix of a known format: add --as, one of {', '.join(format_names())}"
-        )
-    source_format = load_format(name).with_columns(_column_map(columns))
+    source_format = load_format(format_name or format_of(source)).with_columns(_column_map(columns))
     options = {"strict": strict, "keep_repeats": keep_repeats}
     try:
         with writing_to(out):
@@ -79,7 +77,7 @@ def import_(
 
 def _column_map(given: tuple[str, ...]) -> dict[str, str]:
     columns: dict[str, str] = {}
-    for pair in (pair for text in given for pair in text.split(",")):
+    for pair in (pair for text in given for pair in _NEXT_COLUMN.split(text)):
         ours, _, theirs = pair.partition("=")
         if ours.strip() not in NAMES or not theirs.strip():
             raise click.UsageError(

@@ -24,6 +24,7 @@ READERS = {
     ".parquet": "parquet",
 }
 
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 # A folder, or a source whose format is named, may hold logs besides.
 _ALL_READERS = {**READERS, ".txt": "jsonl"}
 
@@ -73,8 +74,7 @@ class SourceFormat(BaseModel):
                 yield RefusedRow(place=file.name, field="text", reason=str(unreadable).removeprefix(f"{file}: "))
 
     def _reader_of(self, source: Path) -> str:
-        if not source.exists():
-            raise UnreadableSource(f"{source}: no such file or folder")
+        _require_there(source)
         if source.is_dir():
             if self.reader in ("datasets", "by suffix"):
                 return "datasets"
@@ -84,8 +84,32 @@ class SourceFormat(BaseModel):
         if self.reader != "by suffix":
             return self.reader
         if source.suffix.lower() not in _ALL_READERS:
-            raise UnreadableSource(f"{source}: unknown suffix {source.suffix!r}: use one of {', '.join(READERS)}")
+            raise _unknown(source, f"use one of {', '.join(READERS)}")
         return _ALL_READERS[source.suffix.lower()]
+
+
+def format_of(source: Path) -> str:
+    """Returns the name of the format that a source shows by itself; raises UnreadableSource if it shows none."""
+    _require_there(source)
+    remedy = f"add --as, one of {', '.join(format_names())}"
+    if is_saved_by_datasets(source):
+        return "datasets"
+    if source.is_dir():
+        raise UnreadableSource(f"{source}: is a folder: name a file of it, or {remedy}")
+    if name := READERS.get(source.suffix.lower()):
+        return name
+    raise _unknown(source, remedy)
+
+
+def _require_there(source: Path) -> None:
+    if not source.exists():
+        raise UnreadableSource(f"{source}: no such file or folder")
+
+
+def _unknown(source: Path, remedy: str) -> UnreadableSource:
+    if source.suffix.lower() in _SPREADSHEETS:
+        return UnreadableSource(f"{source}: is a spreadsheet: save it as CSV UTF-8 and import that")
+    return UnreadableSource(f"{source}: unknown suffix {source.suffix!r}: {remedy}")
 
 
 def is_saved_by_datasets(folder: Path) -> bool:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from soliloquy.problems.files.importing import ImportCounts, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
-from soliloquy.problems.files.source_format import load_format
+from soliloquy.problems.files.source_format import format_of, load_format
 
 Row = Mapping[str, Any]
 
@@ -35,19 +35,20 @@ class Outcome:
 
 def imported(
     source: Path,
-    as_format: str,
+    as_format: str | None,
     *,
     columns: Mapping[str, str] | None = None,
     strict: bool = False,
     keep_repeats: bool = False,
 ) -> Outcome:
+    """Imports a source, by what it shows of its own where no format is named."""
     target = source.with_name("imported.jsonl")
     refusals: list[RefusedRow] = []
     unread: list[str] = []
     counts = import_problems(
         source,
         target,
-        load_format(as_format).with_columns(columns or {}),
+        load_format(as_format or format_of(source)).with_columns(columns or {}),
         strict=strict,
         keep_repeats=keep_repeats,
         report=refusals.append,

@@ -237,11 +237,15 @@ def _physics(row: dict[str, str]) -> dict[str, str]:
         ("parquet", "a.parquet", b"PAR1 this is none", "not readable as Parquet"),
         ("parquet", "a.parquet", b"", "not readable as Parquet"),
         ("datasets", "a.arrow", b"", "is a file: name the folder that `datasets` saved"),
-        ("physics", "a.xlsx", b"", "unknown suffix '.xlsx'"),
+        ("physics", "a.doc", b"", "unknown suffix '.doc'"),
+        ("physics", "a.xlsx", b"PK", "is a spreadsheet: save it as CSV UTF-8"),
+        (None, "missing.xlsx", None, "no such file or folder"),
+        (None, "a.ods", b"PK", "is a spreadsheet: save it as CSV UTF-8"),
+        (None, "a.doc", b"", "unknown suffix '.doc': add --as, one of bigmath, "),
     ],
 )
 def test_a_source_that_cannot_be_read_is_one_line(
-    tmp_path: Path, as_format: str, name: str, content: bytes | None, complaint: str
+    tmp_path: Path, as_format: str | None, name: str, content: bytes | None, complaint: str
 ) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)

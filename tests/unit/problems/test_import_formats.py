@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from soliloquy.cli.problems.importing import import_
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from tests.unit.problems.imports import as_csv, as_parquet, imported, jsonl, saved_split
@@ -26,7 +28,7 @@ def test_the_same_rows_are_the_same_problems_in_every_container(tmp_path: Path) 
     }
     read = {}
     for name, source in sources.items():
-        outcome = imported(source, name)
+        outcome = imported(source, None)
         assert outcome.counts.written == 3, name
         read[name] = [(p.id, p.question, p.answer.value) for p in read_problems(outcome.target)]
     assert read["csv"] == read["parquet"] == read["datasets"] == read["jsonl"]
@@ -59,6 +61,16 @@ def test_a_column_map_finds_columns_of_another_name(tmp_path: Path) -> None:
     assert (kept["question"], kept["solution"], kept["topic"]) == ("Was ist 2 + 3?", "2 + 3 = 5", "plus")
     with pytest.raises(UnreadableSource, match="no column 'Note'; there are: 'Frage', 'Loesung', 'Thema'"):
         imported(source, "csv", columns={"question": "Frage", "solution": "Loesung", "answer": "Note"})
+
+
+def test_columns_may_have_commas_in_their_names(tmp_path: Path) -> None:
+    rows = [{"Frage, kurz": "Was ist 2 + 3?", "Weg, lang": "2 + 3 = 5", "Thema": "plus"}]
+    source, out = as_csv(tmp_path / "a.csv", rows), tmp_path / "b.jsonl"
+    named = ("--columns", "question=Frage, kurz,solution=Weg, lang, topic=Thema")
+    done = CliRunner().invoke(import_, [str(source), "--out", str(out), *named])
+    assert done.exit_code == 0, done.stderr
+    (problem,) = read_problems(out)
+    assert (problem.question, problem.solution, problem.topic) == ("Was ist 2 + 3?", "2 + 3 = 5", "plus")
 
 
 def test_a_problem_without_an_answer_stays_where_the_column_of_answers_is_named(tmp_path: Path) -> None:
