@@ -37,7 +37,8 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_if: Path
     """Check what is claimed, computed and said in every turn of a dataset.
 
     Prints a line for each broken rule, with the conversation, the rule, the turn and the evidence. The exit status is 0
-    if there are none and 1 if there are some.
+    if there are none and 1 if there are some. Imported chats of no recipe have no rules: they are counted, and the exit
+    status is 2 if there is nothing else.
     """
     dataset, report = Dataset(folder), TruthReport()
     try:
@@ -49,6 +50,11 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_if: Path
                 report.unchecked += 1
     except UnknownRecipe as unknown:
         raise Failure(f"conversation {conversation.id} cannot be checked: {unknown}") from unknown
+    if report.unchecked and not report.conversations:
+        raise Failure(
+            f"none of {report.unchecked:,} conversations in {folder} can be checked: they name no recipe, whose rules "
+            "they would be held to; check what was generated, or imported in a recipe's format such as soliloquies"
+        )
     if as_json:
         echo(json.dumps(report.as_json()))
     else:

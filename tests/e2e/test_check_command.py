@@ -4,7 +4,6 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -106,30 +105,29 @@ def test_what_is_no_dataset_is_one_line(tmp_path: Path, content: bytes | None, c
     assert complaint in line
 
 
-def reimported(reference: Path, folder: Path, form: str, ending: str) -> dict[str, Any]:
+def reimported(reference: Path, folder: Path, form: str, ending: str) -> Path:
     rows, imported = folder / f"rows{ending}", folder / "imported"
     said([SOLILOQUY, "export", str(reference), "--format", form, "--out", str(rows)])
     said([SOLILOQUY, "import", str(rows), "--format", form, "--out", str(imported)])
-    result = check(imported, "--json")
-    assert result.stderr == ""
-    return dict(json.loads(result.stdout))
+    return imported
 
 
 def test_rules_are_not_applied_to_imported_conversations_without_what_they_read(
     reference: Path, tmp_path: Path
 ) -> None:
-    found = reimported(reference, tmp_path, "soliloquies", ".json")
+    result = check(reimported(reference, tmp_path, "soliloquies", ".json"), "--json")
+    assert result.stderr == ""
+    found = json.loads(result.stdout)
     assert (found["figures"]["conversations"], found["faults"]) == (CONVERSATIONS, [])
     without = {one["rule"]: (one["lacking"], one["conversations"]) for one in found["not_applied"]}
     assert without["verdict"] == without["steps"] == ("plan", CONVERSATIONS)
 
 
 @pytest.mark.parametrize("form", ["openai", "sharegpt"])
-def test_imported_conversations_of_no_recipe_are_counted_as_not_checked(
-    reference: Path, tmp_path: Path, form: str
-) -> None:
-    figures = reimported(reference, tmp_path, form, ".jsonl")["figures"]
-    assert (figures["unchecked"], figures["conversations"]) == (CONVERSATIONS, 0)
+def test_imported_chats_of_no_recipe_pass_no_check(reference: Path, tmp_path: Path, form: str) -> None:
+    result = check(reimported(reference, tmp_path, form, ".jsonl"), "--json")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert f"none of {CONVERSATIONS} conversations in" in result.stderr
 
 
 def test_a_dataset_without_rejected_conversations_has_none_to_check(reference: Path) -> None:

@@ -153,3 +153,15 @@ def test_check_reads_what_was_accepted_or_rejected(folder: Path, tmp_path: Path)
     shard.write_bytes(b"nonsense")
     assert "accepted/00000.parquet is damaged" in refused("check", folder)
     assert "accepted/00000.parquet is damaged" in refused("export", folder, "--format", "hf", "--out", tmp_path / "x")
+
+
+def test_check_of_conversations_without_a_recipe_is_no_success(tmp_path: Path) -> None:
+    chats = [small(number) for number in range(3)]
+    for chat in chats[:2]:
+        chat.run.ClearField("recipe")
+    some = soliloquy("check", dataset(tmp_path / "some", chats), "--json")
+    figures = json.loads(some.stdout)["figures"]
+    assert (some.exit_code, figures["unchecked"], figures["conversations"]) == (0, 2, 1)
+    said = refused("check", dataset(tmp_path / "none", chats[:2]))
+    assert said.startswith("soliloquy: none of 2 conversations in ")
+    assert "they name no recipe" in said
