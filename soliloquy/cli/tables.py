@@ -31,7 +31,9 @@ def facts(rows: Mapping[str, object]) -> Table:
 
 
 def ending(value: Ending) -> str:
-    return Ending.Name(value).removeprefix("ENDING_").lower().replace("_", " ")
+    # Imported conversations have none.
+    word = "no ending" if value == Ending.ENDING_UNSPECIFIED else Ending.Name(value)
+    return word.removeprefix("ENDING_").lower().replace("_", " ")
 
 
 def short(question: str) -> str:

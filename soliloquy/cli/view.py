@@ -9,6 +9,7 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.text import Text
 
+from soliloquy.cli.tables import ending
 from soliloquy.cli.visible import visible
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.statistics import LETTERS
@@ -42,7 +43,7 @@ def show_conversation(conversation: Conversation, console: Console, reasons: Seq
             console.print(Text.assemble(("Tutor    ", "bold magenta"), turn["tutor"]))
     for rewind in conversation.rewinds:
         console.print(_taken_back(rewind))
-    console.print(Text(f"\nended: {view['ending']} after {len(view['turns'])} turns", style="dim"))
+    console.print(Text(f"\n{ending(conversation.ending)} after {len(view['turns'])} turns", style="dim"))
     for reason in visible(reasons):
         console.print(Text(f"rejected: {reason}", style="red"))
 
