@@ -45,7 +45,8 @@ AFTER = b"after"
 _JOURNAL = re.compile(r"journal(-\d+)?")
 _LIST = re.compile(r"\.list\.(element|item)\b")
 
-# Conditions that must all hold: a column, one of ==, !=, <, >, <=, >=, in and not in, and a value.
+_COMPARISONS = ("==", "!=", "<", ">", "<=", ">=", "in", "not in")
+# Conditions that must all hold: a column, a comparison, and a value, for `in` and `not in` a list of values.
 Filter = Sequence[tuple[str, str, Any]]
 
 
@@ -147,7 +148,7 @@ class Dataset:
             with self._opened(name) as shard:
                 kind = schema(recipe_named(shard.schema_arrow))
                 is_complete = _is_complete(shard.schema_arrow, rejected)
-                condition = pq.filters_to_expression([_nested(where, kind)]) if where else None
+                condition = _condition(where, kind)
                 leaves = _leaves(shard, wanted, without) if is_complete else None
                 candidates = self._candidate_groups(name, condition) if is_complete else None
                 first = 0
@@ -304,14 +305,35 @@ def place_after(batch: pa.RecordBatch) -> str:
     return place.decode()
 
 
-def _nested(where: Filter, schema: pa.Schema) -> list[tuple[tuple[str, ...], str, Any]]:
-    for name, _, _ in where:
-        within: pa.Schema | pa.StructType = schema
-        for part in name.split("."):
-            if pa.types.is_list(kind := within.field(part).type if within.get_field_index(part) >= 0 else pa.null()):
-                raise NoDataset(f"{name!r} is a list: filter by a column with one value for each conversation")
-            within = kind if pa.types.is_struct(kind) else pa.struct([])
-    return [(tuple(name.split(".")), comparison, value) for name, comparison, value in where]
+def _condition(where: Filter, schema: pa.Schema) -> pc.Expression | None:
+    """Raises NoDataset for a condition that no row of this schema can be asked."""
+    for name, comparison, value in where:
+        if comparison not in _COMPARISONS:
+            raise NoDataset(f"unknown comparison {comparison!r} of {name!r}: use one of {', '.join(_COMPARISONS)}")
+        kind = _type_of(name, schema)
+        try:
+            if kind is not None:
+                schema.empty_table().filter(_expression([(name, comparison, value)]))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            held = "further columns" if pa.types.is_struct(kind) else kind
+            raise NoDataset(f"{name!r} holds {held}, not {value!r}") from error
+    return _expression(where) if where else None
+
+
+def _expression(where: Filter) -> pc.Expression:
+    return pq.filters_to_expression([[(tuple(name.split(".")), *rest) for name, *rest in where]])
+
+
+def _type_of(name: str, schema: pa.Schema) -> pa.DataType | None:
+    """Returns the type of a column; None if there is no such column. Raises NoDataset for a list."""
+    within: pa.Schema | pa.StructType = schema
+    kind = None
+    for part in name.split("."):
+        kind = within.field(part).type if within.get_field_index(part) >= 0 else None
+        if kind is not None and pa.types.is_list(kind):
+            raise NoDataset(f"{name!r} is a list: filter by a column with one value for each conversation")
+        within = kind if kind is not None and pa.types.is_struct(kind) else pa.struct([])
+    return kind
 
 
 def _leaves(shard: pq.ParquetFile, wanted: Sequence[str] | None, without: Sequence[str]) -> list[str] | None:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pyarrow as pa
@@ -169,6 +170,25 @@ def test_what_is_asked_wrongly_is_named(folder: Path) -> None:
         list(Dataset(folder).batches(after="accepted/00009.parquet:1"))
     with pytest.raises(NoDataset, match="is a list"):
         list(Dataset(folder).batches(["id"], where=[("turns.student.text", "==", "hi")]))
+
+
+@pytest.mark.parametrize(
+    ("condition", "complaint"),
+    [
+        (("ordinal", "==", "3"), "'ordinal' holds int64, not '3'"),
+        (("ordinal", "in", 3), "'ordinal' holds int64, not 3"),
+        (("ordinal", "<", 2**70), f"'ordinal' holds int64, not {2**70}"),
+        (("problem.topic", "==", 7), "'problem.topic' holds string, not 7"),
+        (("problem", "==", "motion"), "'problem' holds further columns, not 'motion'"),
+        (("ordinal", "=", 3), "unknown comparison '=' of 'ordinal': use one of ==, !=, <, >, <=, >=, in, not in"),
+    ],
+)
+def test_a_condition_that_cannot_be_asked_is_no_damage(
+    folder: Path, condition: tuple[str, str, Any], complaint: str
+) -> None:
+    with pytest.raises(NoDataset) as caught:
+        list(Dataset(folder).batches(["id"], where=[condition]))
+    assert str(caught.value) == complaint
 
 
 def test_a_manifest_without_shards_is_no_end_of_the_world(tmp_path: Path) -> None:
