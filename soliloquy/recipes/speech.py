@@ -37,8 +37,8 @@ def _forms(verb: str) -> str:
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _OWN = {speaker: lazy_pattern(rf"\A\s*{_name(speaker)}\s*", _FLAGS) for speaker in ("student", "tutor")}
 _OTHER = {
-    "student": lazy_pattern(rf"^\s*({_name('tutor')}|(?<!\A){_name('student')})", _FLAGS),
-    "tutor": lazy_pattern(rf"^\s*({_name('student')}|(?<!\A){_name('tutor')})", _FLAGS),
+    "student": lazy_pattern(rf"^[ \t]*+({_name('tutor')}|(?<!\A){_name('student')})", _FLAGS),
+    "tutor": lazy_pattern(rf"^[ \t]*+({_name('student')}|(?<!\A){_name('tutor')})", _FLAGS),
 }
 _HEADING = lazy_pattern(
     rf"\A\s*[#*_\[ ]*(?!(?:{_any(_DATA['said'])})[*_\]]* ?[:\uff1a][*_]*[ \t]*\S)"
@@ -59,7 +59,7 @@ _PREFACE = lazy_pattern(
 _ASSENT = lazy_pattern(
     r"\A\s*(?:sure|certainly|of course|absolutely|okay|understood)(?: thing)?[!.,:]*\s*\n+", re.IGNORECASE
 )
-_RULE = lazy_pattern(r"\A\s*(?:-{3,}|\*{3,}|_{3,})\s*$\s*|\s*^\s*(?:-{3,}|\*{3,}|_{3,})\s*\Z", re.MULTILINE)
+_RULE = lazy_pattern(r"\A\s*(?:-{3,}|\*{3,}|_{3,})\s*$\s*|^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z", re.MULTILINE)
 _REMARK = lazy_pattern(
     rf"(?:\A|\s+)(?P<open>[(\[*_]+)(?:{_any(_DATA['remark_openings'])})(?!\w)(?P<body>[^\n]*?)[)\]*_]+[.)]?\s*\Z",
     re.IGNORECASE,
@@ -115,8 +115,8 @@ _QUOTED = lazy_pattern(
 )
 
 
-# Models that fail repeat a sign without end, on which the patterns would hang.
-_RUN = lazy_pattern(r"([\W_])\1{19,}")
+# Models that fail repeat a sign or write white space without end, on which the patterns would hang.
+_RUN = lazy_pattern(r"([\W_])\1{19,}|\s{20,}")
 
 
 class Speech(NamedTuple):
@@ -127,7 +127,7 @@ class Speech(NamedTuple):
 
 def cleaned(text: str, speaker: str) -> Speech:
     """Returns what the speaker says; `speaker` is "student" or "tutor"."""
-    text = _RUN.sub(r"\1\1\1", text)
+    text = _RUN.sub(lambda run: run[0][:3], text)
     words = _BLOCK_QUOTE.sub("", text).strip() if _IN_BLOCK_QUOTE.search(text) else text.strip()
     cut: list[str] = []
     while True:

@@ -12,7 +12,8 @@ _WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_
 _MONEY, _CENTS = (
     f"(?P<{kind}>{'|'.join(_WORDS[words])})" for kind, words in (("money", "currencies"), ("ct", "cents"))
 )
-_NUMBER = r"(\d+(?:\.\d+)?)"
+# Starts at the first digit only: no later one matches more, and trying each takes long.
+_NUMBER = r"(?<!\d)(\d+(?:\.\d+)?)"
 _DOTTED_CLOCK = lazy_pattern(
     r"(?<![\d:.])(?P<hours>[01]?\d|2[0-3])\.(?P<minutes>[0-5]\d) ?(?P<half>[ap]m)\b", re.IGNORECASE
 )
@@ -66,7 +67,9 @@ _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
         _clock,
     ),
     (
-        lazy_pattern(rf"(?P<whole>\d+) ?{_MONEY} ?(?:and )?(?P<part>\d\d)\b(?: ?{_CENTS}\b)?(?! ?%)", re.IGNORECASE),
+        lazy_pattern(
+            rf"(?<!\d)(?P<whole>\d+) ?{_MONEY} ?(?:and )?(?P<part>\d\d)\b(?: ?{_CENTS}\b)?(?! ?%)", re.IGNORECASE
+        ),
         _money,
     ),
     (lazy_pattern(r"(?<![\d.])(\d+)m(\d\d)\b"), r"\1.\2 m"),

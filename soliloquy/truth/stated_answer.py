@@ -73,7 +73,7 @@ _INSTRUCTS = lazy_pattern(
 )
 # A calculation goes on, and its last equals sign.
 _WORKED_OUT = lazy_pattern(r"[ \w]{0,25}[-+−×*·÷/](?:[^.!?;,\n=]|[.,](?=\d))*(?:=(?:[^.!?;,\n=]|[.,](?=\d))*)*=\W{0,3}")
-_DIVISION = lazy_pattern(r"(\d(?:[\d,.]*\d)?)\s*(?:/|÷|divided by)\s*\d(?:[\d,.]*\d)?\s*=\W{0,3}")
+_DIVISION = lazy_pattern(r"(?<![\d,.])(\d(?:[\d,.]*\d)?)\s*(?:/|÷|divided by)\s*\d(?:[\d,.]*\d)?\s*=\W{0,3}")
 _ENDS = lazy_pattern(
     r"\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as|for (?:there|it))\b)",
     re.IGNORECASE,

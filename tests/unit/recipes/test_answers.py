@@ -134,7 +134,23 @@ def test_a_step_number_that_no_record_could_hold_is_asked_for_again(number: int)
 
 
 @pytest.mark.parametrize(
-    "endless", ["\n", " ", "_", "*", "-\n", "> \n", "Student: ", "(the student) \n", "this reply:\n- a\n"]
+    "endless",
+    [
+        "\n",
+        " ",
+        "\n ",
+        " \t\n",
+        "\r\n",
+        "_",
+        "*",
+        "** ",
+        "-\n",
+        "- ",
+        "> \n",
+        "Student: ",
+        "(the student) \n",
+        "this reply:\n- a\n",
+    ],
 )
 def test_an_answer_that_repeats_itself_without_end_is_read_in_time(endless: str) -> None:
     text = f"What is 3 + 4?\n{endless * (8_000 // len(endless))}this reply: x"
