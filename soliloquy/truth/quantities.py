@@ -10,7 +10,7 @@ from soliloquy.truth.exactness import is_exact, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.numbers import EXACT, Number, numbers_in
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.units import Unit, unit, unit_after
+from soliloquy.truth.units import Unit, rate_after, unit, unit_after
 
 _CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
 _VERBS, _HEDGES = "|".join(_CUES["states"]), "|".join(_CUES["hedges"])
@@ -121,7 +121,7 @@ def written_quantity(text: str, number: Number) -> WrittenQuantity:
     subtracts = _SUBTRACTS.match(text, number.end)
     known, end = (None, number.end) if subtracts else unit_after(text, number.end)
     if known is None and before.rstrip()[-1:] in _CURRENCIES:
-        known = unit("$")
+        known, end = rate_after(unit("$"), text, number.end)
     found = None if known else _WORD.match(text, number.end)
     return WrittenQuantity(
         value=number.value,
@@ -160,6 +160,9 @@ def is_same(
     Counts, money and exact numbers must be exact, as `exactness` has it; `roughly` compares them as if measured.
     """
     wanted = unit(stated_unit)
+    if written.unit is not None:
+        wanted = wanted.read_as(written.unit.kind)
+        written = replace(written, unit=written.unit.read_as(wanted.kind))
     exact = not roughly and is_exact(value, stated_unit)
     if written.unit is None or not written.unit.kind:
         if wanted.kind.startswith("counted ") and _names_another_thing(written.word, stated_unit.lower()):

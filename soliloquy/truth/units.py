@@ -8,7 +8,7 @@ import functools
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from soliloquy.truth.patterns import lazy_pattern
 _TABLES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("units.toml").read_text("utf-8"))
 _PREFIX_WORDS = "|".join(sorted(set(_TABLES["prefixes"].values())))
 _WORDS = {word.lower(): name for word, name in _TABLES["words"].items()}
+_OTHERWISE = _TABLES["otherwise"]
 _EXPONENTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _MEASURE_TABLES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("measures.toml").read_text("utf-8"))
 _FACTORS: dict[str, float] = _MEASURE_TABLES["prefixes"]
@@ -40,19 +41,23 @@ _WHOLE_SYMBOL = (
     rf"|{_longest_match(_TABLES['prefixable'] | _TABLES['others'])})(?![A-Za-zµμΩ])"
 )
 _EXPONENT = r"(?:\([-−]?\d\)|\{\s?[-−]?\d\s?\}|[-−]?\d)"
-_POWER = rf"(?:[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?{_EXPONENT}|-[1234](?!\d)|(?<=m)[23](?![\d.,]\d|\d))?"
+_TYPED = r"(?<=[A-Za-zΩ])[23](?![\d.,]\d|\d)"
+_POWER = rf"[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?{_EXPONENT}|-[1234](?!\d)|(?<=m){_TYPED}|\s(?:squared|cubed)(?![^\W\d_])"
 # `\w` matches superscripts too.
-_FACTOR = rf"{_WHOLE_SYMBOL}{_POWER}"
-_PRODUCT = rf"{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*"
+_FACTOR = rf"{_WHOLE_SYMBOL}(?:{_POWER})?"
+# "m/s2" has a power, "5 N2" may be a name.
+_DIVISOR = rf"{_WHOLE_SYMBOL}(?:{_POWER}|{_TYPED})?"
+_FURTHER = rf"(?:\s?[·*⋅ ]\s?{_FACTOR})*"
 # Blanked-out markup leaves wide gaps.
-_SIGN = r"(?:\s{0,20}[·*⋅/]\s{0,20}|\.(?=[A-Za-zµμΩ]))"
+_TIMES = r"(?:\s{0,20}[·*⋅]\s{0,20}|\.(?=[A-Za-zµμΩ]))"
+_OVER = r"\s{0,20}/\s{0,20}"
 _WORD = _longest_match(_WORDS)
 _RAISED = r"(?:\s+(?:squared|cubed)|\s?\^\s?[23])?"
 _SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_]){_RAISED}"
 # Matches a further factor after a space: "kg m/s" is one unit, "3 m in 2 s" is not.
-_NEXT = rf" {{1,3}}(?!(?:s|A|C|T|h|t|min)(?![\w^-])|in\b){_FACTOR}"
+_NEXT = rf" {{1,3}}(?!(?:s|A|C|T|h|t|min)(?![\w^⁻-])|in\b){_FACTOR}"
 _SPELLED_PART = lazy_pattern(
-    rf"(?P<per>\b(?:per|a)\b|/)|(?P<after>squared|cubed|\^\s?[23])|(?P<before>square|cubic)"
+    rf"(?P<per>\b(?:per|an?)\b|/)|(?P<after>squared|cubed|\^\s?[23])|(?P<before>square|cubic)"
     rf"|\b(?P<prefix>{_PREFIX_WORDS})?(?P<unit>{_WORD})(?:es|s)?\b"
 )
 _POWERS = {"square": "**2", "squared": "**2", "cubic": "**3", "cubed": "**3"}
@@ -66,6 +71,8 @@ class Unit:
     offset: float = 0.0
     # The expression that pint reads too; empty for counted things and plain numbers.
     measure: str = ""
+    # What the words may also say: pounds are money or a weight, "$5 an hour" are five dollars.
+    otherwise: "Unit | None" = None
 
     def in_base(self, value: float) -> float:
         return value * self.factor + self.offset
@@ -74,15 +81,26 @@ class Unit:
         """Converts a value of another unit of the same kind to this unit."""
         return (other.in_base(value) - self.offset) / self.factor
 
+    def read_as(self, kind: str) -> "Unit":
+        """Returns what the words say where a quantity of this kind is asked for."""
+        return self.otherwise if self.otherwise is not None and self.otherwise.kind == kind else self
+
 
 NO_UNIT = Unit("", 1.0)
-
-
+# Money and shares are asked for with and without "per month".
+_SHARES = ("money^1", "dimensionless")
+# "An hour" divides a distance, but not in "5 miles an hour ago".
+_ARTICLE = r"an?\s+(?!\w+\s+(?:ago|later|earlier|before|after|time)\b)"
 _UNIT = lazy_pattern(
     rf"(?:[\s\u00a0\u202f~-]|\\,?){{0,3}}?(?:"
-    rf"(?P<symbols>(?:1/)?{_FACTOR}(?:{_SIGN}(?:\({_PRODUCT}\)|{_PRODUCT})|{_NEXT})*)"
-    rf"(?P<per>\s+per\s+(?:{_FACTOR}|{_SPELLED}))?"
-    rf"|(?P<words>(?i:{_SPELLED}(?:(?:[\s-]+|\s*/\s*)(?:per\s+|a\s+)?{_SPELLED})*)))"
+    rf"(?P<symbols>(?:1/)?{_FACTOR}(?:{_TIMES}(?:\({_FACTOR}{_FURTHER}\)|{_FACTOR}{_FURTHER})"
+    rf"|{_OVER}(?:\({_DIVISOR}{_FURTHER}\)|{_DIVISOR}{_FURTHER})|{_NEXT})*)"
+    rf"|(?P<words>(?i:{_SPELLED}(?:(?:[\s-]+|\s*/\s*)(?:per\s+|{_ARTICLE})?{_SPELLED})*)))"
+)
+# "km/hour", "miles/h", "m per second"; an article divides by words only: "5 km an hour", but not "10 g a T-shirt".
+_PER = lazy_pattern(
+    rf"(?:\s*/\s*|\s+(?:per\s+|(?P<each>{_ARTICLE})))(?P<words>(?i:{_SPELLED}))"
+    rf"|(?:/|\s+per\s+)(?P<symbols>{_DIVISOR}(?!\d))"
 )
 
 
@@ -91,13 +109,29 @@ def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
     found = _UNIT.match(text, at)
     if found is None:
         return None, at
-    if found["symbols"]:
-        symbols = found["symbols"]
-        if found["per"] and (below := unit_after(found["per"].split(maxsplit=1)[1], 0)[0]):
-            above = _parse_symbols(symbols)
-            return above and measure(f"({above.measure}) / ({below.measure})"), found.end()
-        return _parse_symbols(symbols), found.end("symbols")
-    return _parse_words(" ".join(found["words"].lower().split())), found.end()
+    known = _parsed(found)
+    return (None, found.end()) if known is None else rate_after(known, text, found.end())
+
+
+def rate_after(above: Unit, text: str, at: int) -> tuple[Unit, int]:
+    """Returns a unit divided by what a text divides it by, as in "$5 per hour", and where that ends."""
+    found = _PER.match(text, at)
+    below = found and _parsed(found)
+    below = below and (below.otherwise or below)
+    rate = below and measure(f"{above.measure}/({below.measure})")
+    if not found or not rate:
+        return above, at
+    return _rate(rate, above, is_each=found["each"] is not None), found.end()
+
+
+def _rate(rate: Unit, above: Unit, *, is_each: bool) -> Unit:
+    """Returns a rate that states what it divides too, where that is money or a share, or said of each: "3 km a day"."""
+    return replace(rate, otherwise=above) if is_each or above.kind in _SHARES else rate
+
+
+def _parsed(found: re.Match[str]) -> Unit | None:
+    symbols, words = found["symbols"], found["words"]
+    return _parse_symbols(symbols) if symbols else _parse_words(" ".join(words.lower().split()))
 
 
 @functools.lru_cache(4096)
@@ -122,30 +156,36 @@ def _parse_symbols(text: str) -> Unit | None:
 
     # "ms^-2" is a metre per second squared, whatever "ms" is elsewhere.
     text = _METER_SECOND.sub("m·s", text)
-    plain = re.sub(r"[²³⁴⁻¹]+", lambda power: "**" + power[0].translate(_EXPONENTS), text)
+    plain = re.sub(r"\s(squared|cubed)", lambda power: _POWERS[power[1]], text)
+    plain = re.sub(rf"(?<![A-Za-zµμΩ])(?:{_SYMBOL})(?![A-Za-zµμΩ])", named, plain)
+    plain = re.sub(r"[²³⁴⁻¹]+", lambda power: "**" + power[0].translate(_EXPONENTS), plain)
     plain = re.sub(r"\s?\^\s?[({]?\s?([-−]?\d)(?:\s?[)}])?", r"**\1", plain).replace("−", "-")
-    plain = re.sub(r"(?<=m)([23])", r"**\1", plain)
-    plain = re.sub(rf"({_SYMBOL})-(\d)", r"\1**-\2", plain)
-    plain = re.sub(r"\s*[·⋅]\s*|\.(?=[^\W\d])|(?<=[^\s*/]) (?=[^\s*/])", "*", plain)
-    return measure(re.sub(rf"{_SYMBOL}", named, plain))
+    plain = re.sub(r"(?<=\))(-?\d)", r"**\1", plain)
+    plain = re.sub(r"\s*[·⋅]\s*|\.(?=\()|(?<=[^\s*/]) (?=[^\s*/])", "*", plain)
+    return measure(plain)
 
 
 @functools.lru_cache(4096)
 def _parse_words(text: str) -> Unit | None:
     factors: list[str] = []
-    divided, power = False, ""
+    divided, is_each, power = False, False, ""
     for word in _SPELLED_PART.finditer(text.replace("per cent", "percent")):
         if word["per"]:
-            divided = True
+            divided, is_each = True, is_each or word["per"].startswith("a")
         elif word["before"]:
             power = _POWERS[word["before"]]
         elif word["after"]:
             factors[-1] += _POWERS.get(word["after"]) or f"**{word['after'][-1]}"
         else:
             sign = "/" if divided else "*"
-            factors.append(f"{sign if factors else ''}({word['prefix'] or ''}{_WORDS[word['unit']]}){power}")
+            name = _OTHERWISE.get(word["unit"], _WORDS[word["unit"]]) if divided else _WORDS[word["unit"]]
+            factors.append(f"{sign if factors else ''}({word['prefix'] or ''}{name}){power}")
             divided, power = False, ""
-    return measure("".join(factors))
+    known, first = measure("".join(factors)), measure(factors[0])
+    if known and first and len(factors) > 1:
+        return _rate(known, first, is_each=is_each)
+    otherwise = _OTHERWISE.get(text) or _OTHERWISE.get(text.removesuffix("s"))
+    return replace(known, otherwise=measure(f"({otherwise})")) if known and otherwise else known
 
 
 # A factor, the zero of the scale in base units, and the power of each base unit.

@@ -208,6 +208,7 @@ def _is_result(one: WrittenQuantity, text: str) -> bool:
 def same_quantity(one: WrittenQuantity, other: WrittenQuantity, tolerance: float = _TOLERANCE) -> bool:
     """Whether two texts state the same quantity, even if only one of them gives the unit."""
     if one.unit and other.unit:
-        same = one.unit.kind == other.unit.kind
-        return same and math.isclose(one.unit.in_base(one.value), other.unit.in_base(other.value), rel_tol=tolerance)
+        own, another = one.unit.read_as(other.unit.kind), other.unit.read_as(one.unit.kind)
+        same = own.kind == another.kind
+        return same and math.isclose(own.in_base(one.value), another.in_base(other.value), rel_tol=tolerance)
     return math.isclose(one.value, other.value, rel_tol=tolerance)

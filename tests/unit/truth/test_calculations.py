@@ -66,6 +66,8 @@ RIGHT = [
     "1 m^3 = 10^6 cm^3",
     "- 590 x 70 = - 41300 m",
     "45 m / 9 seconds^2 = 5 m/s^2",
+    "6 cm * 7 cm = 42 cm squared",
+    "1800 kg × 1.5 m/s2 = 2700 N",
     "6 apples x 3 = 18 => 18 / 2 = 9",
     "2 x -3 = -6",
     "3/4 h = 45 min, and 2 * 3/4 h = 90 min",

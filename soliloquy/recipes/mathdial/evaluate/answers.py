@@ -127,9 +127,9 @@ def _is_of_its_kind(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
     """Rejects another kind of unit, or another counted thing: "2 boxes" when the answer is in apples."""
     if not wanted.unit:
         return True
-    kind = unit(wanted.unit).kind
+    kind = unit(wanted.unit).read_as(said.unit.kind if said.unit else "").kind
     if said.unit is not None and said.unit.kind:
-        return said.unit.kind == kind or (not kind and said.unit.kind == "dimensionless")
+        return said.unit.read_as(kind).kind == kind or (not kind and said.unit.kind == "dimensionless")
     counted = len(said.word) > 3 and said.word.endswith("s") and not said.word.endswith("ss")
     return not counted or kind.removeprefix("counted ").startswith(said.word.rstrip("s"))
 

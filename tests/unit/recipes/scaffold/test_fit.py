@@ -3,7 +3,7 @@
 import pytest
 
 from soliloquy.recipes.scaffold.answers import Tutored
-from soliloquy.recipes.scaffold.expected_answers import expected_number
+from soliloquy.recipes.scaffold.expected_answers import expected_number, gives_expected
 from soliloquy.recipes.scaffold.fit import TRIES_AGAIN, find_misfit, misfit, send_back
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, LearnerState, Plan, StudentLabels, SubQuestion
 from soliloquy.recipes.scaffold.memory import next_turn, plan_of, store_solved
@@ -145,6 +145,19 @@ def test_what_the_problem_says_itself_is_no_answer(text: str, state: str) -> Non
 def test_a_number_among_words_is_not_what_is_expected(answer: str, number: float | None) -> None:
     found = expected_number(answer)
     assert (found.value if found else None) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "is_given"),
+    [
+        ("I get 3600 kg m s⁻².", "3600 N", True),
+        ("It weighs 7 pounds.", "7 lb", True),
+        ("It weighs 7 lb.", "7 pounds", True),
+        ("It costs 7 dollars.", "7 lb", False),
+    ],
+)
+def test_the_expected_quantity_may_have_its_unit_in_any_spelling(text: str, expected: str, is_given: bool) -> None:
+    assert gives_expected(text, SubQuestion(answer=expected)) is is_given
 
 
 def test_an_answer_in_words_is_left_to_the_model() -> None:

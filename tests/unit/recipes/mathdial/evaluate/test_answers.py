@@ -34,6 +34,8 @@ def wanted(value: float, unit: str = "", *, shared: bool = False, name: str = ""
         ("So 40 % of them.", 0.4, ""),
         ("It takes 2.5 hours.", 150, "min"),
         ("It takes 2 h 30 min.", 150, "min"),
+        ("That is 7 pounds.", 7, "lb"),
+        ("That is 7 lb.", 7, "pounds"),
         ("I get 3.33.", 10 / 3, ""),
     ],
 )
