@@ -17,7 +17,6 @@ _NUMBER = r"(?<!\d)(\d+(?:\.\d+)?)"
 _DOTTED_CLOCK = lazy_pattern(
     r"(?<![\d:.])(?P<hours>[01]?\d|2[0-3])\.(?P<minutes>[0-5]\d) ?(?P<half>[ap]m)\b", re.IGNORECASE
 )
-_PARTS = {"half": 0.5, "quarter": 0.25}
 # "9.09 pm" is a length where one in this unit is asked for.
 _LENGTHS = ("am", "pm")
 
@@ -45,11 +44,6 @@ def _mixed(scale: int, name: str) -> Callable[[re.Match[str]], str]:
     return lambda found: f"{float(found[1]) * scale + float(found[2]):.10g} {name}"
 
 
-def _and_a_part(found: re.Match[str]) -> str:
-    count = 1 if found["count"].isalpha() else int(found["count"])
-    return f"{count + _PARTS[found['part'].lower()]} {found['what']}"
-
-
 _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     # "1.250,00", "1'250,5"; "83.200.000", "10'000"; "1,25,000"
     (lazy_pattern(r"(?<![\d.,])\d{1,3}(?:[.'’]\d{3})+,\d+(?![\d.,]\d)"), _with_decimals),
@@ -73,14 +67,6 @@ _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
         _money,
     ),
     (lazy_pattern(r"(?<![\d.])(\d+)m(\d\d)\b"), r"\1.\2 m"),
-    # "a kilogram and a half"
-    (
-        lazy_pattern(
-            rf"(?<![\d.])\b(?P<count>an?|one|\d+) (?P<what>[a-z]+) and a (?P<part>{'|'.join(_PARTS)})\b(?! of\b)",
-            re.IGNORECASE,
-        ),
-        _and_a_part,
-    ),
     *(
         (
             lazy_pattern(
@@ -96,10 +82,6 @@ _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (lazy_pattern(r"^\W*(?:a )?(\d+) (?:in|out of) (\d+)\W*$"), r"\1/\2"),
     (lazy_pattern(r"(?<![\d.,])(\d+(?:\.\d{1,3})?) ?k\b(?! ?[/*·])"), lambda found: f"{float(found[1]) * 1000:.10g}"),
     (lazy_pattern(r"(?<=\d)[oO]\b"), "0"),
-    (lazy_pattern(r"(?<![\d)] )(?<![\d)])\b(?:minus|negative) (?=\d)", re.IGNORECASE), "-"),
-    # A mark that stands right before a sign or a fraction hides it.
-    (lazy_pattern(r"-\s?\\[dt]?frac\{(\d+)\}\{(\d+)\}"), r"-\1/\2"),
-    (lazy_pattern(r"(?<=\d)(?=[½⅓⅔¼¾⅕⅛])"), " "),
 ]
 
 

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
+from soliloquy.truth.spelled import (
+    AND_A_PART,
+    FRACTIONS,
+    MAGNITUDES,
+    SPELLED,
+    WORDS_BEFORE_MINUS,
+    has_any,
+    part_of,
+    value_of,
+)
 
 # The significant digits of numbers that are not rounded, such as fractions and words.
 EXACT = 15
@@ -18,32 +27,38 @@ LARGEST_EXPONENT = 300
 _EXPONENT = lazy_pattern(r"[-+]?\d{1,6}")
 _SEPARATOR = lazy_pattern("[,\u202f\u00a0 ]")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_PARTS = "".join(FRACTIONS)
 # Excludes the digits of names (v2), exponents and longer numbers, and the minus of a difference.
-_SIGN = r"(?P<sign>(?<![\d)\w])(?:[-−]|(?<![\d)\w]\s)[-−]\s)(?=[\d.]))?"
+_STATED = "|".join(rf"(?<=\b{word}\s)" for word in WORDS_BEFORE_MINUS)
+_MINUS = rf"(?:{_STATED}|(?<=[:(=]\s)|(?<=[(=])|\A)minus\s|negative\s"
+_SIGN = rf"(?P<sign>(?<![\d)}}\w])(?:[-−]|(?<![\d)}}\w]\s)[-−]\s|{_MINUS})(?=[\d.\\{_PARTS}]))?"
 _BEGINS = rf"(?<![\w^.\u2070-\u207b])(?<![^\W\d_]-)(?<!\^[-−{{(]){_SIGN}"
 _FRACTION_ENDS = r"(?!\w|\.\d|[\^²³]|\s?[/⁄*×(])"
 # A quotient of decimals is a calculation unless a unit follows.
 _UNIT_FOLLOWS = r"(?=\s?(?!is|and|so|to|we|or|if|I\b|a\b|in|as|but|for)[A-Za-zµΩ°%]{1,3}(?![A-Za-z]))"
 _FRACTION = (
-    r"(?:(?P<whole>\d+)\s+(?:and\s+)?)?(?:\\[dt]?frac\{(?P<top>\d+)\}\{(?P<bottom>\d+)\}"
+    rf"(?:(?P<whole>\d+)(?:\s+(?:and\s+)?|(?=[\\{_PARTS}])))?(?:\\[dt]?frac\{{(?P<top>\d+)\}}\{{(?P<bottom>\d+)\}}"
     rf"|(?P<over>\d+)\s?[/⁄]\s?(?P<under>\d+){_FRACTION_ENDS}"
-    rf"|(?P<above>\d+(?:\.\d+)?)/(?P<below>\d+(?:\.\d+)?){_FRACTION_ENDS}{_UNIT_FOLLOWS}|(?P<vulgar>[½⅓⅔¼¾⅕⅛]))"
+    rf"|(?P<above>\d+(?:\.\d+)?)/(?P<below>\d+(?:\.\d+)?){_FRACTION_ENDS}{_UNIT_FOLLOWS}|(?P<vulgar>[{_PARTS}]))"
 )
-_POWER_OF_TEN = r"(?P<power>10)\s*(?:\^|\*\*)\s*[({]?\s*(?P<lone>[-−+]?\d+)[)}]?"
+_RAISED = "[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+"
+_POWER_OF_TEN = rf"10(?:\s*(?:\^|\*\*)\s*[({{]?\s*(?P<power>[-−+]?\d+)[)}}]?|(?P<raised_ten>{_RAISED}))"
 _DECIMAL = (
     r"(?P<mantissa>(?:\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
     r"(?:[eE](?P<e>[-+−]?\d+)(?![\d.]\d)|\s*(?:[×x*·]|\\times|\\cdot)\s*10\s*"
-    r"(?:(?:\^|\*\*)\s*[({]?\s*(?P<ten>[-−+]?\s?\d+)\s*[)}]?|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)))?"
+    rf"(?:(?:\^|\*\*)\s*[({{]?\s*(?P<ten>[-−+]?\s?\d+)\s*[)}}]?|(?P<raised>{_RAISED})))?"
 )
 _IN_DIGITS = rf"{_FRACTION}|{_POWER_OF_TEN}|{_DECIMAL}"
 # Matches the rest of "two thousand", "three quarters of an hour" and "half a minute", but not of "30 a day".
 _GOES_ON = (
     rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?"
     r"(?:\s+of\s+an?(?=\s)|(?(mantissa)(?!)|(?(word)(?<=half))\s+an?(?=\s)))?"
+    # "2 hours and a half": the unit follows.
+    rf"(?:(?=(?P<and_a_part>{AND_A_PART})))?"
 )
-# The characters a number in digits can start with; the lookahead skips most of a text.
-_MAY_BEGIN = rf"\-−.\d\\{''.join(FRACTIONS)}"
-_NUMBER = lazy_pattern(rf"(?=[{_MAY_BEGIN}]){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
+# What a number in digits can start with; the lookahead skips most of a text.
+_MAY_BEGIN = rf"[\-−.\d\\{_PARTS}]|minus|negative"
+_NUMBER = lazy_pattern(rf"(?={_MAY_BEGIN}){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
 _OR_WORD = lazy_pattern(rf"{_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE)
 
 
@@ -82,10 +97,12 @@ def _number(found: re.Match[str]) -> Number | None:
     elif found["word"]:
         value, half = value_of(found["word"])
         digits = EXACT
-    elif found["power"]:
-        value, half, digits = power_of_ten(found["lone"]), 0.0, EXACT
+    elif power := found["power"] or found["raised_ten"]:
+        value, half, digits = power_of_ten(power.translate(_SUPERSCRIPTS)), 0.0, EXACT
     else:
         value, half, digits = _fraction(found), 0.0, EXACT
+    if found["and_a_part"]:
+        value, half, digits = value + part_of(found["and_a_part"]), 0.0, EXACT
     if not math.isfinite(value * scale):
         return None
     return Number(sign * value * scale, half * scale, digits, start, found.end(), bool(found["word"]))

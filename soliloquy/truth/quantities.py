@@ -20,6 +20,8 @@ LABELS = lazy_pattern(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNORE
 BEFORE = 32
 
 
+# "2h30"
+_ATTACHED_MINUTES = lazy_pattern(r"(?<=\dh)[0-5]\d(?!\d)")
 _WORD = lazy_pattern(r"[\s-]*([^\W\d_]+)")
 _GOES_ON = lazy_pattern(r"\s*(?:[×*/+^·⋅=π√²³]|[-−]\s?[\w(])")
 _SUBTRACTS = lazy_pattern(r"\s+[-−]\s")
@@ -112,6 +114,8 @@ def _quantities(text: str) -> Iterator[WrittenQuantity]:
         if simple and written.unit is None and not written.stated and not written.word.endswith("s"):
             continue
         yield written
+        if minutes := _ATTACHED_MINUTES.match(text, written.end):
+            yield written_quantity(text, Number(float(minutes[0]), 0.5, 2, minutes.start(), minutes.end()))
 
 
 def written_quantity(text: str, number: Number) -> WrittenQuantity:

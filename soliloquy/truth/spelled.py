@@ -13,15 +13,20 @@ FRACTIONS: dict[str, float] = {sign: top / bottom for sign, (top, bottom) in _TA
 _UNITS = {word: float(value) for value, word in enumerate(_TABLE["ones"])}
 _TENS = {word: 10.0 * tens for tens, word in enumerate(_TABLE["tens"], start=2)}
 _PARTS: dict[str, int] = _TABLE["parts"]
+WORDS_BEFORE_MINUS: list[str] = _TABLE["before_minus"]
 
 ONES = "|".join(_UNITS)
 _ONE, _TEN, _LARGE, _PART = ("|".join(words) for words in (_UNITS, _TENS, MAGNITUDES, _PARTS))
 _SMALL = rf"(?:(?:{_TEN})(?:[-\s](?:{_ONE}))?|(?:{_ONE}))"
 _WHOLE = rf"(?:{_SMALL}|an?(?=\s(?:{_LARGE})\b))(?:(?:\s(?:{_LARGE})s?)+(?:\s(?:and\s)?{_SMALL})?)*"
+# "Two fifths", "two-fifths", "two fifth of": "seven fifth graders" are seven, and the twenty-fifth is no part.
+_SHARE = rf"(?:(?<!ty)-(?:{_PART})s?|\s(?:{_PART})s?(?:(?<=s)|(?=\s(?:of|an?)\b))|(?<=one)\s(?:{_PART}))"
+# Stands behind "an" or "2" in "2 hours and a half".
+AND_A_PART = rf"\s(?:[a-z]+\sand\sa\shalf|(?:{'|'.join(_TABLE['quartered'])})\sand\sa\squarter)\b(?!-|\s(?:of|dozen)\b)"
 SPELLED = (
     r"(?:(?:minus|negative)\s)?"
-    rf"(?:(?:{_WHOLE})(?:\spoint(?:\s(?:{_ONE}))+)?(?:\sand\s(?:an?\s|(?:{_ONE})\s)(?:{_PART})s?)?(?:[-\s](?:{_PART})s?)?"
-    rf"|an?\s(?:{_PART})(?=\s(?:of|an?)\b)|half(?=\san?\s))"
+    rf"(?:(?:{_WHOLE})(?:\spoint(?:\s(?:{_ONE}))+)?(?:\sand\s(?:an?\s|(?:{_ONE})\s)(?:{_PART})s?)?{_SHARE}?"
+    rf"|an?\s(?:{_PART})(?=\s(?:of|an?)\b)|half(?=\san?\s)|an?(?={AND_A_PART}))"
 )
 _ANY_WORD = lazy_pattern(rf"\b(?:{_ONE}|{_TEN}|{_PART}|(?:an?)\s(?:{_LARGE}))\b", re.IGNORECASE)
 _WORDS = {*_UNITS, *_TENS, *_PARTS, *MAGNITUDES}
@@ -52,6 +57,8 @@ def value_of(text: str) -> tuple[float, float]:
             half = scale / 2
         elif word in _UNITS or word in _TENS:
             current += _UNITS.get(word, 0.0) + _TENS.get(word, 0.0)
+        elif words in (["a"], ["an"]):
+            current, half = 1.0, 0.0
         elif singular in MAGNITUDES:
             if not current:
                 # "a thousand million"
@@ -64,6 +71,11 @@ def value_of(text: str) -> tuple[float, float]:
             parts = _PARTS.get(word) or _PARTS[singular]
             total, current, half = _divide(words[:position], total + current, parts), 0.0, 0.0
     return sign * (total + current), half
+
+
+def part_of(text: str) -> float:
+    """Returns the part that a text ends with: 0.5 for "hours and a half"."""
+    return 1 / _PARTS[text.split()[-1].lower()]
 
 
 def _divide(before: list[str], count: float, parts: int) -> float:

@@ -11,6 +11,12 @@ from soliloquy.truth.quantities import calculations_in, is_same, quantities_in
         ("33.6 m/s", 33.617, "m/s"),
         ("34 m/s", 33.617, "m/s"),
         ("3600 kg m s⁻²", 3600.0, "N"),
+        ("1½ hours", 90.0, "min"),
+        ("minus 5 degrees Celsius", -5.0, "°C"),
+        ("an hour and a half", 1.5, "h"),
+        ("2h30", 150.0, "min"),
+        ("2h30min", 2.5, "h"),
+        ("10⁶ Pa", 1000.0, "kPa"),
         ("$18/hour", 18.0, "$/h"),
         ("$18 an hour", 18.0, "dollars per hour"),
         ("$18 an hour", 18.0, "$"),
@@ -56,6 +62,10 @@ def test_the_same_in_other_words_is_the_same(text: str, value: float, unit: str)
 def test_another_value_kind_or_sign_is_another(text: str, value: float, unit: str) -> None:
     [written] = quantities_in(text)
     assert not is_same(written, value, unit, 0.005)
+
+
+def test_a_sum_of_money_is_read_once() -> None:
+    assert [one.value for one in quantities_in("$76-$12")] == [76, 12]
 
 
 def test_what_a_text_states_is_told_from_what_it_works_with() -> None:
