@@ -46,17 +46,18 @@ def reply_faults(
 
 def count_questions(text: str) -> int:
     """Counts the questions of a text, including a final request: "Find the number of teams."."""
-    text = _QUOTED.sub("", text).strip()
+    text = _QUOTED.sub("", text).replace("’", "'").strip()
     return len(_ASKS.findall(text)) or int(_request().search(_SENTENCE.split(text)[-1]) is not None)
 
 
 @functools.cache
 def _request() -> re.Pattern[str]:
-    """Matches a request at the beginning of a clause: "Divide by 4, and tell me the result."."""
-    requests = "|".join(PLANNING["plans"]["requests"])
-    return re.compile(
-        rf"(?:^|^(?:to|if|for|when)\b[^,]*,\s|\band\s|\bthen\s|\bplease\s)\W*(?:{requests})\b", re.IGNORECASE
-    )
+    """Matches a request at the beginning of a clause: "Divide by 4, and tell me why.", "Good, now add 4."."""
+    requests, openings = ("|".join(PLANNING["plans"][words]) for words in ("requests", "openings"))
+    begins = rf"^|^(?:to|if|for|when)\b[^,]*,\s|\band\s|\bthen\s|\bplease\s|,\s(?=(?:{openings})\b)"
+    # "Work is force times distance" asks for nothing.
+    is_subject = r"\s+(?:is|are|was|has|equals)\b"
+    return re.compile(rf"(?:{begins})\W*(?:(?:{openings})\b\W*)*(?:{requests})\b(?!{is_subject})", re.IGNORECASE)
 
 
 def _on_the_way(reply: str, state: LearnerState, conversation: Conversation, turn: Turn) -> Iterator[tuple[str, str]]:

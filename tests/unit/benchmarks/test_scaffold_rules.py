@@ -17,7 +17,7 @@ UNSEEN = {
     "rationale": (0, 1),
     "arithmetic": (1, 0),
     "revealed": (0, 0),
-    "questions": (1, 0),
+    "questions": (0, 0),
     "summary": (0, 0),
     "off_task": (1, 1),
 }
