@@ -7,8 +7,8 @@ from soliloquy.runtime.beside import table_beside
 from soliloquy.v1.sandbox_pb2 import Execution, Status, Value
 
 _WORDS = table_beside(__file__, "verdicts.toml")
-_DENYING, _BESIDE, _STUDENT = (
-    re.compile("|".join(_WORDS[kind]), re.IGNORECASE) for kind in ("denying", "beside", "student")
+_DENYING, _CONFIRMING, _BESIDE, _STUDENT = (
+    re.compile("|".join(_WORDS[kind]), re.IGNORECASE) for kind in ("denying", "confirming", "beside", "student")
 )
 _SAID = {**dict.fromkeys(_WORDS["right"], True), **dict.fromkeys(_WORDS["wrong"], False)}
 
@@ -17,14 +17,11 @@ def verdict(execution: Execution) -> bool | None:
     """Returns whether the code found the student's answer right, all of it; None if it reached no verdict."""
     if execution.status != Status.STATUS_OK:
         return None
-    found = [
-        told != bool(_DENYING.search(named.name))
-        for named in execution.values
-        if not _BESIDE.search(named.name)
-        for told in _verdicts(named.value)
-    ]
-    # A program without a value for it may print its verdict.
-    found = found or [*_said(execution.stdout.rpartition("\n")[2])]
+    named = [one for one in execution.values if not _BESIDE.search(one.name)]
+    found = [told != bool(_DENYING.search(one.name)) for one in named for told in _verdicts(one.value, one.name)]
+    if not found and not any(one.value.WhichOneof("kind") == "boolean" for one in named):
+        # A program without a value for it may print its verdict.
+        found = [*_said(execution.stdout.rpartition("\n")[2])]
     return all(found) if found else None
 
 
@@ -33,15 +30,15 @@ def is_of_student(name: str) -> bool:
     return _STUDENT.search(name) is not None
 
 
-def _verdicts(value: Value) -> Iterator[bool]:
+def _verdicts(value: Value, name: str) -> Iterator[bool]:
     match value.WhichOneof("kind"):
-        case "boolean":
+        case "boolean" if _CONFIRMING.search(name) or _DENYING.search(name):
             yield value.boolean
         case "text":
             yield from _said(value.text)
         case "items":
             for item in value.items.items:
-                yield from _verdicts(item)
+                yield from _verdicts(item, name)
 
 
 def _said(text: str) -> Iterator[bool]:

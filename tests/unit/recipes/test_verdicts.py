@@ -25,6 +25,22 @@ BOTH = Value(items=Items(items=[YES, NO]))
         ({"is_valid": NO}, False),
         ({"student_is_close": NO, "expected_is_close": YES}, False),
         ({"student_is_close": YES, "expected_is_close": NO}, True),
+        ({"has_error": YES}, False),
+        ({"sign_error": YES}, False),
+        ({"unit_error": NO}, True),
+        ({"no_errors": YES}, True),
+        ({"error_within_tolerance": YES}, True),
+        ({"difference_is_small": YES}, True),
+        ({"failed": YES}, False),
+        ({"inconsistent": YES}, False),
+        ({"exceeds_tolerance": YES}, False),
+        ({"outside_tolerance": NO}, True),
+        ({"not_equal": YES}, False),
+        ({"comparison": NO}, False),
+        ({"result": YES}, True),
+        ({"is_even": NO}, None),
+        ({"needs_rounding": NO}, None),
+        ({"is_even": NO, "is_correct": YES}, True),
         ({"result": Value(text="Correct!")}, True),
         ({"result": Value(text="incorrect")}, False),
         ({"result": Value(text="the speed is 3 m/s")}, None),
@@ -38,6 +54,9 @@ def test_all_that_a_program_says_of_the_answer_must_be_right(values: dict[str, V
 def test_a_printed_verdict_counts_where_no_value_has_one() -> None:
     assert verdict(Execution(status=Status.STATUS_OK, stdout="3.0\nTrue")) is True
     assert verdict(Execution(status=Status.STATUS_OK, values=[NamedValue(name="ok", value=NO)], stdout="True")) is False
+    # It prints the value.
+    even = Execution(status=Status.STATUS_OK, values=[NamedValue(name="is_even", value=NO)], stdout="False")
+    assert verdict(even) is None
 
 
 def test_a_program_that_failed_has_no_verdict() -> None:
