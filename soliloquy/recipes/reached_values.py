@@ -11,6 +11,7 @@ from soliloquy.recipes.verdicts import is_of_student
 from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.values import plain
 from soliloquy.truth.calculations import results_in
+from soliloquy.truth.markup import without_markup
 from soliloquy.truth.numbers import Number, numbers_in_digits
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.stated_answer import answer_in, denied_numbers
@@ -20,6 +21,7 @@ _WORDS = table_beside(__file__, "verdicts.toml")
 _REPORTS, _OF_STUDENT = (re.compile(_WORDS[kind], re.IGNORECASE) for kind in ("reports", "of_student"))
 # How far before a number its report begins, within the sentence.
 _REPORT = 120
+_GAP = re.compile(r"\s{2,}")
 _CLAUSE_END = re.compile(r"[,.!?]\s")
 # A value that is only printed, as in conversations of others.
 _PRINTED = re.compile(r"^(\w+) = (.+)$", re.MULTILINE)
@@ -97,9 +99,9 @@ def denied_value(turn: Turn) -> str:
 def misreported_value(turn: Turn) -> str:
     """Returns a number that the tutor reports as the correct result, if no value of the program is near; else empty."""
     values = [*_own_values(turn)]
-    text = turn.tutor.text
+    text = without_markup(turn.tutor.text)
     for one in quantities_in(text) if values else ():
-        before = _CLAUSE_END.split(text[max(0, one.start - _REPORT) : one.start])[-1]
+        before = _CLAUSE_END.split(_GAP.sub(" ", text[max(0, one.start - _REPORT) : one.start]))[-1]
         if one.term or not _REPORTS.search(before) or _OF_STUDENT.search(before):
             continue
         forms = [one.value, *([one.unit.in_base(one.value)] if one.unit else [])]
@@ -141,6 +143,7 @@ def _states_all(text: str, values: Iterable[float]) -> bool:
 
 
 def _states(text: str, value: float) -> bool:
+    text = without_markup(text)
     denied = {one.start for one in denied_numbers(text)}
     return any(_is_rounded(value, one) for one in numbers_in_digits(text) if one.start not in denied)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from soliloquy.recipes.manners import Findings
+from soliloquy.truth.markup import without_markup
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
 from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
 
@@ -16,14 +17,14 @@ _IS_FACTOR = re.compile(r"\s*(?:of|times)\b")
 def check_uncalculated(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     """Finds results that are presented as such, other than numbers of the question."""
     for turn in turns:
-        text = turn.student.text
         if turn.HasField("calculation") or turn.student.intent == Intent.INTENT_OPENING:
             continue
+        text = without_markup(turn.student.text)
         is_answer = len(text.split()) <= _SHORT and "?" not in text
         results = [one for one in quantities_in(text) if (one.stated or is_answer) and _is_calculated(text, one)]
         given = {one.value for one in quantities_in(conversation.problem.question)} if results else set[float]()
         if result := next((one for one in results if one.value not in given), None):
-            yield turn.number, f"the student comes to {text[result.start : result.end].strip()!r}"
+            yield turn.number, f"the student comes to {' '.join(text[result.start : result.end].split())!r}"
 
 
 def _is_calculated(text: str, written: WrittenQuantity) -> bool:

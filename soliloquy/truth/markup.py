@@ -4,26 +4,32 @@ import re
 
 _MARKS = re.compile(
     r"\\(?:left|right|displaystyle|quad|boxed|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\*?\}(?:\{\w\})?|\\(?=[%$])|[`&]"
-    r"|\\cdot(?=\s*[A-Za-z])"
+    r"|\\cdot(?=\s*[A-Za-z])|(?<=\d)~(?=\s*[A-Za-z])"
 )
 _LINE_IN_LATEX = re.compile(r"\\\\")
-_WORDS_IN_LATEX = re.compile(r"(\\(?:text|mathrm|mathbf|mathit|operatorname|rm|bf)\s?\{)([^{}]*)\}")
+_WORDS_IN_LATEX = re.compile(r"(\\(?:text|mathrm|mathbf|mathit|operatorname|rm|bf)\s?\{)((?:[^{}]|\{[^{}]*\})*)\}")
 _BOXED = re.compile(r"(\\boxed\s?\{)((?:[^{}]|\{[^{}]*\})*)\}")
 # Dollar signs around a formula, and not two prices.
 _FORMULA = re.compile(r"\$(?=\S)([^$\n]{1,300}?)(?<=\S)\$(?!\d)")
 # Marks around words or a number, and neither a product nor Python's power.
 _EMPHASIS = re.compile(r"(?<![\w)*])(\*{1,3}|__)(?=[^\s*])([^\n]{1,300}?)(?<=[^\s*])\1(?![\w(*])")
-_LIST_MARK = re.compile(r"^[ \t]*(?:[*•][ \t]|\(?(?:\d{1,2}|[a-z])[.)][ \t])", re.MULTILINE)
+_LIST_MARK = re.compile(r"^[ \t]*(?:[*•][ \t]|\(?[a-z][.)][ \t])", re.MULTILINE)
+# A single number may be an answer: "24. I shared 72 among 3."
+_NUMBER_MARK = re.compile(r"^[ \t]*\(?(\d{1,2})[.)][ \t]", re.MULTILINE)
 # A single dash may be a minus sign.
 _DASH_MARK = re.compile(r"^[ \t]*-[ \t]", re.MULTILINE)
 # The line below the head of a table.
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$", re.MULTILINE)
 _DASHES = str.maketrans("−–—‐‑", "-----")
+_WIDEST_GAP = 20
 
 
 def without_markup(text: str) -> str:
     if len(_DASH_MARK.findall(text)) > 1:
         text = _DASH_MARK.sub(_blank, text)
+    numbers = _NUMBER_MARK.findall(text)
+    if len(numbers) > 1 or numbers == ["1"]:
+        text = _NUMBER_MARK.sub(_blank, text)
     text = _RULE.sub(lambda rule: " " * len(rule[0]), text)
     text = _EMPHASIS.sub(_without_emphasis, _LIST_MARK.sub(_blank, text))
     text = _FORMULA.sub(r" \1 ", text)
@@ -31,6 +37,12 @@ def without_markup(text: str) -> str:
     text = _WORDS_IN_LATEX.sub(_without_braces, text)
     text = _LINE_IN_LATEX.sub(" \n", text)
     return _MARKS.sub(_blank, text).translate(_DASHES)
+
+
+def end_of_gap(text: str, at: int) -> int:
+    """Returns the place of the last blank of the gap that markup leaves between a number and its unit."""
+    gap = text[at : at + _WIDEST_GAP]
+    return at + max(0, len(gap) - len(gap.lstrip(" ")) - 1)
 
 
 def _without_braces(found: re.Match[str]) -> str:

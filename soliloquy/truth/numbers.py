@@ -25,7 +25,7 @@ EXACT = 15
 LARGEST_EXPONENT = 300
 
 _EXPONENT = lazy_pattern(r"[-+]?\d{1,6}")
-_SEPARATOR = lazy_pattern("[,\u202f\u00a0 ]")
+_SEPARATOR = lazy_pattern("[,{}\u202f\u00a0 ]")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _PARTS = "".join(FRACTIONS)
 # Excludes the digits of names (v2), exponents and longer numbers, and the minus of a difference.
@@ -44,7 +44,7 @@ _FRACTION = (
 _RAISED = "[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+"
 _POWER_OF_TEN = rf"10(?:\s*(?:\^|\*\*)\s*[({{]?\s*(?P<power>[-−+]?\d+)[)}}]?|(?P<raised_ten>{_RAISED}))"
 _DECIMAL = (
-    r"(?P<mantissa>(?:\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
+    r"(?P<mantissa>(?:\d{1,3}(?:(?:[,\u202f\u00a0 ]|\{,\})\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
     r"(?:[eE](?P<e>[-+−]?\d+)(?![\d.]\d)|\s*(?:[×x*·]|\\times|\\cdot)\s*10\s*"
     rf"(?:(?:\^|\*\*)\s*[({{]?\s*(?P<ten>[-−+]?\s?\d+)\s*[)}}]?|(?P<raised>{_RAISED})))?"
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from soliloquy.truth.exactness import is_exact, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
+from soliloquy.truth.markup import end_of_gap, without_markup
 from soliloquy.truth.numbers import EXACT, Number, numbers_in
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.units import Unit, rate_after, unit, unit_after
@@ -23,9 +24,11 @@ BEFORE = 32
 # "2h30"
 _ATTACHED_MINUTES = lazy_pattern(r"(?<=\dh)[0-5]\d(?!\d)")
 _WORD = lazy_pattern(r"[\s-]*([^\W\d_]+)")
-_GOES_ON = lazy_pattern(r"\s*(?:[×*/+^·⋅=π√²³]|[-−]\s?[\w(])")
+# With spaces around it and a word behind it, a dash subtracts nothing.
+_GOES_ON = lazy_pattern(r"\s*(?:[×*/+^·⋅=π√²³]|(?!(?<=\s)-\s+[^\W\d_]{3})[-−]\s?[\w($€£])")
+_OPERATOR_BEFORE = lazy_pattern(r"(?:[-−×*/+^(√·⋅]|[-−×*/+·⋅]\s*[$€£])\s*$")
+_NEGATIVE_PRICE = lazy_pattern(r"(?<![\d)\w])-([$€£])(?=[\d.])")
 _SUBTRACTS = lazy_pattern(r"\s+[-−]\s")
-_FORMULA = lazy_pattern(r"\$([^$]*[\\=^_][^$]*)\$")
 # More brackets than anyone nests would each be tried as the start.
 _OPERAND = r"\({0,9}\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
 _SIGN = r"(?:(?:^|(?<=[=:(])|(?<=[=:(]\s))[-−])?"
@@ -60,7 +63,7 @@ class WrittenQuantity:
 
 def quantities_in(text: str) -> list[WrittenQuantity]:
     """Returns the quantities in order; "2 min 25 s" is a single one."""
-    text = _without_dollars(text)
+    text = _NEGATIVE_PRICE.sub(r"\1-", without_markup(text))
     found: list[WrittenQuantity] = []
     for one in _quantities(text):
         if found and (whole := _combine(found[-1], one, text[found[-1].end : one.start])):
@@ -72,24 +75,24 @@ def quantities_in(text: str) -> list[WrittenQuantity]:
 
 def calculations_in(text: str) -> Iterator[WrittenQuantity]:
     """Yields the results of the bare calculations in a text, such as "0.45·4.19·18 kJ"."""
-    text = _without_dollars(text)
+    text = without_markup(text)
     for found in _CALCULATION.finditer(text):
         try:
             value = parse_expression(found[0].translate(_IN_PYTHON)).value({})
         except (BadExpression, Unworkable):
             continue
-        known, end = unit_after(text, found.end())
+        known, end = unit_behind(text, found.end())
         yield WrittenQuantity(value, 0.0, EXACT, known, "", stated=True, term=False, start=found.start(), end=end)
 
 
-def _without_dollars(text: str) -> str:
-    """Blanks out dollar signs that enclose a formula; every character keeps its position."""
-    return _FORMULA.sub(r" \1 ", text) if "$" in text else text
+def unit_behind(text: str, at: int) -> tuple[Unit | None, int]:
+    """Returns the unit behind a number and where it ends, in a text whose markup is blanked out."""
+    return unit_after(text, end_of_gap(text, at))
 
 
 def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> WrittenQuantity | None:
     """Combines two parts of one quantity, such as hours and minutes, or dollars and cents."""
-    if before.unit is None or before.unit.kind not in _COMBINED_KINDS or between.strip() not in ("", "and"):
+    if before.unit is None or before.unit.kind not in _COMBINED_KINDS or between.strip(" ") not in ("", "and"):
         return None
     smaller = rest.unit or (_SMALLER_UNITS.get(before.unit.measure) if not rest.word.endswith("s") else None)
     if smaller is None or smaller.kind != before.unit.kind or smaller.factor >= before.unit.factor:
@@ -111,7 +114,8 @@ def _quantities(text: str) -> Iterator[WrittenQuantity]:
         # "one" and similar words are more often pronouns than numbers.
         goes_on = last and not text[last : number.start].strip()
         simple = number.spelled and not goes_on and text[number.start : number.end].isalpha()
-        if simple and written.unit is None and not written.stated and not written.word.endswith("s"):
+        counts = number.value != 1 and written.word.endswith("s")
+        if simple and written.unit is None and not written.stated and not counts:
             continue
         yield written
         if minutes := _ATTACHED_MINUTES.match(text, written.end):
@@ -123,7 +127,7 @@ def written_quantity(text: str, number: Number) -> WrittenQuantity:
     before = _before(text, number)
     # The T of "1 - T" is not a unit.
     subtracts = _SUBTRACTS.match(text, number.end)
-    known, end = (None, number.end) if subtracts else unit_after(text, number.end)
+    known, end = (None, number.end) if subtracts else unit_behind(text, number.end)
     if known is None and before.rstrip()[-1:] in _CURRENCIES:
         known, end = rate_after(unit("$"), text, number.end)
     found = None if known else _WORD.match(text, number.end)
@@ -146,8 +150,7 @@ def _before(text: str, number: Number) -> str:
 
 
 def _is_term(text: str, number: Number, before: str, end: int) -> bool:
-    last = before.rstrip()[-1:]
-    return bool(last and last in "×*/+-−^(√·⋅") or _GOES_ON.match(text, end) is not None
+    return _OPERATOR_BEFORE.search(before) is not None or _GOES_ON.match(text, end) is not None
 
 
 def is_same(

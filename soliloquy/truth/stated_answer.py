@@ -8,11 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from soliloquy.truth.local_numbers import standard
+from soliloquy.truth.markup import without_markup
 from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, written_quantity
+from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, unit_behind, written_quantity
 from soliloquy.truth.spelled import ONES
-from soliloquy.truth.units import unit_after
 
 _CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("utf-8"))
 
@@ -59,7 +59,7 @@ _OPERAND_BEHIND = lazy_pattern(
     re.IGNORECASE,
 )
 _OPERAND_BEFORE = lazy_pattern(
-    r"(?:[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)|[\d)]\s[-−/]|[^\W\d_]\s?[×*·÷/+]|\)\s?/|[\^√]|\*\*)\s*\(?\s*$",
+    r"(?:[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)|[\d)]\s[-−/]|[^\W\d_]\s?[×*·÷/+]|\)\s?/|[\^√]|_\{|\*\*)\s*\(?\s*$",
     re.IGNORECASE,
 )
 # The size of a group: "20 groups of 10", "27 of the 135 apples".
@@ -104,8 +104,8 @@ def answer_quantity(message: str, unit: str) -> WrittenQuantity | None:
 
 
 def _told(message: str, unit: str) -> str:
-    """Blanks what is taken back, quoted, recalled or asked; numbers get the form of English mathematics."""
-    text = _without_corrected(_RECALLED.sub(_blank, _BESIDE.sub(_blank, standard(message, unit))))
+    """Blanks markup and what is taken back, quoted, recalled or asked; numbers get the form of English mathematics."""
+    text = _without_corrected(_RECALLED.sub(_blank, _BESIDE.sub(_blank, standard(without_markup(message), unit))))
     return _SENTENCE.sub(lambda found: found[0] if _may_state(found[0]) else _blank(found), text)
 
 
@@ -149,6 +149,7 @@ def _named_result(text: str, numbers: Sequence[Number]) -> Number | None:
 
 def denied_numbers(text: str) -> list[Number]:
     """Returns the numbers that a text denies: "not 5 seconds"."""
+    text = without_markup(text)
     return [one for one in numbers_in_digits(text) if _DENIED.search(_before(text, one))]
 
 
@@ -163,7 +164,7 @@ def _is_spelled_out(text: str, number: Number) -> bool:
     before = re.split(r"[.!?;,\n]", text[: number.start])[-1]
     behind = text[number.end :]
     begins = _ALONE.fullmatch(before) is not None or STATES.search(before) or _CONCLUDES.search(before)
-    ends = _ENDS.match(behind) or _OF_THEM.match(behind) or unit_after(text, number.end)[0] is not None
+    ends = _ENDS.match(behind) or _OF_THEM.match(behind) or unit_behind(text, number.end)[0] is not None
     word = _WORD.match(behind)
     return bool(begins and (ends or (number.value > 1 and word and _ENDS.match(behind, word.end()))))
 
@@ -246,7 +247,7 @@ def _stands_alone(text: str, number: Number) -> bool:
     begins = _ALONE.fullmatch(text, 0, number.start) is not None
     if not begins or _GOES_ON.search(text, number.end) or _ASSIGNS.match(text, number.end):
         return False
-    end = unit_after(text, number.end)[1]
+    end = unit_behind(text, number.end)[1]
     if _ENDS.match(text, end):
         return True
     word = _WORD.match(text, end)
@@ -258,7 +259,7 @@ def _is_all_of_last_sentence(text: str, number: Number) -> bool:
     last = [found for found in _SENTENCE.finditer(text) if found[0].strip()][-1]
     if number.start < last.start() or not _ALONE.fullmatch(text, last.start(), number.start):
         return False
-    return not re.search(r"\w", text[unit_after(text, number.end)[1] : last.end()])
+    return not re.search(r"\w", text[unit_behind(text, number.end)[1] : last.end()])
 
 
 def _is_in_unit(following: str, unit: str) -> bool:

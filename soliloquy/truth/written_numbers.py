@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from soliloquy.truth.arithmetic_policy import WORDS
+from soliloquy.truth.markup import end_of_gap
 from soliloquy.truth.numbers import exponent_of
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, value_of
@@ -40,7 +41,6 @@ _CONTINENTAL = lazy_pattern(r"(?:\d+|\d{1,3}(?:\.\d{3})+),\d{1,2}|\d{1,3}(?:\.\d
 _AMBIGUOUS = lazy_pattern(r"[1-9]\d{0,2}\.\d{3}")
 _MAGNITUDE = lazy_pattern(rf"\s(?P<word>{'|'.join(MAGNITUDES)})\b", re.IGNORECASE)
 _EXPONENT = lazy_pattern(rf"(?P<number>{DIGITS})")
-_WIDEST_GAP = 20
 _ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
 _CURRENCY = lazy_pattern(r"[$£€]\s?(?=[\d.])")
 _PERCENT_OR_DEGREE = lazy_pattern(r"\s?(?P<percent>%|percent\b)|\s?(?:\^\s?(?:\{\s*)?\\circ\s*\}?|\\degree)")
@@ -143,9 +143,7 @@ def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
     """Returns the unit behind a number, and its end."""
     if text.startswith(_NO_UNIT, at):
         return None, at
-    # LaTeX leaves wide gaps.
-    spaces = len(text[at : at + _WIDEST_GAP]) - len(text[at : at + _WIDEST_GAP].lstrip(" "))
-    own, end = unit_after(text, at + max(0, spaces - 1))
+    own, end = unit_after(text, end_of_gap(text, at))
     # "T1" is a symbol.
     is_unit = own is not None and not text[end : end + 1].isalnum() and "\n" not in text[at:end]
     return (own, end) if is_unit else (None, at)

@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from soliloquy.runtime.beside import table_beside
+from soliloquy.truth.markup import without_markup
 from soliloquy.truth.number_format import is_workable
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.quantities import quantities_in
@@ -40,6 +41,7 @@ class Stated(NamedTuple):
 
 def stated_result(text: str) -> Stated | None:
     """Returns the last number that a step is said to come to; None if it only lists or explains."""
+    text = without_markup(text)
     sentences = [*_SENTENCE.finditer(text)]
     lists = lists_values(text)
     # Numbers in words count and compare more often than they state.

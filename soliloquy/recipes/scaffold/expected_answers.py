@@ -39,8 +39,7 @@ _quantities = functools.lru_cache(256)(quantities_in)
 @functools.lru_cache(1024)
 def final_number(text: str) -> WrittenQuantity | None:
     """Returns the quantity that a text comes to, or the result of the calculation that it is."""
-    told = without_markup(text)
-    return answer_quantity(told, "") or next(iter([*calculations_in(told)][-1:]), None)
+    return answer_quantity(text, "") or next(iter([*calculations_in(text)][-1:]), None)
 
 
 def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
@@ -171,6 +170,7 @@ def gives_expected(text: str, target: SubQuestion) -> bool | None:
 
 def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQuestion]:
     """Yields the sub-questions whose answers a text reveals beyond what is known."""
+    text = without_markup(text)
     said = quantities_in(text)
     given = _quantities(known)
     for target in hidden:

@@ -12,6 +12,7 @@ from soliloquy.recipes.soliloquy.early_results import EarlyResult, early_results
 from soliloquy.recipes.soliloquy.facts import facts_of
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.progress import StepProgress, is_asked_for_reason, progress_by_turn
+from soliloquy.truth.markup import without_markup
 from soliloquy.truth.plain_text import plain
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, quantities_in
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
@@ -104,5 +105,5 @@ def has_unsettled_number(conversation: Conversation) -> bool:
 
 
 def _readable(turn: Turn, conversation: Conversation) -> str:
-    """Returns the student's message; that of a person without LaTeX, Markdown and decimals of another language."""
-    return plain(turn.student.text) if conversation.person else turn.student.text
+    """Returns the student's message without markup; that of a person without decimals of another language, too."""
+    return plain(turn.student.text) if conversation.person else without_markup(turn.student.text)

@@ -16,6 +16,7 @@ from soliloquy.problems.files.problem_row import problem_line
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.failure import Failure
+from soliloquy.truth.units import unit as known_unit
 from soliloquy.v1 import conversation_pb2 as pb
 
 FORCE = {
@@ -142,6 +143,16 @@ def test_a_solution_with_a_false_calculation_is_refused_with_the_line_and_both_n
 )
 def test_a_solution_is_cut_by_numbers_lines_or_sentences(tmp_path: Path, solution: str, count: int) -> None:
     assert len(read_one(tmp_path, solution=solution).steps) == count
+
+
+@pytest.mark.parametrize(
+    ("stated", "unit"),
+    [("1030 kg m^–3", "kg m^-3"), (r"$1030\,\text{kg/m}^3$", "kg/m ^3"), ("**1030** kg/m^3", "kg/m^3")],
+)
+def test_the_unit_of_a_result_is_read_through_its_markup(tmp_path: Path, stated: str, unit: str) -> None:
+    (step,) = read_one(tmp_path, solution=f"Salt makes water denser, so the density is {stated}.").steps
+    assert (step.result.value, step.result.unit) == (1030, unit)
+    assert known_unit(step.result.unit).kind == known_unit("kg/m^3").kind
 
 
 def test_an_answer_that_the_prose_leaves_out_becomes_the_last_step(tmp_path: Path) -> None:

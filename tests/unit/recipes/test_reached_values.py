@@ -41,6 +41,8 @@ def turn_of(student: str, values: dict[str, float], letter: str, reply: str) -> 
         ("I get 15 m/s.", {"v_incorrect": 15.0, "v_correct": 12.5}, "a", "No.", True),
         ("We know 10.0 cm and 12.5 cm.", {"h": 0.1, "w": 0.125}, "b", "Right, in metres.", True),
         ("I get some of it.", {"v": 12.5}, "c", "It is 12.5 m/s in the end.", True),
+        ("I divide them.", {"v": 12.5}, "b", r"Exactly, that makes $12.5\,\text{m/s}$.", True),
+        ("So it is **12.5** m/s after all.", {"v": 12.5}, "a", "No. I get **12.5** m/s, not **15** m/s.", True),
         # The tutor tells the program's number, and denies one that the student has given up.
         ("So it is 12.5 m/s after all.", {"v": 12.5}, "a", "No. I get 12.5 m/s, not 15 m/s.", True),
         ("So it is 12.5 m/s after all.", {"v": 12.5}, "a", "No, it is not 15 m/s. Try again.", False),
@@ -74,6 +76,7 @@ def test_a_tutor_who_denies_what_the_program_came_to_contradicts_it() -> None:
     ("reply", "reported"),
     [
         ("The correct result should be approximately 14 m/s.", "14 m/s"),
+        ("The correct result should be **14 m/s**.", "14 m/s"),
         ("The calculated speed is about 12.5 m/s.", ""),
         ("The calculated speed is 45 km/h.", ""),
         ("Your calculated value is 15 m/s, and that is too much.", ""),

@@ -3,6 +3,7 @@
 import pytest
 
 from soliloquy.truth.quantities import calculations_in, is_same, quantities_in
+from soliloquy.truth.units import unit as known_unit
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,14 @@ from soliloquy.truth.quantities import calculations_in, is_same, quantities_in
         ("12", 12.0, "apples"),
         ("32 pupils/class", 32.0, "pupils/class"),
         ("30 degrees", 30.0, "°"),
+        ("**2.1 kJ**", 2100.0, "J"),
+        ("__2.1__ kJ", 2100.0, "J"),
+        (r"$2{,}100\,\text{J}$", 2100.0, "J"),
+        (r"\(2.1\ \mathrm{kJ}\)", 2100.0, "J"),
+        (r"$2.1 \times 10^{3}\;\text{ J}$", 2100.0, "J"),
+        (r"33.6~\text{m}/\text{s}", 33.617, "m/s"),
+        ("2.5 × 10^–3 m", 2.5, "mm"),
+        ("0.91 kJ kg^–1", 910.0, "J/kg"),
     ],
 )
 def test_the_same_in_other_words_is_the_same(text: str, value: float, unit: str) -> None:
@@ -57,6 +66,7 @@ def test_the_same_in_other_words_is_the_same(text: str, value: float, unit: str)
         ("3 km/day", 3.0, "km"),
         ("6 pounds", 6.0, "kg"),
         ("-33.6 m/s", 33.617, "m/s"),
+        (r"$33.6\,\text{km/h}$", 33.617, "m/s"),
     ],
 )
 def test_another_value_kind_or_sign_is_another(text: str, value: float, unit: str) -> None:
@@ -72,6 +82,35 @@ def test_what_a_text_states_is_told_from_what_it_works_with() -> None:
     written = quantities_in("I did 2 × 57.6 m / 9.81 and got 11.74 in step 3")
     assert [one.value for one in written if one.stated] == [11.74]
     assert [one.value for one in written if one.term] == [2, 57.6, 9.81]
+
+
+@pytest.mark.parametrize("text", ["**36 N**", "It is 36 N – because I multiplied.", "It is 36 N - since I multiplied."])
+def test_marks_and_dashes_make_no_term(text: str) -> None:
+    [written] = quantities_in(text)
+    assert not written.term
+
+
+def test_a_price_between_two_prices_is_one_too() -> None:
+    written = quantities_in("It is $4 for tea, $3 + $2 for cake, so $9 = $4 + $5.")
+    assert {one.unit for one in written} == {known_unit("$")}
+    assert [one.value for one in written if one.term] == [3, 2, 9, 4, 5]
+
+
+def test_the_minus_before_a_price_is_its_sign() -> None:
+    assert [(one.value, one.term) for one in quantities_in("It is $4 - $7, so -$3.")] == [
+        (4, True),
+        (7, True),
+        (-3, False),
+    ]
+
+
+def test_a_pronoun_before_a_verb_counts_nothing() -> None:
+    assert not quantities_in("This one was hard.")
+    assert [one.value for one in quantities_in("There were two pens, and then zero pens.")] == [2, 0]
+
+
+def test_prices_in_two_lines_are_two() -> None:
+    assert [one.value for one in quantities_in("2 teas: $8\n1 cake: $3")] == [2, 8, 1, 3]
 
 
 @pytest.mark.timeout(20)

@@ -48,6 +48,27 @@ def test_the_answer_of_a_sentence_is_found(text: str, value: float | None) -> No
     assert answer_in(text, "") == value
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**36**",
+        "The answer is **36**.",
+        "**Final Answer:** 36",
+        "So there are **36 stamps** left.",
+        "So it costs __$36__.",
+        "4 * 9 = **36 stamps**.",
+        "- 4 × 6 = 24\n- 24 + 12 = **36**",
+        "1. 4 × 6 = 24\n2. 24 + 12 = 36",
+        r"So it is about $\boxed{36}$.",
+        r"\[ 4 \times 9 = 36 \]",
+        "**Not 35** but *36*.",
+        "36. I shared 72 among 2.",
+    ],
+)
+def test_the_markup_around_an_answer_is_no_part_of_it(text: str) -> None:
+    assert answer_in(text, "") == 36
+
+
 def test_a_number_in_the_unit_asked_for_is_preferred() -> None:
     assert answer_in("It is 12 apples for 5 children", "apples") == 12
     assert answer_in("So v is 5 m/s and t is 3 s", "m/s") == 5
@@ -98,6 +119,8 @@ def test_a_rounded_number_reads_back_within_half_a_percent(value: float, digits:
         ("$30 a day", 30),
         ("3 kilograms, or 3000 g", 3),
         ("8 euros 40", 8.4),
+        (r"$7{,}250$", 7250),
+        ("It is –5 °C.", -5),
     ],
 )
 def test_numbers_of_other_countries_and_in_other_forms_are_read(text: str, value: float) -> None:
@@ -116,6 +139,7 @@ def test_numbers_of_other_countries_and_in_other_forms_are_read(text: str, value
         "5 was wrong, I see",
         "3 * 4",
         "My friend says 12.",
+        r"\(v = \frac{x_{2} – x_{1}}{t_{2}}\)",
     ],
 )
 def test_bounds_choices_quotations_and_open_calculations_are_no_answer(text: str) -> None:

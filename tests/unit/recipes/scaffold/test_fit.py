@@ -160,6 +160,20 @@ def test_the_expected_quantity_may_have_its_unit_in_any_spelling(text: str, expe
     assert gives_expected(text, SubQuestion(answer=expected)) is is_given
 
 
+@pytest.mark.parametrize(
+    ("message", "given"),
+    [
+        (r"$F = 0.25\,\text{kN}$", True),
+        (r"\(0.25\ \mathrm{kN}\)", True),
+        ("**0.25** kN", True),
+        (r"$F = 250\,\text{J}$", False),
+        (r"\(25\ \mathrm{kN}\)", False),
+    ],
+)
+def test_the_unit_counts_in_latex_too(message: str, given: bool) -> None:
+    assert gives_expected(message, SubQuestion(answer="250 N")) is given
+
+
 def test_an_answer_in_words_is_left_to_the_model() -> None:
     assert judged(conversation("Put both halves together.", CORRECT, at=WORDS)) is None
     assert judged(conversation("Put both halves together.", INCORRECT, at=WORDS)) is None
@@ -186,6 +200,7 @@ def test_a_message_goes_back_with_its_reason_until_the_student_has_tried_often_e
     [
         ("Look at the pupils of one class. What about part 2?", INCORRECT, []),
         ("It is 96 pupils. What about part 2?", INCORRECT, ["revealed"]),
+        ("That makes 4 × 24 = **96**. What about part 2?", INCORRECT, ["revealed"]),
         ("There are ninety-six pupils. What about part 2?", INCORRECT, ["revealed"]),
         ("So there are 96 pupils. What about part 3?", CORRECT, []),
         ("You add the two halves of the way then. What about part 3?", CORRECT, ["revealed"]),

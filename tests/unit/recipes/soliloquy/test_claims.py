@@ -28,6 +28,21 @@ def test_an_answer_that_is_said_again_with_its_reason_is_one() -> None:
     assert claimed(("The net force is 3600 N.", "b3q"), (again, "b3p")) == (3600, True)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The net force is **3600 N**.",
+        r"So \(F = 3.6\,\text{kN}\).",
+        r"The net force is $3{,}600\ \mathrm{N}$.",
+        "**F = 3.6** kN",
+    ],
+)
+def test_a_result_in_markdown_or_latex_is_right(said: str) -> None:
+    found = claimed((said, "b3q"))
+    assert found is not None
+    assert found[1] is True
+
+
 def test_a_number_in_digits_is_rather_the_answer_than_one_in_words() -> None:
     said = "That makes 3600 N, since one newton moves one kilogram, so a thousand newtons move a thousand kilograms."
     assert claimed((said, "b3p")) == (3600, True)
