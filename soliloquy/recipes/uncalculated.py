@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from soliloquy.recipes.manners import Findings
 from soliloquy.truth.markup import without_markup
-from soliloquy.truth.quantities import WrittenQuantity, quantities_in
+from soliloquy.truth.quantities import WrittenQuantity, quantities_in, values_in
 from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
 
 # A message of so few words holds nothing but its answer.
@@ -22,7 +22,7 @@ def check_uncalculated(conversation: Conversation, turns: Sequence[Turn]) -> Fin
         text = without_markup(turn.student.text)
         is_answer = len(text.split()) <= _SHORT and "?" not in text
         results = [one for one in quantities_in(text) if (one.stated or is_answer) and _is_calculated(text, one)]
-        given = {one.value for one in quantities_in(conversation.problem.question)} if results else set[float]()
+        given = values_in(conversation.problem.question)
         if result := next((one for one in results if one.value not in given), None):
             yield turn.number, f"the student comes to {' '.join(text[result.start : result.end].split())!r}"
 

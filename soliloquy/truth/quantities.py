@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from soliloquy.truth.exactness import is_exact, is_right
@@ -71,6 +72,11 @@ def quantities_in(text: str) -> list[WrittenQuantity]:
         else:
             found.append(one)
     return found
+
+
+@lru_cache(256)
+def values_in(text: str) -> frozenset[float]:
+    return frozenset(one.value for one in quantities_in(text))
 
 
 def calculations_in(text: str) -> Iterator[WrittenQuantity]:

@@ -86,16 +86,19 @@ _COUNTED = 12
 
 # A message is read for several rules, at its turn and at the end.
 @lru_cache(1024)
-def answer_in(message: str, unit: str) -> float | None:
-    """Returns the number that a message comes to, preferably in the given unit, which is compared as text."""
-    chosen = _chosen(_told(message, unit), unit)
+def answer_in(message: str, unit: str, given: frozenset[float] = frozenset()) -> float | None:
+    """Returns the number that a message comes to, preferably in this unit, which is compared as text.
+
+    Where nothing else tells them apart, it is none of the values that the question gives.
+    """
+    chosen = _chosen(_told(message, unit), unit, given)
     return chosen.value if chosen else None
 
 
 def answer_quantity(message: str, unit: str) -> WrittenQuantity | None:
     """Returns what a message comes to as a quantity with its unit, preferably in the given unit."""
     text = _told(message, unit)
-    chosen = _chosen(text, unit)
+    chosen = _chosen(text, unit, frozenset())
     if chosen is None:
         return None
     # "2 min 25 s" is one quantity.
@@ -109,7 +112,7 @@ def _told(message: str, unit: str) -> str:
     return _SENTENCE.sub(lambda found: found[0] if _may_state(found[0]) else _blank(found), text)
 
 
-def _chosen(text: str, unit: str) -> Number | None:
+def _chosen(text: str, unit: str, given: frozenset[float]) -> Number | None:
     numbers = [one for one in _numbers(text) if not _is_beside(text, one)]
     if len(numbers) > 1 and _leaves_open(text, numbers):
         return None
@@ -121,13 +124,13 @@ def _chosen(text: str, unit: str) -> Number | None:
         return worked_out
     reasons = [found.span() for found in _REASON.finditer(text)]
     numbers = [one for one in numbers if not any(start <= one.start < end for start, end in reasons)] or numbers
-    for choice in (_NAMED, STATES, None):
-        chosen = [one for one in numbers if choice is None or _is_stated(text, one, choice)]
-        in_unit = [one for one in chosen if unit and _is_in_unit(text[one.end :].lstrip(), unit)]
-        if chosen:
-            last = (in_unit or chosen)[-1]
-            return _checked_quotient(text, last) or last
-    return None
+    stated = _stated(text, numbers, _NAMED) or _stated(text, numbers, STATES)
+    chosen = stated or numbers
+    chosen = [one for one in chosen if unit and _is_in_unit(text[one.end :].lstrip(), unit)] or chosen
+    if not stated:
+        # "She saves 40 dollars in 4 weeks."
+        chosen = [one for one in chosen if one.value not in given] or chosen
+    return (_checked_quotient(text, chosen[-1]) or chosen[-1]) if chosen else None
 
 
 def _checked_quotient(text: str, product: Number) -> Number | None:
@@ -142,7 +145,7 @@ def _checked_quotient(text: str, product: Number) -> Number | None:
 
 def _named_result(text: str, numbers: Sequence[Number]) -> Number | None:
     """Returns the result of the last calculation that a text names as its answer: "the answer is 17 - 6 = 11 cups"."""
-    named = [one for one in numbers if _is_stated(text, one, _NAMED)]
+    named = _stated(text, numbers, _NAMED)
     worked_out = named and _WORKED_OUT.match(text, named[-1].end)
     return next((one for one in numbers if worked_out and one.start >= worked_out.end()), None)
 
@@ -215,6 +218,10 @@ def _is_said_again(one: WrittenQuantity, other: WrittenQuantity) -> bool:
     if one.unit is None or other.unit is None or one.unit.kind != other.unit.kind:
         return False
     return math.isclose(one.unit.in_base(one.value), other.unit.in_base(other.value))
+
+
+def _stated(text: str, numbers: Sequence[Number], choice: re.Pattern[str]) -> list[Number]:
+    return [one for one in numbers if _is_stated(text, one, choice)]
 
 
 def _is_stated(text: str, number: Number, choice: re.Pattern[str]) -> bool:

@@ -9,6 +9,7 @@ from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS
 from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.quantities import values_in
 from soliloquy.truth.stated_answer import answer_in
 from soliloquy.truth.support import has_supported_answer
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
@@ -33,8 +34,8 @@ def final_answer(solution: str) -> float | None:
 
 
 def claimed_answer(text: str, problem: Problem) -> float | None:
-    """Returns the last number of a message, preferably in the unit of the problem's answer."""
-    return answer_in(text, problem.answer.unit)
+    """Returns what a message comes to, preferably in the unit of the problem's answer."""
+    return answer_in(text, problem.answer.unit, values_in(problem.question))
 
 
 def has_unsettled_number(conversation: Conversation) -> bool:

@@ -75,6 +75,23 @@ def test_a_number_in_the_unit_asked_for_is_preferred() -> None:
     assert answer_in("So x is 5 m and v is 3 m/s", "m") == 5
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("She saves 40 dollars in 4 weeks.", 40),
+        ("It takes him 6 hours to drive 360 miles.", 6),
+        ("She can buy 7 pens with $21.", 7),
+        ("The last tram leaves 9 minutes after the 15 before.", 9),
+        # A result that is stated is the answer, even if the question has the same number.
+        ("5 × 12 = 60, so each pays 60 / 15 = 4", 4),
+        ("It is 21.", 21),
+        ("She has 21 pens for 4 weeks", 4),
+    ],
+)
+def test_a_number_of_the_question_is_the_answer_only_if_nothing_else_is(text: str, value: float) -> None:
+    assert answer_in(text, "", given=frozenset((4, 15, 21, 360))) == value
+
+
 def test_picometres_are_no_time_of_day_where_they_are_asked_for() -> None:
     assert answer_in("So the wavelength is 9.09 pm.", "pm") == 9.09
     assert answer_in("The film ends at 9.09 pm.", "") == 21.15
