@@ -13,6 +13,7 @@ from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, unit_behind, written_quantity
 from soliloquy.truth.spelled import ONES
+from soliloquy.truth.tentative_answers import FILLERS, is_tentative
 
 _CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("utf-8"))
 
@@ -34,10 +35,7 @@ _REASON = _any(
 _RECALLED = _any(
     "recalled", r"\b(?:{})(?:(?!\b(?:so|therefore|thus|hence|but I|(?:we|I) (?:get|got))\b)(?:[^.!?\n]|[.](?=\d)))*"
 )
-_ASKING = _any("asking", r"\W*(?:(?:so|but|and|ok|okay|well|hmm?|oh|um|wait|hey)\b\W*)?(?:{})\b")
-_ASKING_WHETHER = _any("asking_whether", r"\W*(?:(?:so|but|and|ok|okay|well|hmm?|oh|um)\b\W*)*(?:{})\W*")
-_TAG = lazy_pattern(r",\s*[^\d,?]+\?$")
-_ALONE = _any("alone", r"\W*(?:(?:{})\b\W*)*(?:[^\W\d]\w? ?= ?)?")
+_ALONE = _any("alone", rf"\W*(?:(?:{FILLERS}|{{}})\b\W*)*(?:[^\W\d]\w? ?= ?)?")
 _CONCLUDES = _any("concludes", r"\b(?:{})\b[^\d.!?;]*$")
 _CONCLUDES_BEHIND = _any("concludes_behind", r"[^,;.\d]{{0,25}}\b(?:{})\b")
 _NAMED = _any("named", r"\b(?:{})\W*$")
@@ -51,7 +49,8 @@ _BESIDE = lazy_pattern(
     re.MULTILINE,
 )
 _SENTENCE = lazy_pattern(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
-_EITHER = lazy_pattern(r"\bor\b|\bbetween\b.*\band\b", re.IGNORECASE)
+# A rounded number is no other choice.
+_CHOICE = lazy_pattern(r"\W*(?:[^\W\d]+\W+)?or(?: (?!about|approx|around|nearly|roughly|rounded)[^\W\d]+)?\W*")
 # What is still to be worked out: terms of a calculation, of a formula in letters, and what has a power.
 _OPERAND_BEHIND = lazy_pattern(
     r"(?:\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*|\s[-−/]\s)[-−]?[(\d√]|\s?(?:\*\*|[\^²³√])|\s?[×*·÷]\s?[^\W\d_]|\s/\s[^\W\d_]"
@@ -177,15 +176,7 @@ def _may_state(sentence: str) -> bool:
     if not sentence.rstrip().endswith("?"):
         return not _INSTRUCTS.match(sentence) or "=" in sentence
     numbers = _numbers(sentence)
-    if not numbers:
-        return True
-    clause = re.split(r",\s", sentence[: numbers[0].start])[-1]
-    if _ASKING_WHETHER.fullmatch(clause):
-        return len(numbers) == 1 or _EITHER.search(sentence, numbers[0].end) is not None
-    if _ASKING.match(sentence):
-        return False
-    is_told = _ALONE.fullmatch(sentence, 0, numbers[0].start) or _TAG.search(sentence)
-    return bool(is_told) or STATES.search(sentence[: numbers[-1].start]) is not None
+    return not numbers or is_tentative(sentence, numbers)
 
 
 def _is_beside(text: str, number: Number) -> bool:
@@ -210,7 +201,7 @@ def _leaves_open(text: str, numbers: Sequence[Number]) -> bool:
     is_range = re.search(r"\bbetween\W+$", text[: one.start], re.IGNORECASE) and re.fullmatch(
         r"\W*\w{0,3}\W*and\W*", between
     )
-    return asked or bool(is_range) or re.fullmatch(r"\W*(?:[^\W\d]+\W+)?or(?: maybe)?\W*", between) is not None
+    return asked or bool(is_range) or _CHOICE.fullmatch(between) is not None
 
 
 def _is_said_again(one: WrittenQuantity, other: WrittenQuantity) -> bool:

@@ -99,6 +99,54 @@ def test_picometres_are_no_time_of_day_where_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "So he has 36 stamps?",
+        "so they need 36 more?",
+        "So that leaves 36?",
+        "I ended up with 36?",
+        "She paid $36?",
+        "hmmm, 36?",
+        "Uhh yea, like 36?",
+        "erm then 36?",
+        "How about 36?",
+        "Isn't it 36?",
+        "Shouldn't it be about 36?",
+        "Does that make 36?",
+        "So I add 24 to 12 and get 36?",
+        "That's 36, why?",
+        "I did 4 × 9 and got 36, what's next?",
+        "So it is 36, I took 4 from 40, did I get it?",
+        "4 times 9 is 36?",
+    ],
+)
+def test_a_tentative_answer_is_one(text: str) -> None:
+    assert answer_in(text, "") == 36
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "so I multiply by 9?",
+        "I have to add the 12?",
+        "so I use 9 instead of 12?",
+        "By dividing by 9?",
+        "Okay so, should I subtract 9 from 12?",
+        "With 9 stamps left, how many does he need?",
+        "So 9 stamps times 12 equals?",
+        "And 9 times 12 =?",
+        "Is he paid 9 an hour?",
+        "Because he has 9?",
+        "Can you tell me where the 9 comes from?",
+        "I don't know, the 9 or the 12?",
+        "which one of them?",
+    ],
+)
+def test_a_question_about_numbers_states_none(text: str) -> None:
+    assert answer_in(text, "") is None
+
+
+@pytest.mark.parametrize(
     ("text", "value", "unit"),
     [("It takes 2 min 25 s", 145, "s"), ("seven", 7, ""), ("6 km, I hope", 6, "km")],
 )
