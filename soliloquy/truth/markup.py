@@ -19,7 +19,7 @@ _NUMBER_MARK = re.compile(r"^[ \t]*\(?(\d{1,2})[.)][ \t]", re.MULTILINE)
 # A single dash may be a minus sign.
 _DASH_MARK = re.compile(r"^[ \t]*-[ \t]", re.MULTILINE)
 # The line below the head of a table.
-_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+(?:\|[ \t]*)?$", re.MULTILINE)
 _DASHES = str.maketrans("−–—‐‑", "-----")
 _WIDEST_GAP = 20
 
