@@ -73,6 +73,7 @@ _INSTRUCTS = lazy_pattern(
 # A calculation goes on, and its last equals sign.
 _WORKED_OUT = lazy_pattern(r"[ \w]{0,25}[-+−×*·÷/](?:[^.!?;,\n=]|[.,](?=\d))*(?:=(?:[^.!?;,\n=]|[.,](?=\d))*)*=\W{0,3}")
 _DIVISION = lazy_pattern(r"(?<![\d,.])(\d(?:[\d,.]*\d)?)\s*(?:/|÷|divided by)\s*\d(?:[\d,.]*\d)?\s*=\W{0,3}")
+_MULTIPLIED = lazy_pattern(r"(?:[×*x·⋅]|\btimes)\s*\W?[\d.,]+[^=\d]{0,16}=\W{0,3}$", re.IGNORECASE)
 _ENDS = lazy_pattern(
     r"\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as|for (?:there|it))\b)",
     re.IGNORECASE,
@@ -134,6 +135,8 @@ def _chosen(text: str, unit: str, given: frozenset[float]) -> Number | None:
 
 def _checked_quotient(text: str, product: Number) -> Number | None:
     """Returns the quotient that a product only checks: "60 / 5 = 12 of each kind, which is 12 x 5 = 60"."""
+    if not _MULTIPLIED.search(_before(text, product)):
+        return None
     for division in _DIVISION.finditer(text, 0, product.start):
         dividend = numbers_in_digits(division[1])
         quotient = next((one for one in numbers_in_digits(text) if one.start >= division.end()), product)

@@ -26,6 +26,18 @@ def test_a_number_of_the_question_is_claimed_only_if_nothing_else_is(message: st
     assert claimed_answer(message, problem) == value
 
 
+@pytest.mark.parametrize(
+    ("message", "value"),
+    [
+        ("96 / 8 = 12 each, which is 12 × 8 = 96", 12),
+        ("30 / 100 = 0.3 and 100 × 0.3 = 30. So it's 30 seeds.", 30),
+    ],
+)
+def test_a_product_checks_a_quotient_and_an_answer_of_the_same_number_does_not(message: str, value: float) -> None:
+    problem = Problem(question="Some seeds do not sprout.", answer=Quantity(value=30))
+    assert claimed_answer(message, problem) == value
+
+
 def test_the_unit_asked_for_comes_first() -> None:
     assert claimed_answer("She pays 36 dollars each for 12 weeks of books", PROBLEM) == 12
 
