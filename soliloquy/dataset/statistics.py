@@ -55,8 +55,8 @@ class Statistics:
     intents: Counter[str] = field(default_factory=Counter)
     # The values of each field of the labels, by its name: `tutor.action`.
     labels: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    # Answers sent back, by the judge that found them unfit.
-    sent_back: Counter[str] = field(default_factory=Counter)
+    # Answers sent back, by the role that gave them and the judge that found them unfit.
+    sent_back: Counter[tuple[str, str]] = field(default_factory=Counter)
     mending: MendingCounts = field(default_factory=MendingCounts)
     # How students and tutors talk, in the first conversations.
     manner: Manner = field(default_factory=Manner)
@@ -109,7 +109,8 @@ class Statistics:
         student, tutor = below(turns, "student"), below(turns, "tutor")
         evaluations = named(below(tutor, "evaluation"), "EVALUATION_")
         self.intents += value_counts(named(below(student, "intent"), "INTENT_"))
-        self.sent_back += value_counts(named(below(turns, "rejected", "judge"), "JUDGE_"))
+        rejected = below(turns, "rejected")
+        self.sent_back += value_counts(below(rejected, "role"), named(below(rejected, "judge"), "JUDGE_"))
         self.mending.add(batch)
         self.manner.add(batch)
         self._add_labels(batch, evaluations)
@@ -160,6 +161,14 @@ class Statistics:
     def agreeing(self) -> int:
         agreeing = self.recipe.agreeing
         return sum(n for (evaluation, found), n in self.verdicts.items() if LETTERS.get(evaluation) in agreeing[found])
+
+    def judges(self, role: str = "") -> Counter[str]:
+        """Counts the answers sent back of one role, or of all, by the judge."""
+        judges = Counter[str]()
+        for (answerer, judge), count in self.sent_back.items():
+            if role in ("", answerer):
+                judges[judge] += count
+        return judges
 
     def utterances(self, speaker: str) -> int:
         return sum(count for (who, _), count in self.words.items() if who == speaker)

@@ -214,12 +214,13 @@ def _cell(count: int, most: int) -> str:
 
 
 def _student(kept: Statistics) -> str:
-    whole, back = kept.utterances("student"), kept.sent_back.total()
-    judges = {f"sent back by {judge}": count for judge, count in kept.sent_back.most_common()}
+    sent_back = kept.judges("student")
+    judges = {f"sent back by {judge}": count for judge, count in sent_back.most_common()}
+    tries = kept.utterances("student") + sent_back.total()
     body = bars(shares(most(kept.personas)), title="Who it is")
     body += bars(shares(most(kept.tutors)), title="Who its tutor is")
     title = "Messages that showed something else than they should"
-    body += bars(shares(judges, whole + back, faults=True), title=title)
+    body += bars(shares(judges, tries, faults=True), title=title)
     return card("The student", f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies", body)
 
 

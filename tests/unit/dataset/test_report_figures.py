@@ -15,7 +15,7 @@ from soliloquy.dataset.report.overview import sections
 from soliloquy.dataset.report.quality import headline
 from soliloquy.dataset.report.sample import CheckedSample
 from soliloquy.problems.bank.catalogue import catalogue
-from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_PROGRAM, Conversation
+from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_PROGRAM, Conversation, Judge
 from tests.datasets import accepted_rows, rejected_rows
 from tests.unit.dataset.test_statistics import conversation
 
@@ -65,6 +65,15 @@ def test_verdicts_are_counted_by_what_supports_them() -> None:
     cards = text(sections(found))
     assert f"2 verdicts on an answer; {len(made.turns) - 2} of {len(made.turns)} turns give none" in cards
     assert "nothing: unverified 1 50.0 %" in cards
+
+
+def test_only_answers_of_the_student_count_as_messages_sent_back() -> None:
+    made = conversation()
+    for role in ("student", "composer", "codegen"):
+        made.turns[0].rejected.add(role=role, rule="rule", judge=Judge.JUDGE_RULE)
+    said = sum(turn.HasField("student") for turn in made.turns)
+    shown = text(sections(found_in(made)))
+    assert f"Messages that showed something else than they should sent back by rule 1 {100 / (said + 1):.1f} %" in shown
 
 
 def test_a_reason_counts_conversations_and_not_faults() -> None:

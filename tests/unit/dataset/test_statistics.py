@@ -174,12 +174,14 @@ def test_verdicts_are_counted_by_what_supports_them() -> None:
     assert tally.as_json()["verification"] == {"none": 1, "program": 2, "step": 0}
 
 
-def test_messages_that_were_sent_back_are_counted_by_who_sent_them() -> None:
+def test_answers_that_were_sent_back_are_counted_by_who_gave_and_who_judged_them() -> None:
     made = conversation()
-    made.turns[0].rejected.add(text="Hm?", judge=Judge.JUDGE_RULE)
+    for role in ("student", "composer", "composer"):
+        made.turns[0].rejected.add(role=role, text="Hm?", judge=Judge.JUDGE_RULE)
     statistics = Statistics()
     statistics.add(accepted_rows([made]))
-    assert statistics.sent_back == {"rule": 1}
+    assert statistics.judges() == {"rule": 3}
+    assert statistics.judges("student") == {"rule": 1}
 
 
 def test_first_tries_mended_turns_and_their_tokens_are_counted_by_who_answered() -> None:
