@@ -57,9 +57,9 @@ def _lists() -> Sequence[_Listed]:
 def list_price(base_url: str, model: str, *, batch: bool = False) -> Price | None:
     """Returns the list price of a hosted model, alone or in batches; None if prices.toml has none."""
     host = urlsplit(base_url).hostname or ""
-    name = _VERSION.sub("", model)
     for listed in _lists():
-        if any(f".{host}".endswith(f".{end}") for end in listed.hosts) and (price := listed.models.get(name)):
+        price = listed.models.get(model) or listed.models.get(_VERSION.sub("", model))
+        if price and any(f".{host}".endswith(f".{end}") for end in listed.hosts):
             share = listed.batch if batch else 1.0
             return Price(**{kind: share * dollars for kind, dollars in price.items()}, as_of=listed.as_of)
     return None

@@ -46,6 +46,13 @@ def test_a_hosted_model_has_its_list_price_with_the_day_and_versions_share_it() 
     assert 0 < price.of_cached < price.prompt < price.completion
 
 
+def test_a_version_with_a_price_of_its_own_costs_that() -> None:
+    first, latest = list_price(OPENAI, "gpt-4o-2024-05-13"), list_price(OPENAI, "gpt-4o-2024-08-06")
+    assert latest == list_price(OPENAI, "gpt-4o")
+    assert first
+    assert (first.prompt, first.of_cached, first.completion) == (5.0, 5.0, 15.0)
+
+
 def test_requests_in_batches_cost_their_share_of_the_list_price_and_own_prices_are_those_of_batches() -> None:
     alone, in_batches = list_price(OPENAI, "gpt-4o-mini"), list_price(OPENAI, "gpt-4o-mini", batch=True)
     assert alone
