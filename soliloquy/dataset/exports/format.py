@@ -77,8 +77,8 @@ class Format(_AnyFormat):
     row: Callable[[Dialogue, ExportOptions], Row | None]
     # Reads a row back. Raises CannotConvert.
     dialogue: Callable[[Row], Dialogue]
-    # Fields that an export rebuilds; an import keeps all other fields verbatim.
-    made: Collection[str]
+    # Fields that an export rebuilds; an import keeps all other fields that an export would write differently.
+    made: Collection[str] = ()
     # Fields that are lists of messages, of which an import keeps only those that an export would write differently.
     listed: Collection[str] = ()
     once_a_problem: bool = False

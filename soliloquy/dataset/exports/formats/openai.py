@@ -128,5 +128,5 @@ FORMAT = Format(
     columns=columns,
     row=row,
     dialogue=dialogue,
-    made=("messages", "tools", "parallel_tool_calls"),
+    listed=("messages",),
 )

@@ -75,5 +75,5 @@ FORMAT = Format(
     columns=columns,
     row=row,
     dialogue=dialogue,
-    made=("conversations", "system", "tools"),
+    listed=("conversations",),
 )

@@ -87,5 +87,5 @@ FORMAT = Format(
     columns=columns,
     row=row,
     dialogue=dialogue,
-    made=("conversations",),
+    listed=("conversations",),
 )

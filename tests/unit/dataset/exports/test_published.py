@@ -30,6 +30,7 @@ MATHDIAL = {
     "conversation": "Teacher: (generic)Hi Ana!|EOM|Teacher: (probing)Why did you add?|EOM|Ana: I thought: bags.|EOM|"
     "Ana: |EOM|Teacher: (telling)It is 12.",
 }
+CODE = "def solution():\n    # Add them.\n    return 2 + 2"
 
 
 def again(row: dict[str, Any], name: str) -> dict[str, Any] | None:
@@ -86,6 +87,44 @@ def test_chats_of_others_keep_their_own_prompt() -> None:
     made = again(chat, "sharegpt")
     assert made is not None
     assert {name: made[name] for name in chat} == chat
+
+
+CALL = {"name": "python", "arguments": json.dumps({"code": "v = 6 / 2", "result_variables": ["v"]})}
+CHATS: list[tuple[str, dict[str, Any]]] = [
+    (
+        "openai",
+        {
+            "messages": [
+                {"role": "user", "content": "3 m/s?", "name": "Ana"},
+                {
+                    "role": "assistant",
+                    "content": "Let me see.",
+                    "tool_calls": [{"id": "1", "type": "function", "function": CALL}],
+                },
+                {"role": "tool", "tool_call_id": "1", "content": "v = 3.0"},
+                {"role": "assistant", "content": "Right.", "weight": 0},
+            ],
+            "tools": [],
+        },
+    ),
+    (
+        "sharegpt",
+        {
+            "conversations": [
+                {"from": "system", "value": "Be kind."},
+                {"from": "human", "value": "hi"},
+                {"from": "gpt", "value": "hello"},
+            ]
+        },
+    ),
+    ("sharegpt", {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "yo"}], "system": ""}),
+    ("fastchat", {"conversations": [{"from": "human", "value": "hi"}], "model": "m"}),
+]
+
+
+@pytest.mark.parametrize(("name", "row"), CHATS, ids=[name for name, _ in CHATS])
+def test_chats_of_others_come_back_whole(name: str, row: dict[str, Any]) -> None:
+    assert again(row, name) == row
 
 
 REPLY = {
@@ -222,7 +261,6 @@ def test_a_word_problem_with_its_program_comes_back_whole() -> None:
     assert dialogue_of(row | {"answer": 4}, "sgsm").answer == 4.0
 
 
-CODE = "def solution():\n    # Add them.\n    return 2 + 2"
 INSTRUCTED = {
     "as we write it": ("kites", f"Question: What is 2 + 2?\nSolution:\n{CODE}"),
     "fenced": ("", f"What is 2 + 2?\n\n```python\n{CODE}\n```"),
