@@ -30,12 +30,11 @@ def produce(place: str, kind: str, out: Path) -> None:
         write_report(dataset, out, catalogue)
         return
     form = find(kind)
-    options = ExportOptions(() if form.holds_hidden else ("hidden",))
     if not isinstance(form, FolderFormat):
-        export(dataset, kind, out, choice=options)
+        export(dataset, kind, out, choice=ExportOptions())
         return
     folder = out.with_suffix("")
-    export(dataset, kind, folder, choice=options)
+    export(dataset, kind, folder, choice=ExportOptions())
     shutil.make_archive(str(folder), "zip", folder)
 
 

@@ -77,7 +77,8 @@ def export(
     form = find(name)
     if uncertain and not getattr(form, "has_evidence", False):
         raise click.UsageError("--uncertain requires --format preferences")
-    choice = ExportOptions(leave_out if form.holds_hidden else (*leave_out, "hidden"), uncertain=uncertain)
+    parts = {*leave_out} - (set() if form.holds_hidden else {"hidden"})
+    choice = ExportOptions(parts, uncertain=uncertain)
     try:
         shares = Splits.read(splits) if splits else None
     except InvalidSplits as bad:

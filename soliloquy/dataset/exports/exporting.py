@@ -61,7 +61,7 @@ def rows_of(name: str, choice: ExportOptions, dialogues: Iterator[Dialogue]) -> 
         if row is not None and dialogue.person:
             # Marked for everyone who trains a student model on it.
             row = row | {"person": True}
-        yield dialogue, restored(row, dialogue.extra, name, choice)
+        yield dialogue, restored(row, dialogue.extra, name, form, choice)
 
 
 def _paths(form: Format, out: Path, place: Path, shares: Splits | None) -> Mapping[str, Path]:

@@ -81,6 +81,8 @@ class Format(_AnyFormat):
     made: Collection[str] = ()
     # Fields that are lists of messages, of which an import keeps only those that an export would write differently.
     listed: Collection[str] = ()
+    # Fields that hold nothing that can be left out, so that an import's come back whatever is.
+    always: Collection[str] = ()
     once_a_problem: bool = False
 
 

@@ -37,16 +37,15 @@ def rewritten(extra: dict[str, Any], name: str) -> int:
     return sum(map(len, extra.get(_ITEMS, {}).get(name, {}).values()))
 
 
-def restored(row: Row | None, extra: dict[str, Any], name: str, choice: ExportOptions) -> Row | None:
-    if name in extra:
-        row = (row or {}) | extra[name]
-    if row is None:
+def restored(row: Row | None, extra: dict[str, Any], name: str, form: Format, choice: ExportOptions) -> Row | None:
+    """Returns the row as it was imported; with a part left out, only the fields that cannot hold any of it."""
+    fields, items, order = extra.get(name, {}), extra.get(_ITEMS, {}).get(name, {}), extra.get(_ORDER, {}).get(name)
+    if row is None and not (choice.all and (fields or items)):
         return None
-    # An item may hold what the choice leaves out.
-    for field, items in extra.get(_ITEMS, {}).get(name, {}).items() if choice.all else ():
-        row[field] = items if isinstance(items, list) else _with(items, row[field])
-    order = extra.get(_ORDER, {}).get(name)
-    return {field: row[field] for field in order} if order else row
+    whole = {**(row or {}), **{field: value for field, value in fields.items() if choice.all or field in form.always}}
+    for field, kept_items in items.items() if choice.all else ():
+        whole[field] = kept_items if isinstance(kept_items, list) else _with(kept_items, whole[field])
+    return {field: whole[field] for field in order or whole if field in whole}
 
 
 def _with(kept_items: dict[str, Any], written: list[Any]) -> list[Any]:

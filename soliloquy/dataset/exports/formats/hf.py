@@ -32,6 +32,8 @@ _SOLUTIONS = {"problem.solution", "problem.steps", "problem.enrichment"}
 _RAW = {"turns.calls", "problem.enrichment.calls"}
 # They hold some of all of these.
 _TAKEN_BACK = ("turns.rejected", "rewinds")
+# What an import kept may hold anything.
+_KEPT = ("extra",)
 
 
 def _left_out(choice: ExportOptions) -> list[str]:
@@ -40,7 +42,7 @@ def _left_out(choice: ExportOptions) -> list[str]:
         *((choice.solutions, _SOLUTIONS), (choice.raw, _RAW)),
     )
     left_out = [path for is_kept, paths in parts if not is_kept for path in paths]
-    return [REASONS.name, *left_out, *(_TAKEN_BACK if left_out else ())]
+    return [REASONS.name, *left_out, *(_TAKEN_BACK if left_out else ()), *(() if choice.all else _KEPT)]
 
 
 def _without(fields: Iterable[pa.Field], left_out: Collection[str], above: str = "") -> Iterator[pa.Field]:

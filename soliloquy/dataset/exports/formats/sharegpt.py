@@ -9,6 +9,8 @@ from soliloquy.dataset.exports.prompt import prompt, read_prompt
 from soliloquy.dataset.exports.replies import json_text, read_reply, reply_text
 from soliloquy.dataset.exports.transcript import Transcript
 
+# Says in `extra` that the system message stood among the others.
+_LISTED = "listed_prompt"
 _TOOLS = to_json([tool["function"] for tool in TOOLS]).decode()
 
 
@@ -26,7 +28,10 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
     if not said:
         return None
     made: Row = {"id": dialogue.id, "conversations": said}
-    if system := prompt(dialogue, choice):
+    system = prompt(dialogue, choice)
+    if system and _LISTED in dialogue.extra:
+        said.insert(0, {"from": "system", "value": system})
+    elif system:
         made["system"] = system
     if choice.hidden:
         made["tools"] = _TOOLS
@@ -43,6 +48,7 @@ def dialogue(row: Row) -> Dialogue:
             match message:
                 case {"from": "system", "value": str(text)} if number == 1:
                     known = read_prompt(text)
+                    known["extra"] = {**known.get("extra", {}), _LISTED: True}
                 case {"from": "human" | "user", "value": str(text)}:
                     transcript.student(text)
                 case {"from": "function_call", "value": str(text)}:
@@ -76,4 +82,5 @@ FORMAT = Format(
     row=row,
     dialogue=dialogue,
     listed=("conversations",),
+    always=("id",),
 )

@@ -166,7 +166,10 @@ FORMAT = Format(
     columns=columns,
     row=row,
     dialogue=dialogue,
-    made=(),
+    always=(
+        *("qid", "scenario", "question", "student_incorrect_solution", "student_profile", "conversation"),
+        *("teacher_described_confusion", "self-correctness", "self-typical-confusion", "self-typical-interactions"),
+    ),
     holds_hidden=False,
     empty=("scenario", "self-typical-confusion", "self-typical-interactions"),
 )

@@ -9,12 +9,11 @@ from soliloquy.recipes.mathwell.formats import sgsm
 _ABOUT = "Write a word problem for school children on the topic below, and a commented Python function that solves it."
 _ANY = "Write a word problem for school children, and a commented Python function that solves it."
 _QUESTION, _SOLUTION = "Question: ", "\nSolution:\n"
-# Also matches outputs of other tools: with these headings or others, fenced or bare.
-_OUTPUT = re.compile(
-    r"\s*(?:(?:question|problem)\s*:)?\s*(?P<question>.*?)\s*(?:(?:solution|answer|code)\s*:)?\s*(?:```\w*\s*)?"
-    r"(?P<solution>(?:import \w+\s+)*def solution\(.*?)(?:\s*```)?\s*",
-    re.IGNORECASE | re.DOTALL,
-)
+# Other tools write these headings or others, and programs that are fenced or bare.
+_PROGRAM = re.compile(r"(?:import \w+\s+)*+def solution\(", re.IGNORECASE)
+_BEFORE_QUESTION = re.compile(r"\A(?:question|problem)\s*+:\s*+", re.IGNORECASE)
+_BEFORE_PROGRAM = re.compile(r"(?:solution|answer|code)\s*+:\Z", re.IGNORECASE)
+_FENCE = re.compile(r"```\w*+\Z")
 
 
 def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
@@ -33,16 +32,22 @@ def dialogue(row: Row) -> Dialogue:
     output = row.get("output")
     if not isinstance(output, str):
         raise CannotConvert("`output` is not a text")
-    parts = _OUTPUT.fullmatch(output)
-    question = parts["question"] if parts else output.strip()
-    if not question:
+    question, solution = _parts(output)
+    if not question.strip():
         raise CannotConvert("`output` holds no problem")
-    return Dialogue(
-        recipe=sgsm.RECIPE,
-        question=question,
-        solution=parts["solution"] if parts else "",
-        topic=text_of(row, "input").strip(),
-    )
+    return Dialogue(recipe=sgsm.RECIPE, question=question, solution=solution, topic=text_of(row, "input").strip())
+
+
+def _parts(output: str) -> tuple[str, str]:
+    """Returns the problem and its program, which is empty if there is none."""
+    program = _PROGRAM.search(output)
+    if program is None:
+        return output.removeprefix(_QUESTION), ""
+    before, code = output[: program.start()], output[program.start() :]
+    if before.startswith(_QUESTION) and before.endswith(_SOLUTION):
+        return before[len(_QUESTION) : -len(_SOLUTION)], code
+    question = _BEFORE_PROGRAM.sub("", _FENCE.sub("", before.strip()).rstrip()).rstrip()
+    return _BEFORE_QUESTION.sub("", question), code.rstrip().removesuffix("```").rstrip()
 
 
 FORMAT = Format(
@@ -51,7 +56,7 @@ FORMAT = Format(
     columns=sgsm.columns,
     row=row,
     dialogue=dialogue,
-    made=(),
+    always=("instruction", "input"),
     holds_hidden=False,
     once_a_problem=True,
     wants="a problem with a calculation",

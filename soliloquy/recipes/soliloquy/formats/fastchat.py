@@ -88,4 +88,5 @@ FORMAT = Format(
     row=row,
     dialogue=dialogue,
     listed=("conversations",),
+    always=("id",),
 )

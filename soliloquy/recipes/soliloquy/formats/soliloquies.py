@@ -148,7 +148,7 @@ FORMAT = Format(
     columns=columns,
     row=row,
     dialogue=dialogue,
-    made=_SOLUTIONS,
     listed=("conversations",),
+    always=("id",),
     wants="anything",
 )

@@ -73,6 +73,5 @@ FORMAT = Format(
     columns=lambda _: ["extra"],
     row=row,
     dialogue=dialogue,
-    made=(),
     wants="a log that it was imported from",
 )

@@ -2,12 +2,13 @@
 
 import csv
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from soliloquy.cli.export import export as export_command
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import NAMES, ExportOptions
 from soliloquy.dataset.exports.importing import import_rows
@@ -208,3 +209,13 @@ def test_rows_with_the_same_id_are_kept_apart(tmp_path: Path) -> None:
     assert len({*ids}) == 2
     export(Dataset(back), "fastchat", tmp_path / "again.json", choice=ExportOptions())
     assert rows_of(tmp_path / "again.json") == twins
+
+
+@pytest.mark.parametrize("leave_out", [(), ("--leave-out", "hidden")])
+def test_a_format_with_nothing_hidden_has_every_imported_field_again(tmp_path: Path, leave_out: Sequence[str]) -> None:
+    source, again = tmp_path / "rows.jsonl", tmp_path / "again.jsonl"
+    row = {"question": "2 + 2?", "solution": "def solution():\n    return 4", "answer": 4, "topic": "sums", "grade": 3}
+    source.write_text(json.dumps(row) + "\n", "utf-8")
+    place = str(imported(source, "sgsm", tmp_path / "imported"))
+    export_command.main([place, "--format", "sgsm", "--out", str(again), *leave_out], standalone_mode=False)
+    assert again.read_bytes() == source.read_bytes()

@@ -126,6 +126,18 @@ def test_what_is_left_out_of_the_folder_is_not_there(
     assert batch[0]["turns"][0]["tutor"]["text"] == "Not yet. What is divided by what?"
 
 
+@pytest.mark.parametrize("part", ["hidden", "prompts", "solutions"])
+def test_what_an_import_kept_is_not_in_a_folder_that_leaves_something_out(tmp_path: Path, part: str) -> None:
+    from soliloquy.dataset.exports.formats import hf
+
+    folder = dataset(tmp_path / "dataset", [small(extra='{"prompt": "kept"}')])
+    for leave_out, kept in ((), '{"prompt": "kept"}'), ((part,), ""):
+        out = tmp_path / f"out{len(leave_out)}"
+        export(Dataset(folder), "hf", out, choice=ExportOptions(leave_out))
+        [found] = map(Conversation.FromString, hf.read(out))
+        assert found.extra == kept
+
+
 def test_a_folder_of_several_recipes_has_the_labels_of_each(tmp_path: Path) -> None:
     from soliloquy.dataset.exports.formats import hf
 

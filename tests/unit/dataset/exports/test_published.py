@@ -211,6 +211,37 @@ def test_what_is_left_out_of_an_export_does_not_come_back_with_the_original() ->
     assert [message["from"] for message in made["conversations"]] == ["student", "tutor"] * 2
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "part"),
+    [
+        ("sgsm", {"question": "3 + 4?", "solution": CODE, "answer": "SECRET", "topic": "fruit"}, "solutions"),
+        ("sgsm", {"question": "3 + 4?", "solution": "SECRET", "answer": 7, "topic": "fruit"}, "solutions"),
+        (
+            "alpaca",
+            {"instruction": "Go.", "input": "", "output": f"3 + 4?\n```python\n{CODE}  # SECRET\n```"},
+            "solutions",
+        ),
+        ("mathdial", MATHDIAL | {"steps": "SECRET"}, "solutions"),
+        ("soliloquies", soliloquies() | {"Solution": "SECRET"}, "solutions"),
+        ("sharegpt", CHATS[1][1] | {"source": "SECRET"}, "prompts"),
+        ("sharegpt", CHATS[1][1] | {"id": "1", "system": "SECRET"}, "prompts"),
+        ("openai", CHATS[0][1] | {"thoughts": "SECRET"}, "hidden"),
+    ],
+)
+def test_what_was_kept_of_a_row_is_left_out_with_any_part(name: str, row: dict[str, Any], part: str) -> None:
+    conversation = conversation_of(dialogue_of(row, name), "run", 0)
+    [(_, made)] = rows_of(name, ExportOptions({part}), iter([told(conversation)]))
+    assert made
+    assert "SECRET" not in json.dumps(made)
+
+
+def test_a_prompt_among_the_messages_stays_where_something_else_is_left_out() -> None:
+    name, row = CHATS[1]
+    conversation = conversation_of(dialogue_of(row, name), "run", 0)
+    [(_, made)] = rows_of(name, ExportOptions({"hidden"}), iter([told(conversation)]))
+    assert made == row
+
+
 def test_the_log_of_a_tuned_model_is_a_conversation_with_its_raw_answers() -> None:
     program = {"Python": {"Python Code": "```python\nv = 6 / 2\n```", "Result Variable": "v"}}
     decision = {"Use Python": "y", "Description": "6 divided by 2, and the student's 4"}

@@ -95,11 +95,15 @@ def exported(conversation: Conversation, name: str, choice: ExportOptions) -> by
 # The tutor speaks first in its second turn.
 SPOKE = {"text": "Hi.", "labels": TutorLabels(step=1).SerializeToString()}
 SILENT_AT_FIRST = Conversation(id="0", turns=[{"number": 1}, {"number": 2, "tutor": SPOKE}])
+# An import takes it for solved.
+DONE = {"text": "Done.", "labels": TutorLabels(state=StepState.STEP_STATE_ALL_FINISHED).SerializeToString()}
+FINISHED = Conversation(id="0", turns=[{"number": 1, "tutor": DONE}])
 
 
 @pytest.mark.parametrize("name", ROW_FORMATS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(conversation=SILENT_AT_FIRST, choice=ExportOptions(leave_out=frozenset({"labels"})))
+@example(conversation=FINISHED, choice=ExportOptions(leave_out=frozenset({"labels"})))
 @given(conversation=conversations(), choice=CHOICES)
 def test_an_export_that_is_imported_and_exported_is_the_same(
     name: str, conversation: Conversation, choice: ExportOptions
