@@ -4,12 +4,14 @@ import time
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
+from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.ids import IdSet
-from soliloquy.recipes.rewinding import calls_of
+from soliloquy.recipes.rewinding import calls_of_turns
 from soliloquy.runtime.model.costs import account, add_use, use_of
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.dataset_pb2 import Collected, Origin
@@ -31,6 +33,7 @@ class Journal:
         # How often each reason rejected a conversation, and the tokens of each account.
         self.reasons: Counter[str] = Counter()
         self.tokens: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        self._enrichments = CountedEnrichments()
         self._frames = Frames(path)
         for start, payload in self._frames.recover():
             collected = Collected.FromString(payload)
@@ -103,7 +106,9 @@ class Journal:
         self.accepted += accepted
         self.rejected += not accepted
         self.reasons.update({reason.partition(":")[0] for reason in collected.reasons})
-        for call in calls_of(conversation):
+        problem = conversation.problem
+        is_first = problem.HasField("enrichment") and self._enrichments.is_first(problem.id)
+        for call in chain(problem.enrichment.calls if is_first else (), calls_of_turns(conversation)):
             add_use(self.tokens[account(call.role, call.endpoint)], use_of(call))
 
 

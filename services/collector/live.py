@@ -116,7 +116,7 @@ class LiveDataset:
         }
         texts = own_texts(self._run.recipe) | dict(self._run.prompts) if self._run.prompts else {}
         write_manifest(self._storage, manifest, [*shards, *write_prompts(self._storage, texts)])
-        return manifest, shards, tally.enriched
+        return manifest, shards, tally.enrichments.problems
 
     def _identity(self) -> dict[str, Any]:
         run = self._run

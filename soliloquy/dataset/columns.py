@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.runtime.arrow import pa
 from soliloquy.runtime.model.costs import COST, KINDS
 
@@ -46,6 +47,14 @@ def call_counts(calls: pa.Array) -> list[dict[str, Any]]:
     found = table.group_by(keys, use_threads=False).aggregate([([], "count_all"), *sums])
     rows: list[dict[str, Any]] = found.rename_columns([*keys, "calls", *counts]).to_pylist()
     return [dict.fromkeys(_COUNTS, 0) | row for row in rows]
+
+
+def uncounted_enrichments(problems: pa.Array, counted: CountedEnrichments) -> pa.Array:
+    """Returns the enrichments of these problems that are still to be counted."""
+    enrichments = pc.struct_field(problems, "enrichment")
+    enriched = pc.if_else(enrichments.is_valid(), below(problems, "id"), None)
+    first = [problem is None or counted.is_first(problem) for problem in enriched.to_pylist()]
+    return enrichments if all(first) else enrichments.filter(pa.array(first))
 
 
 def verdicts(calculations: pa.Array) -> pa.Array:

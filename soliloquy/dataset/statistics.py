@@ -8,7 +8,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts, word
+from soliloquy.dataset.columns import (
+    ANSWERED_BY,
+    below,
+    call_counts,
+    named,
+    uncounted_enrichments,
+    value_counts,
+    verdicts,
+    word,
+)
+from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.dataset.labelling import installed, label_values
 from soliloquy.dataset.manner import Manner
 from soliloquy.dataset.mending_counts import MendingCounts
@@ -81,6 +91,7 @@ class Statistics:
     models: Counter[tuple[str, ...]] = field(default_factory=Counter)
     # The recipes' own counts, by recipe.
     own: dict[str, Any] = field(default_factory=dict)
+    enrichments: CountedEnrichments = field(default_factory=CountedEnrichments)
     # Reasons for rejection; a conversation may have several.
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -119,7 +130,7 @@ class Statistics:
         self._add_calculations(below(turns, "calculation"), evaluations)
         self._add_calls(below(turns, "calls"))
         self._add_calls(below(pc.list_flatten(batch["rewinds"]), "turns", "calls"))
-        self._add_calls(below(batch["problem"], "enrichment", "calls"))
+        self._add_calls(below(uncounted_enrichments(batch["problem"], self.enrichments), "calls"))
 
     @property
     def recipe(self) -> Recipe:

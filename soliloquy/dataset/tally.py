@@ -8,7 +8,16 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts
+from soliloquy.dataset.columns import (
+    ANSWERED_BY,
+    below,
+    call_counts,
+    named,
+    uncounted_enrichments,
+    value_counts,
+    verdicts,
+)
+from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.mending_counts import MendingCounts
 from soliloquy.dataset.recipe_counts import recipe_counts
@@ -60,14 +69,12 @@ class Tally:
     tokens: defaultdict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
     accounts: defaultdict[tuple[str, ...], dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
     answered: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    # Problems whose enrichment was counted before: all conversations about a problem share it.
-    known: Container[str] = ()
-    enriched: set[str] = field(default_factory=set)
+    enrichments: CountedEnrichments = field(default_factory=CountedEnrichments)
 
     @classmethod
     def from_json(cls, counts: dict[str, Any], known: Container[str]) -> Self:
         """Restores a tally from `as_json`, to continue counting."""
-        tally = cls(known=known)
+        tally = cls(enrichments=CountedEnrichments(known=known))
         for name, used in counts["tokens"].items():
             add_use(tally.tokens[name], used)
         for row in counts.get("accounts", ()):
@@ -88,7 +95,7 @@ class Tally:
         unfit = batch["ending_reason"].filter(pc.equal(batch["ending"], "ENDING_UNFIT"))
         self.unfit.update(reason.partition(":")[0] for reason in unfit.to_pylist())
         problems, turns = batch["problem"], pc.list_flatten(batch["turns"])
-        self._add_enrichments(below(problems, "id"), below(problems, "enrichment"), below(batch["run"], "enrich"))
+        self._add_enrichments(problems, below(batch["run"], "enrich"))
         if (own := recipe_counts(recipe_of(batch))) and own.measures:
             self.measures.update(own.measures(batch))
         self.turns += len(turns)
@@ -107,24 +114,17 @@ class Tally:
         self.rewinds.update(found.rewinds)
         self.mending.update(found.mending_tokens())
 
-    def _add_enrichments(self, problems: pa.Array, enrichments: pa.Array, asked_for: pa.Array) -> None:
+    def _add_enrichments(self, problems: pa.Array, asked_for: pa.Array) -> None:
+        enrichments = below(problems, "enrichment")
         because = below(enrichments, "plain_because")
         # An enrichment may hold nothing but programs.
         asked_for = pc.or_kleene(asked_for, pc.equal(pc.list_value_length(pc.struct_field(enrichments, "programs")), 0))
         kinds = pc.if_else(pc.equal(because, ""), "detailed", "plain")
         self.enrichment.update(value_counts(pc.if_else(asked_for, kinds, None)))
-        enriched = pc.if_else(enrichments.is_valid(), problems, None)
-        if not all(first := [problem is None or self._is_first(problem) for problem in enriched.to_pylist()]):
-            enrichments = enrichments.filter(pa.array(first))
-        self._add_calls(below(enrichments, "calls"))
-        for one in _discarded(enrichments):
+        uncounted = uncounted_enrichments(problems, self.enrichments)
+        self._add_calls(below(uncounted, "calls"))
+        for one in _discarded(uncounted):
             self.discarded[one["because"]] += one["samples"]
-
-    def _is_first(self, problem: str) -> bool:
-        if problem in self.known or problem in self.enriched:
-            return False
-        self.enriched.add(problem)
-        return True
 
     def _add_calculations(self, turns: pa.Array, recipes: pa.Array) -> None:
         calculations = below(turns, "calculation")

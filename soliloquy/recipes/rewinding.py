@@ -35,5 +35,9 @@ def rewinding_parts(conversation: Conversation) -> tuple[object, ...]:
 def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
     """Yields the calls of a conversation. Those of the enrichment count once: further attempts share it."""
     before = conversation.problem.enrichment.calls if conversation.attempt == 0 else ()
+    return chain(before, calls_of_turns(conversation))
+
+
+def calls_of_turns(conversation: Conversation) -> Iterator[ModelCall]:
     taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
-    return chain(before, *(turn.calls for turn in chain(conversation.turns, taken_back)))
+    return chain.from_iterable(turn.calls for turn in chain(conversation.turns, taken_back))

@@ -36,6 +36,10 @@ class Findings:
     durations: Durations = field(default_factory=Durations)
     families: Families = lambda bank: {}
 
+    def __post_init__(self) -> None:
+        # Accepted and rejected conversations about a problem share its enrichment.
+        self.rejected.enrichments = self.accepted.enrichments
+
     def add(self, batch: pa.RecordBatch, *, rejected: bool) -> None:
         (self.rejected if rejected else self.accepted).add(batch)
         (self.of_rejected if rejected else self.of_accepted).add(batch)

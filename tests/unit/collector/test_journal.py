@@ -189,3 +189,13 @@ async def test_a_conversation_that_did_not_reach_the_disk_does_not_count(
         assert journal.accepted == 1
     with Journal(path) as journal:
         assert journal.accepted == 1
+
+
+async def test_the_enrichment_that_conversations_share_is_counted_once_over_restarts(path: Path) -> None:
+    for ordinal in range(3):
+        with Journal(path) as journal:
+            enriched = numbered(ordinal)
+            enriched.problem.id = "shared"
+            enriched.problem.enrichment.calls.add(role="planner", prompt_tokens=5)
+            await journal.add(enriched, [])
+            assert journal.tokens["planner"]["prompt"] == 5

@@ -8,6 +8,7 @@ import pytest
 
 from soliloquy.dataset.card import DatasetSummary, card
 from soliloquy.dataset.durations import Durations, quantile
+from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.agreement import agrees
@@ -315,3 +316,16 @@ def test_answers_that_went_back_and_turns_taken_back_are_counted_with_their_toke
     assert counts["sent_back"] == {"composer: length": 1, "composer: steps": 1}
     assert (counts["mended"], counts["rewinds"]) == ({"composer": 1}, {"length": 1})
     assert counts["mending"] == {"completion": 9, "prompt": 120}
+
+
+def test_the_enrichment_that_conversations_share_is_counted_once_as_in_the_manifest() -> None:
+    made = [conversation(), conversation()]
+    for one in made:
+        one.problem.id = "shared"
+        one.problem.enrichment.calls.add(role="planner", prompt_tokens=5)
+    findings, tally = Findings(), Tally()
+    for batch, rejected in ((accepted_rows(made), False), (rejected_rows([(made[0], ["steps"])]), True)):
+        findings.add(batch, rejected=rejected)
+        tally.add(batch, accepted=not rejected)
+    planned = [one.tokens["planner", "prompt"] for one in (findings.accepted, findings.rejected)]
+    assert planned == [tally.as_json()["tokens"]["planner"]["prompt"], 0] == [5, 0]
