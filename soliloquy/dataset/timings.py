@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below
 from soliloquy.dataset.rows import TIMINGS, serialised_timings
+from soliloquy.recipes.rewinding import calls_of_turns
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Timings
 
@@ -43,12 +44,11 @@ def timings(batch: pa.RecordBatch, at: Sequence[float]) -> pa.RecordBatch:
     turns = batch["turns"]
     ends, turns = _ends(turns), turns.flatten()
     attempts = pc.struct_field(turns, ["calculation", "attempts"])
-    planned, asked = pc.struct_field(batch["problem"], ["enrichment", "calls"]), pc.struct_field(turns, "calls")
     columns = [
         batch["id"],
         pa.array(at, pa.float64()),
         _listed("executions", _ends(attempts)[ends], _executions(turns, attempts)),
-        _listed("calls", _ends(planned) + _ends(asked)[ends], _calls(turns, ends, planned, asked)),
+        _listed("calls", *_calls(batch)),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=TIMINGS)
 
@@ -69,8 +69,9 @@ def timed(conversation: Conversation, times: Timings | None) -> Conversation:
         if attempt.HasField("execution"):
             for name in _OF_EXECUTIONS:
                 setattr(attempt.execution, name, getattr(one, name))
-    asked = chain(conversation.problem.enrichment.calls, *(turn.calls for turn in conversation.turns))
-    for call, kept in zip(asked, times.calls, strict=True):
+    asked = chain(conversation.problem.enrichment.calls, calls_of_turns(conversation))
+    # A dataset of an earlier version lacks the times of turns that were taken back.
+    for call, kept in zip(asked, times.calls, strict=False):
         call.seconds = kept.seconds
     return conversation
 
@@ -84,16 +85,36 @@ def _executions(turns: pa.Array, attempts: pa.Array) -> dict[str, Any]:
     return columns | {"turn": np.repeat(below(turns, "number"), np.diff(ends)), "attempt": attempt}
 
 
-def _calls(turns: pa.Array, ends: Any, planned: pa.Array, asked: pa.Array) -> dict[str, Any]:
-    """Joins the calls of each conversation's problem with those of its turns."""
-    of_problems, of_turns = _ends(planned), _ends(asked)
-    rows = [np.repeat(np.arange(len(ends) - 1), np.diff(of)) for of in (of_problems, of_turns[ends])]
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    numbers = np.repeat(below(turns, "number"), np.diff(of_turns))
-    columns = {"turn": pa.array(np.concatenate([np.zeros(of_problems[-1], np.int32), numbers]))}
+def _calls(batch: pa.RecordBatch) -> tuple[Any, dict[str, Any]]:
+    """Joins the calls of each conversation's problem with those of its turns, the last of them turns taken back."""
+    turns, rewinds = batch["turns"], batch["rewinds"]
+    taken_back = pc.struct_field(rewinds.flatten(), "turns")
+    planned = pc.struct_field(batch["problem"], ["enrichment", "calls"])
+    rows = np.arange(len(batch))
+    # With the turn and the row of each list.
+    parts = (
+        (planned, np.zeros(len(batch), np.int32), rows),
+        _of_turns(turns, rows),
+        _of_turns(taken_back, _parents(rewinds)),
+    )
+    places = np.concatenate([of[_parents(calls)] for calls, _, of in parts])
+    order = np.argsort(places, kind="stable")
+    columns = {"turn": pa.array(np.concatenate([numbers[_parents(calls)] for calls, numbers, _ in parts]))}
     for name in ("role", "seconds"):
-        columns[name] = pa.concat_arrays([below(calls.flatten(), name) for calls in (planned, asked)])
-    return {name: column.take(pa.array(order)) for name, column in columns.items()}
+        columns[name] = pa.concat_arrays([below(calls.flatten(), name) for calls, *_ in parts])
+    ends = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=len(batch)))])
+    return ends, {name: column.take(pa.array(order)) for name, column in columns.items()}
+
+
+def _of_turns(turns: pa.Array, rows: Any) -> tuple[pa.Array, Any, Any]:
+    """Returns the calls of each turn with its number and row; `rows` has the row of each list of turns."""
+    each = turns.flatten()
+    return pc.struct_field(each, "calls"), np.asarray(below(each, "number")), rows[_parents(turns)]
+
+
+def _parents(lists: pa.Array) -> Any:
+    """Returns the place of each value's list."""
+    return np.asarray(pc.list_parent_indices(lists))
 
 
 def _listed(name: str, ends: Any, columns: Mapping[str, Any]) -> pa.Array:

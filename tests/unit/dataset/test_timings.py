@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 
 from soliloquy.dataset.rows import messages
 from soliloquy.dataset.timings import timed, timings, timings_by_id, without_timings
+from soliloquy.recipes.rewinding import calls_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Lane
 from tests.datasets import accepted_rows
@@ -30,6 +31,7 @@ def grown(seconds: float) -> Conversation:
             attempt.execution.seconds, attempt.execution.waited_seconds = seconds, 2 * seconds
             attempt.execution.runsc_version = f"v{seconds}"
             attempt.execution.lane = Lane.LANE_FAST if seconds < 2 else Lane.LANE_SINGLE_USE
+    conversation.rewinds.add().turns.add(number=2).calls.add(role="codegen", seconds=seconds)
     tried = conversation.turns[-1].rejected.add().calculation.attempts.add()
     tried.execution.seconds, tried.execution.runsc_version = seconds, f"v{seconds}"
     return conversation
@@ -50,6 +52,7 @@ def test_every_time_is_kept_with_its_turn() -> None:
     assert [(call["turn"], call["role"], call["seconds"]) for call in told["calls"]] == [
         (0, "planner", 1.5),
         *((turn.number, "tutor", 1.5) for turn in before.turns),
+        (2, "codegen", 1.5),
     ]
     assert [(one["turn"], one["attempt"], one["seconds"], one["waited_seconds"]) for one in told["executions"]] == [
         (2, 1, 1.5, 3.0),
@@ -105,6 +108,16 @@ def test_what_was_cleared_can_be_put_back() -> None:
     [times] = timings_by_id([timings(batch, [1.0])]).values()
     [cleared] = messages(without_timings(batch))
     assert timed(Conversation.FromString(cleared), times) == conversation
+
+
+def test_the_times_of_turns_that_were_taken_back_can_be_put_back_too() -> None:
+    batch = accepted_rows([Conversation(), grown(2.0)])
+    times = timings_by_id([timings(batch, [1.0, 2.0])])
+    [_, cleared] = map(Conversation.FromString, messages(without_timings(batch)))
+    [taken_back] = cleared.rewinds[0].turns[0].calls
+    assert taken_back.seconds == 0
+    timed(cleared, times[cleared.id])
+    assert [call.seconds for call in calls_of(cleared)] == [2.0] * len(list(calls_of(grown(2.0))))
 
 
 def test_what_is_told_of_a_row_of_a_batch_is_told_of_it_alone() -> None:
