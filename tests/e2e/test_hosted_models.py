@@ -38,15 +38,11 @@ temperature = 0.1
 """
 
 
-# An address where nothing listens.
-NOWHERE = "http://127.0.0.1:1/v1"
-
-
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("calm")
     with fake() as url:
-        grown(folder / "dataset", conversations=3, model="openai", base_url=url, model_cache=str(folder / "cache"))
+        grown(folder / "dataset", conversations=3, model="openai", base_url=url)
     return folder / "dataset"
 
 
@@ -81,9 +77,13 @@ def test_the_whole_loop_runs_on_a_model_service(tmp_path: Path) -> None:
     assert {entry["engine"] for entry in manifest(tmp_path / "out")["counts"]["models"]} == {"scripted"}
 
 
-def test_what_was_answered_once_is_not_asked_for_again(calm: Path, tmp_path: Path) -> None:
-    grown(tmp_path / "out", conversations=3, model="openai", base_url=NOWHERE, model_cache=str(calm.with_name("cache")))
-    assert dataset(tmp_path / "out") == dataset(calm)
+def test_what_was_answered_once_is_not_asked_for_again(tmp_path: Path) -> None:
+    cache = str(tmp_path / "cache")
+    with fake() as url:
+        grown(tmp_path / "first", conversations=3, model="openai", base_url=url, model_cache=cache)
+    # Nobody listens there any more.
+    grown(tmp_path / "again", conversations=3, model="openai", base_url=url, model_cache=cache)
+    assert dataset(tmp_path / "again") == dataset(tmp_path / "first")
 
 
 MIXTURE = """

@@ -2,7 +2,7 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,18 +55,30 @@ class AnswerCache:
 
 
 class CachedModel:
-    def __init__(self, model: StreamingModel, name: str, endpoint: Endpoint, cache: AnswerCache) -> None:
+    def __init__(
+        self,
+        model: StreamingModel,
+        name: str,
+        endpoint: Endpoint,
+        identify: Callable[[str], Awaitable[str]],
+        cache: AnswerCache,
+    ) -> None:
+        """`identify` tells, by an adapter's name or none, which weights answer; empty if that is unknown."""
         self._model = model
         self._name = name
+        self._identify = identify
         self._cache = cache
-        self._model_identity = f"{endpoint.engine}\n{endpoint.model}\n{endpoint.schema}\n".encode()
+        self._endpoint_key = f"{endpoint.engine}\n{endpoint.model}\n{endpoint.schema}\n"
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        """The key is the whole request except its id: messages, schema, sampling, seed and adapter.
+        """The key is who answers and the whole request except its id: messages, schema, sampling, seed and adapter.
 
         An answer that the model has finished also answers requests with room for more tokens.
         """
-        exact, any_room = self._keys(request)
+        identity = await self._identify(request.adapter)
+        if not identity:
+            return await self._model.generate(request, stream_listener)
+        exact, any_room = self._keys(request, identity)
         cached = self._cache.find(any_room)
         if not cached or 0 < request.sampling.max_tokens < cached.completion_tokens:
             cached = self._cache.find(exact)
@@ -76,21 +88,23 @@ class CachedModel:
             return cached
         answer = await self._model.generate(request, stream_listener)
         finished = all(sample.finish == Finish.FINISH_STOP for sample in (answer, *answer.more))
-        self._cache.keep(any_room if finished else exact, answer)
+        # Other weights may have come into service while the call waited.
+        if await self._identify(request.adapter) == identity:
+            self._cache.keep(any_room if finished else exact, answer)
         return answer
 
-    def _keys(self, request: GenerateRequest) -> tuple[bytes, bytes]:
+    def _keys(self, request: GenerateRequest, identity: str) -> tuple[bytes, bytes]:
         """Returns the key of the request, and the key that it shares with requests for more or fewer tokens."""
         keyed = GenerateRequest()
         keyed.CopyFrom(request)
         keyed.ClearField("id")
         # It has chosen the endpoint and the sampling, which are in the key.
         keyed.ClearField("draw_key")
-        exact = self._digest(keyed)
+        exact = self._digest(keyed, identity)
         keyed.sampling.ClearField("max_tokens")
         keyed.ClearField("extra_room")
-        return exact, self._digest(keyed)
+        return exact, self._digest(keyed, identity)
 
-    def _digest(self, keyed: GenerateRequest) -> bytes:
-        content = self._model_identity + keyed.SerializeToString(deterministic=True)
+    def _digest(self, keyed: GenerateRequest, identity: str) -> bytes:
+        content = f"{self._endpoint_key}{identity}\n".encode() + keyed.SerializeToString(deterministic=True)
         return hashlib.blake2b(content, digest_size=16).digest()

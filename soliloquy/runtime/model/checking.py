@@ -1,6 +1,7 @@
 """Asks every endpoint of the settings once, before anything relies on it."""
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
@@ -12,6 +13,7 @@ from soliloquy.runtime.model.spending import BudgetUsed, Spending, billed
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 CHECK_SECONDS = 10.0
+_REMOTE = ("openai", "ray")
 _QUESTION = GenerateRequest(
     role="check",
     messages=[Message(role="user", text="Reply with the word ok.")],
@@ -32,10 +34,11 @@ async def require_endpoints(
 ) -> None:
     """Raises Failure if an endpoint refuses every call until a person fixes something; other faults may pass.
 
-    A fallback has to answer: nothing else tells that it is away before it is needed. With a cache nothing is asked: its
-    answers may be all that is needed.
+    A fallback has to answer: nothing else tells that it is away before it is needed. With a cache only model services
+    are asked, which have to say what weights they serve: the answers of other endpoints may all be there.
     """
-    for name, fault in ({} if cache else await _faults(models, findings, spending)).items():
+    engines = ("ray",) if cache else _REMOTE
+    for name, fault in (await _faults(models, findings, spending, engines)).items():
         if isinstance(fault, Failure):
             raise Failure(str(fault))
         if name in models.reserves:
@@ -43,9 +46,12 @@ async def require_endpoints(
 
 
 async def _faults(
-    models: Models, findings: Path | None = None, spending: Spending | None = None
+    models: Models,
+    findings: Path | None = None,
+    spending: Spending | None = None,
+    engines: Collection[str] = _REMOTE,
 ) -> dict[str, Exception]:
-    remote = {name: endpoint for name, endpoint in models.used.items() if endpoint.engine != "scripted"}
+    remote = {name: endpoint for name, endpoint in models.used.items() if endpoint.engine in engines}
     faults = await asyncio.gather(*(_fault(name, endpoint, findings, spending) for name, endpoint in remote.items()))
     return {name: fault for name, fault in zip(remote, faults, strict=True) if fault}
 

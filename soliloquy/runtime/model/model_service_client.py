@@ -18,9 +18,10 @@ from soliloquy.runtime.model.faults import (
 from soliloquy.runtime.model.settings import Endpoint, described
 from soliloquy.runtime.tls import open_channel
 from soliloquy.runtime.traces.spans import trace_headers
-from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
+from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest, InfoRequest
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
+INFO_SECONDS = 5.0
 MOST_ANSWER_CHARACTERS = 2 * 1024**2
 SESSION_HEADER = "x-session-id"
 # A proxy in front of the service accepts this many streams per connection.
@@ -66,6 +67,16 @@ class ModelServiceClient:
             return await stub.Generate(request, timeout=seconds, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self._error(error) from error
+
+    async def identity(self, adapter: str) -> str:
+        """Returns the digests of the weights, which may change under their names."""
+        try:
+            info = await next(self._stubs).Info(InfoRequest(), timeout=INFO_SECONDS)
+        except grpc.aio.AioRpcError:
+            # The call that follows says what is wrong.
+            return ""
+        digests = {"": "base", **{one.name: one.digest for one in info.adapters}}
+        return f"{info.digest} {digests[adapter]}" if info.digest and digests.get(adapter) else ""
 
     async def silence(self) -> str:
         """Returns nothing: gRPC itself gives up a connection that nobody answers."""

@@ -144,6 +144,10 @@ class OpenAIClient:
             entries = json.loads(await self._connection.content(response))["data"]
             return [{**entry, "id": str(entry["id"])} for entry in entries]
 
+    async def identity(self, adapter: str) -> str:
+        """Returns the address: an endpoint tells nothing else of its weights."""
+        return self._endpoint.base_url
+
     async def silence(self) -> str:
         if self._queue:
             # Whoever sends the queue's batches notices.

@@ -118,7 +118,7 @@ async def open_models(
             at_hand.push_async_callback(remote.close)
             remotes.append(remote)
             counted = CountedModel(remote, name, endpoint)
-            answering[name] = CachedModel(counted, name, endpoint, cache) if cache else counted
+            answering[name] = CachedModel(counted, name, endpoint, remote.identity, cache) if cache else counted
         yield ModelByRole(models, answering, remotes)
 
 

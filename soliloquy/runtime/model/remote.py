@@ -35,6 +35,9 @@ class EndpointClient(Protocol):
     ) -> Completion:
         """Raises RetryableFault, ModelRefused, EndpointRefuses or TimeoutError."""
 
+    async def identity(self, adapter: str) -> str:
+        """Returns what tells the weights that answer from others of the same name; empty if that is unknown."""
+
     async def silence(self) -> str:
         """Returns why the endpoint answers nothing, not even a small request; empty if it answers anything."""
 
@@ -81,6 +84,9 @@ class RemoteModel:
     @property
     def status(self) -> EndpointStatus:
         return self._record.status
+
+    async def identity(self, adapter: str) -> str:
+        return await self._client.identity(adapter)
 
     async def watch(self) -> None:
         """Notices an endpoint that accepts calls and answers nothing."""

@@ -7,7 +7,9 @@ from contextlib import asynccontextmanager
 import grpc
 import pytest
 
+from services.model.backend import ScriptedBackend
 from services.model.engines.scripted import ScriptedEngine
+from services.model.in_process import serve_grpc
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, TimedOut, Unreachable
 from soliloquy.runtime.model.model_service_client import (
@@ -17,7 +19,7 @@ from soliloquy.runtime.model.model_service_client import (
     _streamed,
 )
 from soliloquy.runtime.model.settings import Endpoint
-from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
+from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
 from tests.unit.runtime.model.service import generating
 from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import Dialogue, conversation, request
@@ -200,3 +202,27 @@ async def test_pieces_without_end_are_a_faulty_answer() -> None:
     with pytest.raises(InvalidAnswer, match="longer than"):
         await _streamed(deltas(), heard.append)
     assert len("".join(heard)) <= MOST_ANSWER_CHARACTERS
+
+
+class Served(ScriptedBackend):
+    def __init__(self, served: ModelInfo) -> None:
+        super().__init__(ScriptedEngine(Shelf()))
+        self._served = served
+
+    def info(self) -> ModelInfo:
+        return self._served
+
+
+async def test_the_weights_that_answer_are_told_by_their_digests() -> None:
+    served = ModelInfo(digest="base", adapters=[Adapter(name="tutor", digest="first")])
+    async with serve_grpc(Served(served)) as port:
+        client = ModelServiceClient("tuned", Endpoint(engine="ray", address=f"127.0.0.1:{port}"))
+        told = [await client.identity(""), await client.identity("tutor")]
+        served.adapters[0].digest = "second"
+        told.append(await client.identity("tutor"))
+        served.digest = "other base"
+        told += [await client.identity(""), await client.identity("tutor")]
+        assert len({*told}) == len(told)
+        assert await client.identity("unknown") == ""
+    assert await client.identity("") == ""
+    await client.close()

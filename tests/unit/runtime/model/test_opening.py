@@ -94,6 +94,17 @@ async def test_a_fallback_that_is_away_is_said_before_anything_is_asked(tmp_path
         await require_endpoints(read(tmp_path, f'{two}[roles.composer]\nendpoint = "other"\n'), None)
 
 
+async def test_with_a_cache_a_model_service_is_asked_and_no_other_endpoint(tmp_path: Path) -> None:
+    def models(place: str) -> Models:
+        two = f'endpoint = "one"\n[endpoints.one]\nengine = "scripted"\n[endpoints.other]\n{place}\n'
+        return read(tmp_path, f'{two}[roles.composer]\nfallback = "other"\n')
+
+    hosted, service = 'engine = "openai"\nbase_url = "http://127.0.0.1:1/v1"', 'engine = "ray"\naddress = "127.0.0.1:1"'
+    await require_endpoints(models(f'{hosted}\nmodel = "m"'), tmp_path / "cache")
+    with pytest.raises(Failure, match="start this fallback"):
+        await require_endpoints(models(service), tmp_path / "cache")
+
+
 async def test_an_answer_says_who_gave_it_where_several_may(tmp_path: Path) -> None:
     two = "".join(f'[endpoints.{name}]\nengine = "scripted"\n' for name in ("one", "other"))
     mixture = "".join(f'[[roles.tutor]]\nendpoint = "{name}"\n' for name in ("one", "other"))

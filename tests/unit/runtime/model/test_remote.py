@@ -48,6 +48,9 @@ class Saying:
             raise say
         return Completion(text=str(say))
 
+    async def identity(self, adapter: str) -> str:
+        return adapter
+
     async def silence(self) -> str:
         return self.silent
 
