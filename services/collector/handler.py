@@ -1,19 +1,20 @@
 """Judges finished conversations and stores them."""
 
+from collections.abc import Iterable, MutableMapping
 from typing import Protocol
 
 from services.collector.metrics import count
 from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.rewinding import calls_of
+from soliloquy.recipes.rewinding import calls_of, calls_of_turns
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.failure import Refused
 from soliloquy.runtime.model.costs import account, use_of, waited
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.truth.report import CheckedConversation, located_faults
-from soliloquy.v1.conversation_pb2 import Conversation, Summary, Verification
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, Summary, TokenUse, Verification
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 from soliloquy.v1.sandbox_pb2 import Status
@@ -73,15 +74,15 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
         sent_back=sum(len(turn.rejected) for turn in conversation.turns),
         rewinds=len(conversation.rewinds),
     )
-    before = conversation.problem.enrichment.calls if conversation.attempt == 0 else ()
-    calls = list(calls_of(conversation))
+    calls = list(calls_of_turns(conversation))
     summary.calls = len(calls)
-    # `calls_of` begins with those before the first turn.
-    summary.seconds = waited(before) + sum(call.seconds for call in calls[len(before) :])
-    for call in calls:
-        used = summary.tokens[account(call.role, call.endpoint)]
-        for kind, tokens in use_of(call).items():
-            setattr(used, kind, getattr(used, kind) + tokens)
+    summary.seconds = sum(call.seconds for call in calls)
+    _add_use(summary.tokens, calls)
+    if shared := problem.enrichment.calls:
+        summary.enrichment.problem = problem.id
+        summary.enrichment.calls = len(shared)
+        summary.enrichment.seconds = waited(shared)
+        _add_use(summary.enrichment.tokens, shared)
     for turn in conversation.turns:
         if turn.HasField("calculation"):
             summary.python_turns += 1
@@ -89,3 +90,10 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
                 attempt.execution.status != Status.STATUS_OK for attempt in turn.calculation.attempts
             )
     return summary
+
+
+def _add_use(tokens: MutableMapping[str, TokenUse], calls: Iterable[ModelCall]) -> None:
+    for call in calls:
+        used = tokens[account(call.role, call.endpoint)]
+        for kind, spent in use_of(call).items():
+            setattr(used, kind, getattr(used, kind) + spent)

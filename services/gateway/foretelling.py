@@ -67,7 +67,7 @@ class Foretelling:
         found = self._index.beginning(known.id, MOST_PROBLEMS)
         accepted = [one for one in found if one.accepted]
         # Collectors of earlier versions did not count calls.
-        if not accepted or not all(one.summary.calls for one in accepted):
+        if not accepted or not all(one.summary.calls or one.summary.enrichment.calls for one in accepted):
             return None
         first = await self._readable(accepted[0])
         return FormerRun(id=known.id, in_flight=known.changed.run.in_flight, conversations=found, first=first)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from services.gateway.names import default_name, name_of
 from services.gateway.pace import Pace
 from services.gateway.paging import page
+from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.model.costs import COST, KINDS, account_cost, total_cost
@@ -28,6 +29,7 @@ class KnownRun:
     under_way: frozenset[int] = frozenset()
     dead: frozenset[int] = frozenset()
     pace: Pace = field(default_factory=Pace)
+    enrichments: CountedEnrichments = field(default_factory=CountedEnrichments)
     # The conversations in its dataset, as far as the gateway looked.
     stored: int = 0
 
@@ -144,10 +146,12 @@ class RunTable:
         progress.unverified += summary.unverified
         for rule in broken_rules(collected.reasons):
             progress.reasons[rule] += 1
-        for role, used in summary.tokens.items():
-            total = progress.tokens[role]
-            for kind in (*KINDS, COST):
-                setattr(total, kind, getattr(total, kind) + getattr(used, kind))
+        is_first = summary.HasField("enrichment") and known.enrichments.is_first(summary.enrichment.problem)
+        for tokens in (summary.tokens, *((summary.enrichment.tokens,) if is_first else ())):
+            for role, used in tokens.items():
+                total = progress.tokens[role]
+                for kind in (*KINDS, COST):
+                    setattr(total, kind, getattr(total, kind) + getattr(used, kind))
 
     def standing(self, standing: RunStanding) -> None:
         run_id = run_key(standing.run)

@@ -28,12 +28,20 @@ def rehearse(plan: Plan, source: ProblemSource) -> Mapping[int, float]:
             return await rehearsed(plan, source, sandbox, min(_REHEARSED, plan.conversations))
 
     try:
-        return {one.ordinal: one.calls for one in played(asyncio.run(judged()))}
+        return {one.ordinal: one.calls + one.enrichment.calls for one in played(asyncio.run(judged()))}
     except Failure:
         return {}
 
 
-def foretell(plan: Plan, like: str, *, together: int, as_json: bool, rehearsal: Mapping[int, float] = {}) -> None:
+def foretell(
+    plan: Plan,
+    source: ProblemSource,
+    like: str,
+    *,
+    together: int,
+    as_json: bool,
+    rehearsal: Mapping[int, float] = {},
+) -> None:
     """Prints a forecast of the plan from a dataset of its recipe, and the prompts of that one's first conversation."""
     # It loads Arrow.
     from soliloquy.dataset.reading import Dataset
@@ -45,7 +53,15 @@ def foretell(plan: Plan, like: str, *, together: int, as_json: bool, rehearsal: 
     accepted = sum(one.accepted for one in found)
     if not accepted:
         raise Failure(f"{like} holds no accepted conversation, so it tells nothing of a run's length")
-    forecast = foretold(found, plan.conversations, plan.in_flight, plan.cost, together=together, rehearsal=rehearsal)
+    forecast = foretold(
+        found,
+        plan.conversations,
+        plan.in_flight,
+        plan.cost,
+        together=together,
+        rehearsal=rehearsal,
+        problems=source.count,
+    )
     first = first_prompts(next(iter(dataset)))
     if as_json:
         told = {"problems": len(found), "accepted": accepted, **asdict(forecast)}

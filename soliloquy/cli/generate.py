@@ -165,7 +165,7 @@ def generate(
             "completion_price in --model-settings, or use --budget-tokens"
         )
     if like:
-        foretell(plan, like, together=plan.in_flight, as_json=as_json)
+        foretell(plan, source, like, together=plan.in_flight, as_json=as_json)
         return
     whole = plan
     if dry_run:
@@ -178,7 +178,8 @@ def generate(
         result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)
     report = result.report(seconds=time.monotonic() - started)
     if dry_run and not result.shortfall:
-        foretell(whole, str(out), together=plan.in_flight, as_json=as_json, rehearsal=rehearse(whole, source))
+        rehearsal = rehearse(whole, source)
+        foretell(whole, source, str(out), together=plan.in_flight, as_json=as_json, rehearsal=rehearsal)
     elif as_json:
         echo(json.dumps(report))
     elif not quiet and report["accepted"] + report["rejected"]:

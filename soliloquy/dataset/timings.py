@@ -1,7 +1,6 @@
 """Separates the times of conversations, which differ from run to run, from all that a run repeats."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below
 from soliloquy.dataset.rows import TIMINGS, serialised_timings
-from soliloquy.recipes.rewinding import calls_of_turns
+from soliloquy.recipes.rewinding import calls_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Timings
 
@@ -69,9 +68,8 @@ def timed(conversation: Conversation, times: Timings | None) -> Conversation:
         if attempt.HasField("execution"):
             for name in _OF_EXECUTIONS:
                 setattr(attempt.execution, name, getattr(one, name))
-    asked = chain(conversation.problem.enrichment.calls, calls_of_turns(conversation))
     # A dataset of an earlier version lacks the times of turns that were taken back.
-    for call, kept in zip(asked, times.calls, strict=False):
+    for call, kept in zip(calls_of(conversation), times.calls, strict=False):
         call.seconds = kept.seconds
     return conversation
 

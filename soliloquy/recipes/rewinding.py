@@ -33,9 +33,8 @@ def rewinding_parts(conversation: Conversation) -> tuple[object, ...]:
 
 
 def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
-    """Yields the calls of a conversation. Those of the enrichment count once: further attempts share it."""
-    before = conversation.problem.enrichment.calls if conversation.attempt == 0 else ()
-    return chain(before, calls_of_turns(conversation))
+    """Yields the calls for the enrichment, which all conversations about the problem share, and those of turns."""
+    return chain(conversation.problem.enrichment.calls, calls_of_turns(conversation))
 
 
 def calls_of_turns(conversation: Conversation) -> Iterator[ModelCall]:

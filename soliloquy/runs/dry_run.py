@@ -31,9 +31,11 @@ def first_prompts(conversation: Conversation) -> dict[str, str]:
     return texts
 
 
-def forecast_from(former: "FormerRun", plan: Plan) -> RunForecast:
+def forecast_from(former: "FormerRun", plan: Plan, source: ProblemSource) -> RunForecast:
     found = summarised(former.conversations)
-    told = foretold(found, plan.conversations, plan.in_flight, plan.cost, together=former.in_flight)
+    told = foretold(
+        found, plan.conversations, plan.in_flight, plan.cost, together=former.in_flight, problems=source.count
+    )
     message = as_message(told, found)
     message.basis, message.like = ForecastBasis.FORECAST_BASIS_FORMER_RUN, former.id
     message.prompts.update(first_prompts(former.first) if former.first else {})
@@ -49,7 +51,7 @@ async def rehearsed_forecast(plan: Plan, source: ProblemSource, sandbox: "JobExe
     if not accepted:
         raise NotPlayable("no conversation of the scripted model is accepted")
     found = forecast.played(_in_tokens(judged))
-    told = foretold(found, plan.conversations, plan.in_flight, plan.cost, together=0)
+    told = foretold(found, plan.conversations, plan.in_flight, plan.cost, together=0, problems=source.count)
     message = as_message(told, found)
     message.basis = ForecastBasis.FORECAST_BASIS_REHEARSAL
     message.prompts.update(first_prompts(accepted[0]))

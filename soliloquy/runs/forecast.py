@@ -5,13 +5,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapreplace
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 from statistics import fmean, quantiles
 from typing import TYPE_CHECKING
 
+from soliloquy.recipes.rewinding import calls_of_turns
 from soliloquy.runtime.model.costs import COST, KINDS, account, add_use, total_cost, use_of, waited
-from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, TokenUse
 from soliloquy.v1.gateway_pb2 import FinishedConversation
 
 if TYPE_CHECKING:
@@ -29,16 +30,22 @@ Tokens = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
-    """What all conversations about one problem took."""
+class Use:
+    calls: float = 0.0
+    # By account and kind.
+    tokens: Tokens = field(default_factory=dict)
+    # The time of the calls that waited for each other.
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Taken(Use):
+    """What all conversations at one place of a run took."""
 
     ordinal: int
     accepted: bool
-    calls: int
-    # By account and kind.
-    tokens: Tokens
-    # The time of the calls that waited for each other.
-    seconds: float
+    # What the enrichment of their problem took, which the numbers above leave out.
+    enrichment: Use = Use()
     # How long the problem was in the rehearsal, in calls.
     rehearsed: float = 1.0
 
@@ -92,12 +99,18 @@ def foretold(
     *,
     together: int,
     rehearsal: Mapping[int, float] = {},
+    problems: int | None = None,
 ) -> Forecast:
     """Foretells a run from problems, at least one of them accepted; the first `together` may have found a cold cache.
+
+    A run whose `problems` start over after the last one enriches each of them once.
 
     A rehearsal says how many calls each of more problems took with another model: ten conversations may by chance be
     long ones, and it tells how long they are among others.
     """
+    places = _problems(found, conversations)
+    share = min(1.0, (problems or places) / places)
+    found = [_with_enrichment(one, share) for one in found]
     if rehearsal and all(one.ordinal in rehearsal for one in found):
         found = [replace(one, rehearsed=rehearsal[one.ordinal] / fmean(rehearsal.values())) for one in found]
     warm = _with_warm_cache(found, found[together:] or found)
@@ -132,38 +145,53 @@ def foretold(
 
 
 def _taken(conversations: Sequence[tuple[Conversation, bool]]) -> Taken:
-    tokens: defaultdict[str, dict[str, float]] = defaultdict(dict)
     first, _ = conversations[0]
-    asked = [list(first.problem.enrichment.calls)]
-    asked += [list(_in_turns(conversation)) for conversation, _ in conversations]
-    for call in chain(*asked):
-        add_use(tokens[account(call.role, call.endpoint)], use_of(call))
+    asked, planned = [call for one, _ in conversations for call in calls_of_turns(one)], first.problem.enrichment.calls
     return Taken(
         ordinal=first.ordinal,
         accepted=any(accepted for _, accepted in conversations),
-        calls=sum(map(len, asked)),
-        tokens=dict(tokens),
-        seconds=waited(asked[0]) + sum(call.seconds for call in chain(*asked[1:])),
+        calls=len(asked),
+        tokens=_tokens_of(asked),
+        seconds=sum(call.seconds for call in asked),
+        enrichment=Use(calls=len(planned), tokens=_tokens_of(planned), seconds=waited(planned)),
     )
 
 
-def _of_summaries(found: Sequence[FinishedConversation]) -> Taken:
+def _tokens_of(calls: Iterable[ModelCall]) -> Tokens:
     tokens: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for one in found:
-        for name, used in one.summary.tokens.items():
-            add_use(tokens[name], {kind: getattr(used, kind) for kind in (*KINDS, COST)})
+    for call in calls:
+        add_use(tokens[account(call.role, call.endpoint)], use_of(call))
+    return dict(tokens)
+
+
+def _of_summaries(found: Sequence[FinishedConversation]) -> Taken:
+    enrichment = found[0].summary.enrichment
     return Taken(
         ordinal=found[0].ordinal,
         accepted=any(one.accepted for one in found),
         calls=sum(one.summary.calls for one in found),
-        tokens=dict(tokens),
+        tokens=_added(_as_tokens(one.summary.tokens) for one in found),
         seconds=sum(one.summary.seconds for one in found),
+        enrichment=Use(calls=enrichment.calls, tokens=_as_tokens(enrichment.tokens), seconds=enrichment.seconds),
     )
 
 
-def _in_turns(conversation: Conversation) -> Iterable[ModelCall]:
-    taken_back = chain(*(rewind.turns for rewind in conversation.rewinds))
-    return chain(*(turn.calls for turn in chain(taken_back, conversation.turns)))
+def _as_tokens(tokens: Mapping[str, TokenUse]) -> Tokens:
+    return {name: {kind: getattr(used, kind) for kind in (*KINDS, COST)} for name, used in tokens.items()}
+
+
+def _with_enrichment(one: Taken, share: float) -> Taken:
+    """Adds the share of the enrichment that falls to one place of the run."""
+    shared = {
+        name: {kind: share * count for kind, count in used.items()} for name, used in one.enrichment.tokens.items()
+    }
+    return replace(
+        one,
+        calls=one.calls + share * one.enrichment.calls,
+        tokens=_added([one.tokens, shared]),
+        seconds=one.seconds + share * one.enrichment.seconds,
+        enrichment=Use(),
+    )
 
 
 def _with_warm_cache(found: Sequence[Taken], later: Sequence[Taken]) -> list[Taken]:
@@ -213,8 +241,12 @@ def _tokens(one: Taken, kind: str) -> float:
 
 
 def _summed(sample: Iterable[Taken]) -> Tokens:
+    return _added(one.tokens for one in sample)
+
+
+def _added(many: Iterable[Tokens]) -> Tokens:
     sums: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for one in sample:
-        for name, counts in one.tokens.items():
+    for tokens in many:
+        for name, counts in tokens.items():
             add_use(sums[name], counts)
-    return sums
+    return dict(sums)

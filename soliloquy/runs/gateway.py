@@ -55,7 +55,7 @@ class Plans:
         source = await asyncio.to_thread(self.problems, request)
         plan = await asyncio.to_thread(self._plan, request, source)
         if former:
-            return await asyncio.to_thread(forecast_from, former, plan)
+            return await asyncio.to_thread(forecast_from, former, plan, source)
         try:
             return await rehearsed_forecast(plan, source, self.sandbox)
         except Failure as error:

@@ -43,4 +43,6 @@ async def test_the_summary_has_the_calls_and_the_time_of_those_that_waited_for_e
     event = ConversationFinished(conversation=conversation)
     [collected] = await collect(event, delivered(event), Store())
     assert isinstance(collected, ConversationCollected)
-    assert (collected.summary.calls, collected.summary.seconds) == (5, 13.0)
+    assert (collected.summary.calls, collected.summary.seconds) == (2, 9.0)
+    shared = collected.summary.enrichment
+    assert (shared.problem, shared.calls, shared.seconds) == (conversation.problem.id, 3, 4.0)

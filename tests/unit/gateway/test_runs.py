@@ -1,7 +1,7 @@
 from services.gateway.pace import Pace
 from services.gateway.runs import RunTable, turned
 from soliloquy.runtime.model.settings import Endpoint, Models, Role
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, EnrichmentUse, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
@@ -34,6 +34,17 @@ def tell(known: RunTable, ordinal: int, *reasons: str, attempt: int = 0, ending:
     )
     collected = ConversationCollected(conversation=conversation, accepted=not reasons, reasons=reasons, summary=summary)
     known.collected(collected, at=110.0)
+
+
+def test_the_enrichment_that_conversations_share_is_counted_once() -> None:
+    known = runs()
+    for problem in ("one", "one", "other"):
+        enrichment = EnrichmentUse(problem=problem, tokens={"planner": TokenUse(prompt=5)})
+        summary = Summary(tokens={"tutor": TokenUse(prompt=7)}, enrichment=enrichment)
+        conversation = Conversation(run=RUN, ending=Ending.ENDING_SOLVED)
+        known.collected(ConversationCollected(conversation=conversation, accepted=True, summary=summary), at=110.0)
+    used = known.by_id[ID].progress.tokens
+    assert {role: tokens.prompt for role, tokens in used.items()} == {"tutor": 21, "planner": 10}
 
 
 def test_a_run_is_what_was_collected_of_it() -> None:

@@ -1,10 +1,13 @@
 """A forecast multiplies what known problems took, with the cache and the waiting of a whole run."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
-from soliloquy.runs.forecast import Taken, Tokens, foretold
+from soliloquy.runs.forecast import Taken, Tokens, Use, foretold, played, summarised
+from soliloquy.v1.conversation_pb2 import Conversation, EnrichmentUse, Summary, TokenUse
+from soliloquy.v1.gateway_pb2 import FinishedConversation
 
 PRICES = {"prompt": 2.0, "cached": 0.5}
 
@@ -74,3 +77,32 @@ def test_a_rehearsal_tells_how_long_the_known_problems_are_among_others() -> Non
     assert forecast.read.expected == pytest.approx(100_000 * 4.5 / 6)
     assert forecast.seconds.expected == pytest.approx(1000 * 4.5 / 6)
     assert foretold(found, 1000, 10, cost, together=0, rehearsal={0: 6.0}).read.expected == 100_000
+
+
+def test_problems_that_start_over_are_enriched_once_each() -> None:
+    planning = Use(calls=2, tokens={"planner": {"prompt": 100, "completion": 1}}, seconds=5)
+    found = [replace(taken(ordinal=number), enrichment=planning) for number in range(10)]
+    for problems, times in ((None, 1000), (2000, 1000), (10, 10)):
+        forecast = foretold(found, 1000, 10, cost, together=0, problems=problems)
+        assert forecast.read.expected == pytest.approx(1000 * 100 + times * 100)
+        assert forecast.calls.expected == pytest.approx(1000 * 3 + times * 2)
+        assert forecast.seconds.expected == pytest.approx((1000 * 10 + times * 5) / 10)
+
+
+def test_a_conversation_and_its_summary_tell_the_enrichment_apart() -> None:
+    conversation = Conversation(ordinal=3)
+    conversation.problem.enrichment.calls.add(role="planner", prompt_tokens=100, completion_tokens=1, seconds=5)
+    conversation.turns.add().calls.add(role="tutor", prompt_tokens=7, completion_tokens=2, seconds=2)
+    summary = Summary(tokens={"tutor": TokenUse(prompt=7, completion=2)}, calls=1, seconds=2)
+    summary.enrichment.MergeFrom(
+        EnrichmentUse(tokens={"planner": TokenUse(prompt=100, completion=1)}, calls=1, seconds=5)
+    )
+    from_record, from_summary = (
+        foretold(found, 1, 1, cost, together=0, problems=1)
+        for found in (
+            played([(conversation, True)]),
+            summarised([FinishedConversation(ordinal=3, accepted=True, summary=summary)]),
+        )
+    )
+    assert from_record == from_summary
+    assert (from_record.read.expected, from_record.seconds.expected) == (107, 7)
