@@ -3,7 +3,6 @@
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pyarrow.compute as pc
 
 from soliloquy.dataset.enrichments import CountedEnrichments
@@ -55,25 +54,6 @@ def uncounted_enrichments(problems: pa.Array, counted: CountedEnrichments) -> pa
     enriched = pc.if_else(enrichments.is_valid(), below(problems, "id"), None)
     first = [problem is None or counted.is_first(problem) for problem in enriched.to_pylist()]
     return enrichments if all(first) else enrichments.filter(pa.array(first))
-
-
-def verdicts(calculations: pa.Array) -> pa.Array:
-    """Returns how the last program of each calculation judged the student's number: "right", "wrong" or null.
-
-    The verdict is the only boolean among the program's values; with none or several, there is no verdict.
-    """
-    attempts = pc.struct_field(calculations, "attempts")
-    executions = below(attempts.flatten(), "execution")
-    values = pc.struct_field(executions, "values")
-    booleans = below(values.flatten(), "value", "boolean")
-    parents = np.asarray(pc.list_parent_indices(values).filter(booleans.is_valid()))
-    number = np.bincount(parents, minlength=len(executions))
-    true = np.bincount(parents, np.asarray(booleans.drop_null(), dtype=float), minlength=len(executions))
-    ran = pc.equal(pc.struct_field(executions, "status"), "STATUS_OK")
-    single = pc.fill_null(pc.and_(ran, pa.array(number == 1)), False)
-    tries = np.asarray(pc.list_value_length(attempts).fill_null(0))
-    last = pa.array(np.cumsum(tries) - 1, pa.int64(), mask=tries == 0)
-    return pc.if_else(single, pc.if_else(pa.array(true > 0), "right", "wrong"), None).take(last)
 
 
 def students(batch: pa.RecordBatch) -> pa.Array:

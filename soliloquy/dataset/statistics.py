@@ -15,13 +15,13 @@ from soliloquy.dataset.columns import (
     named,
     uncounted_enrichments,
     value_counts,
-    verdicts,
     word,
 )
 from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.dataset.labelling import installed, label_values
 from soliloquy.dataset.manner import Manner
 from soliloquy.dataset.mending_counts import MendingCounts
+from soliloquy.dataset.program_verdicts import verdicts
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.tables import share

@@ -15,11 +15,11 @@ from soliloquy.dataset.columns import (
     named,
     uncounted_enrichments,
     value_counts,
-    verdicts,
 )
 from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.mending_counts import MendingCounts
+from soliloquy.dataset.program_verdicts import verdicts
 from soliloquy.dataset.recipe_counts import recipe_counts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.recipes.codes import EVALUATIONS

@@ -14,6 +14,7 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.agreement import agrees
 from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
+from soliloquy.recipes.verdicts import verdict
 from soliloquy.truth.utterances import bigram_entropy, words
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
@@ -27,7 +28,7 @@ from soliloquy.v1.conversation_pb2 import (
     TutorReply,
     Verification,
 )
-from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
+from soliloquy.v1.sandbox_pb2 import Execution, Items, Lane, NamedValue, Status, Value
 from tests.datasets import RUN, accepted_rows, rejected_rows, timing_rows
 from tests.unit.dataset.labelled import labelled
 from tests.unit.scripted.growing import grown
@@ -247,6 +248,41 @@ def test_problems_are_counted_once_by_id_or_by_question() -> None:
 @pytest.mark.parametrize(("text", "bits"), [("", 0), ("word", 0), ("one two", 0), ("a b c", 1), ("a b a b a", 1)])
 def test_an_utterance_has_the_entropy_of_its_own_pairs_of_words(text: str, bits: float) -> None:
     assert bigram_entropy(words(text)) == pytest.approx(bits)
+
+
+WRONG = [Value(boolean=False), Value(text="incorrect")]
+
+
+@pytest.mark.parametrize(
+    ("values", "stdout"),
+    [
+        ({"speed": Value(real=3.0), "student_is_wrong": Value(boolean=True)}, ""),
+        ({"speed_ok": Value(boolean=True), "unit_ok": Value(boolean=False)}, ""),
+        ({"verdict": Value(text="incorrect")}, ""),
+        ({"parts_ok": Value(items=Items(items=WRONG))}, ""),
+        ({"speed": Value(real=3.0)}, "Speed: 3.0\nFalse"),
+        ({"expected_ok": Value(boolean=True)}, "wrong"),
+    ],
+    ids=["denying name", "several", "text", "items", "printed", "printed beside another value"],
+)
+def test_figures_and_manifest_read_a_program_as_the_rules_do(values: dict[str, Value], stdout: str) -> None:
+    made, failed = conversation(), conversation()
+    for one in (made, failed):
+        one.run.recipe = "soliloquy"
+    turn = next(turn for turn in made.turns if turn.calculation.attempts)
+    execution = turn.calculation.attempts[-1].execution
+    del execution.values[:]
+    execution.values.extend(NamedValue(name=name, value=value) for name, value in values.items())
+    execution.stdout = stdout
+    del failed.turns[:]
+    failed.turns.add(tutor=turn.tutor).calculation.attempts.add().execution.status = Status.STATUS_ERROR
+    assert agrees(turn, POLICY["agreeing"])
+    found = {("incorrect", "wrong"): 1} if verdict(execution) is False else {}
+    statistics, tally = Statistics(), Tally()
+    statistics.add(accepted_rows([failed, made]))
+    tally.add(accepted_rows([failed, made]), accepted=True)
+    assert statistics.verdicts == found
+    assert tally.as_json()["verdicts"] == {"agree": len(found), "contradict": 0}
 
 
 def test_the_rows_say_what_the_messages_say(conversations: list[Conversation]) -> None:

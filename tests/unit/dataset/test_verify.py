@@ -104,6 +104,13 @@ def test_other_columns_than_the_contract_has_are_found(folder: Path) -> None:
     assert f"{ACCEPTED} has columns that differ from the contract" in found(folder)
 
 
+def test_verdicts_that_another_version_counted_are_no_finding(folder: Path) -> None:
+    changed(folder, lambda manifest: manifest["counts"].update(verdicts={"agree": 7, "contradict": 0}))
+    assert len(found(folder)) == 1
+    changed(folder, lambda manifest: manifest["run"].update(protos_sha256={}))
+    assert found(folder) == []
+
+
 def test_a_count_that_is_not_so_is_found(folder: Path) -> None:
     changed(folder, lambda manifest: manifest["counts"].update(turns=7))
     assert found(folder) == ["the manifest counts 7 turns; there are 15"]
