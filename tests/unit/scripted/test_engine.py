@@ -1,10 +1,12 @@
 import ast
 import asyncio
 import json
+import re
 
 import pytest
 
 from services.model.engines.scripted import ScriptedEngine
+from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
@@ -134,10 +136,42 @@ async def test_without_a_verdict_the_output_is_compared_with_the_answer(reply: s
         (3, "can you give me a hint?", "f"),
         (3, "what's your favourite movie", "e"),
         (3, "um", "d"),
+        (3, "Idk.", "f"),
+        (5, "I don't know.", "f"),
+        (5, "No idea, sorry.", "f"),
     ],
 )
 async def test_a_reply_without_a_number_is_judged_by_what_it_says(step: int, reply: str, evaluation: str) -> None:
     assert (await judged(tutor_prompt(reply, step=step)))[0] == evaluation
+
+
+async def test_nobody_is_asked_what_became_of_help_that_nobody_gave() -> None:
+    for seed in SEEDS:
+        said = json.loads(await ask("no_python", tutor_prompt("um", step=5), seed))["Tutorbot Response"]
+        assert not re.search(r"\bhelp\b|\bnow\?|lead\?", said), said
+
+
+async def test_a_word_of_the_problem_is_not_off_topic() -> None:
+    game = Problem()
+    game.CopyFrom(CART)
+    game.question = f"In a game, somebody asks this. {CART.question}"
+    engine = ScriptedEngine(Shelf([game]))
+    for problem, shelf, evaluation in ((game, engine, "d"), (CART, ENGINE, "e")):
+        prompt = tutor_prompt("Something about the game, kind of.", step=5, problem=problem)
+        fields = json.loads(await ask("no_python", prompt, engine=shelf))
+        assert fields["Evaluation of Student Response"] == evaluation
+
+
+async def test_the_equation_of_a_problem_is_nobodys_answer() -> None:
+    bank = load_bank("algebra")
+    engine = ScriptedEngine(bank.book)
+    for ordinal in range(60):
+        problem = bank.problem(5, ordinal)
+        prompt = (
+            f"<question>{problem.question}</question>{conversation([f'Student: {problem.question}'])}"
+            f"<progress>Step being worked on: 1 of {len(problem.steps)}\nWrong answers at this step: 0</progress>"
+        )
+        assert json.loads(await ask("deciding", prompt, engine=engine)) == {"Use Python": "n"}
 
 
 @pytest.mark.parametrize("step", [1, 5])

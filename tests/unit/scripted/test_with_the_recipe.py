@@ -15,8 +15,9 @@ from soliloquy.recipes.soliloquy.progress import progress_by_turn
 from soliloquy.recipes.soliloquy.prompting import personas
 from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.recipes.soliloquy.rules import check
+from soliloquy.truth.phrases import says
 from soliloquy.truth.report import TruthReport
-from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation, Intent
+from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Intent
 from tests.unit.scripted.growing import grown
 
 SEED = 3
@@ -95,6 +96,19 @@ def test_nobody_is_asked_to_try_again_before_a_try_has_failed() -> None:
                 assert before.wrong_answers or turn.tutor.evaluation == EVALUATION_INCORRECT, turn.tutor.text
                 asked += 1
     assert asked > 10
+
+
+def test_a_reason_that_was_told_is_not_asked_for() -> None:
+    asked = 0
+    for one in conversations():
+        for at, turn in enumerate(one.turns):
+            labels = TutorLabels.FromString(turn.tutor.labels)
+            if turn.tutor.evaluation == EVALUATION_CORRECT and labels.state == StepState.STEP_STATE_IN_PROGRESS:
+                reason = one.problem.steps[labels.step - 1].explanation
+                assert not says(turn.student.text, reason.partition(". ")[0])
+                assert not any(reason in before.tutor.text for before in one.turns[:at])
+                asked += 1
+    assert asked > 20
 
 
 def test_no_two_conversations_are_alike_in_wording() -> None:

@@ -1,4 +1,4 @@
-"""Closes a step or the whole problem: the idea behind a result, and words of farewell."""
+"""Closes a step or the whole problem: the idea that nobody has told, and words of farewell."""
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part
@@ -9,11 +9,10 @@ from soliloquy.recipes.soliloquy.scripted.steps import working
 from soliloquy.truth.phrases import says
 
 
-def explained(reading: ParsedPrompt, said: str) -> Part:
-    """Tells the idea of a step that has been solved, unless the student has told it."""
+def untold_idea(reading: ParsedPrompt, said: str) -> str:
+    """Returns the idea of a step that has been solved; empty if the tutor or the student has told it."""
     explanation = step_facts(reading)["explanation"]
-    is_told = says(said, explanation.partition(". ")[0].rstrip("."))
-    return tutor_book(reading).optional("tutor", "explained", explanation="" if is_told else explanation)
+    return "" if says(said, explanation.partition(". ")[0].rstrip(".")) else explanation
 
 
 def farewell(reading: ParsedPrompt, *, told: bool) -> Part:

@@ -101,13 +101,14 @@ def _statement(text: str, step: Step) -> Gist | None:
 
 
 def _aside(text: str, problem: Problem) -> Gist | None:
-    """Classifies a message that is off topic or too vague to judge."""
-    if book().cue("off_topic").search(text):
+    """Classifies a message that is off topic or too vague to judge; no word of the problem itself is off topic."""
+    steps = (f"{step.ask} {step.formula} {step.explanation}" for step in problem.steps)
+    about = " ".join([problem.question, *steps]).casefold()
+    if any(found[0].casefold() not in about for found in book().cue("off_topic").finditer(text)):
         return Gist.OFF_TOPIC
     if book().cue("unclear").search(text) or len(text.split()) < 3:
         return Gist.UNCLEAR
-    steps = (f"{step.ask} {step.formula} {step.explanation}" for step in problem.steps)
-    common = _words(text) & _words(" ".join([problem.question, *steps]))
+    common = _words(text) & _words(about)
     return None if common or book().cue("study").search(text) else Gist.OFF_TOPIC
 
 

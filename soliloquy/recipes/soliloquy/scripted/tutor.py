@@ -10,7 +10,7 @@ from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import comparison, description
 from soliloquy.recipes.scripted.questions import nudges, questions_for
 from soliloquy.recipes.scripted.slips import same, split_working
-from soliloquy.recipes.soliloquy.scripted.closing import explained, farewell
+from soliloquy.recipes.soliloquy.scripted.closing import farewell, untold_idea
 from soliloquy.recipes.soliloquy.scripted.hints import (
     concept_wordings,
     hints,
@@ -59,6 +59,8 @@ class Move(NamedTuple):
 
 def decide(reading: ParsedPrompt, rng: Random) -> str:
     reply = read_reply(reading)
+    if reply.gist is Gist.OPENING:
+        return json.dumps({"Use Python": "n"})
     if stated := is_algebra(reading.step) and stated_algebra(reply.text, reading.step.formula):
         known = algebra(reading.step.formula)
         told = comparison(known, stated[-1], rng) if known else ""
@@ -76,14 +78,15 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     if asked_why(reading) and said.gist not in (Gist.NUMBER, Gist.OFF_TOPIC):
         return written(_hear_reason(reading, said), reading, rng)
     move = _move(reading, said)
-    if move.evaluation == "b" and said.gist is Gist.NUMBER:
+    if move.evaluation == "b" and said.gist is Gist.NUMBER and (idea := untold_idea(reading, said.text)):
         rates = tutor_book(reading).tables["tutor"]
         if rng.random() < rates["asks_why"]:
             asked = tutor_book(reading).part("tutor", "why", **step_facts(reading), **taken_up(reading, said))
             move = move._replace(state="q", parts=[asked])
         elif rng.random() < rates["explains"]:
             first, *others = move.parts
-            move = move._replace(parts=[first, explained(reading, said.text), *others])
+            explained = tutor_book(reading).optional("tutor", "explained", explanation=idea)
+            move = move._replace(parts=[first, explained, *others])
     return written(move, reading, rng)
 
 
@@ -232,7 +235,10 @@ def stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, part
         asked = [tutor_book(reading).optional("tutor", "begin"), question(step, reading)]
     elif evaluation in "eg":
         asked = [question(step, reading)]
-    elif thought in ("wrong", "unclear", "uncalculated", "partial"):
+    elif thought == "unclear":
+        # Nothing has been said yet that could help.
+        asked = [Part(options=["", *question(step, reading).options], asks=True)]
+    elif thought in ("wrong", "uncalculated", "partial"):
         # These ask for something themselves; whoever reads them knows what the question is.
         asked = [Part(options=["", *nudge_options], asks=True)]
     else:
