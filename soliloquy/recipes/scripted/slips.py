@@ -1,14 +1,18 @@
-"""Reads the working of a mistake, as a student writes it and a tutor recognises it."""
+"""Reads the working of a mistake and its reason, as a student tells them and a tutor recognises them."""
 
 import math
 import re
 
+from soliloquy.recipes.learner.knowledge import is_miscalculation
+from soliloquy.runtime.beside import table_beside
+from soliloquy.truth.phrases import says
 from soliloquy.truth.stated_answer import answer_in
-from soliloquy.v1.conversation_pb2 import Slip
+from soliloquy.v1.conversation_pb2 import Slip, Step
 
 # Matches a symbol, as opposed to a function or a number.
 _SYMBOL = re.compile(r"(?<![\w.])(?!π)[^\W\d]\w*\b(?!\()")
 _POWER_OF_TEN = re.compile(r"(?P<open>\(?)(?P<number>\d(?:\.\d+)?)e(?P<power>-?\d+)\b(?P<close>\)?)")
+_OF_THE_PEN = re.compile("|".join(table_beside(__file__, "slips.toml")["of_the_pen"]))
 # Readers take two numbers for the same if they differ by less than this.
 _SAME = 0.01
 
@@ -22,6 +26,23 @@ def split_working(slip: Slip) -> tuple[str, str]:
     # Right answers are written this way too, so the notation does not tell them apart.
     numbers = _POWER_OF_TEN.sub(_written, numbers).replace("²", "^2").replace("³", "^3")
     return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
+
+
+def is_of_the_pen(slip: Slip) -> bool:
+    """Whether a student who sees the reason of a mistake corrects it at once."""
+    return bool(_OF_THE_PEN.search(slip.because))
+
+
+def belief(slip: Slip) -> str:
+    """Returns the reason for which a student holds on to a mistake; a slip of the pen has none."""
+    return "" if is_of_the_pen(slip) else slip.because
+
+
+def kind_of_mistake(slip: Slip | None, step: Step) -> str:
+    """Names the wordings that suit a working: its numbers are wrong, its result alone, or the way that it shows."""
+    if slip is None or not says(slip.working, step.formula):
+        return "shown"
+    return "miscalculated" if is_miscalculation(slip, step) else "misread"
 
 
 def _written(power: re.Match[str]) -> str:

@@ -16,13 +16,13 @@ _REMEMBERED = 64
 
 
 def tutor_book(folder: Path, reading: ParsedPrompt) -> Phrasebook:
-    """Returns a tutor's phrases as its persona words them; where it has no words of its own, the common ones."""
+    """Returns a tutor's phrases as its persona words them; where it has none, those of the recipe or of all recipes."""
     return _book(folder, reading.tutor_persona)
 
 
 @lru_cache(_REMEMBERED)
 def _book(folder: Path, persona: str) -> Phrasebook:
-    common = load_tables(folder / "phrases")
+    common = _merged(load_tables(Path(__file__).with_name("phrases")), load_tables(folder / "phrases"))
     own = load_tables(folder / "tutors").get(persona, {})
     told = _STYLES.get(persona, {})
     tutor = _merged(common["tutor"], own)
@@ -42,6 +42,6 @@ def _style(told: Mapping[str, Any]) -> Style:
 
 
 def _merged(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the common table with the lists of the persona in place of its own."""
-    below = {key: _merged(common[key], value) for key, value in own.items() if isinstance(value, Mapping)}
+    """Returns the common table with the lists of the other in place of its own."""
+    below = {key: _merged(common.get(key, {}), value) for key, value in own.items() if isinstance(value, Mapping)}
     return {**common, **own, **below}

@@ -197,6 +197,14 @@ async def test_feedback_takes_up_the_working_that_was_shown() -> None:
         assert "1.62 / 450" in json.loads(await ask("received_python", prompt, seed))["Tutorbot Response"]
 
 
+async def test_a_miscalculation_is_called_wrong_even_by_a_tutor_of_few_words() -> None:
+    more = '<output>\na = 3.6\nis_correct = False\n</output><tutor_persona name="brisk"></tutor_persona>'
+    prompt = tutor_prompt("1.62 / 0.45 = 4.6 m/s^2", step=5, more=more)
+    for seed in SEEDS:
+        said = json.loads(await ask("received_python", prompt, seed))["Tutorbot Response"]
+        assert re.match(r"(?:Hm, )?(?:[Nn]o|No|Not|Check|Look|Close|Almost|Doesn't)\b", said), said
+
+
 async def test_feedback_asks_for_a_working_that_was_not_shown_and_names_no_cause() -> None:
     output = "<output>\na = 3.6\nis_correct = False\n</output>"
     prompt = tutor_prompt("I got 0.0036 m/s^2.", step=5, more=output)

@@ -143,6 +143,23 @@ def test_whoever_says_that_it_understands_is_asked_to_show_it() -> None:
         assert drawn_state(following) in (CORRECT, INCORRECT)
 
 
+def test_nobody_understands_while_it_still_believes_in_its_mistake() -> None:
+    said = [turn for one in conversations() for turn in one.turns if drawn_state(turn) == COMPREHENSION]
+    assert not any(stance_of(turn.student).mistaken for turn in said)
+
+
+def test_whoever_asks_what_a_step_is_for_is_told_what_comes_after_it() -> None:
+    asked = 0
+    for one in conversations():
+        for turn in one.turns:
+            if "Why do we need" in turn.student.text and "?" in turn.tutor.text:
+                step = asked_step(one.problem, current_question(one, turn))
+                later = [known.result.name for known in one.problem.steps[step.number :]]
+                assert any(name in turn.tutor.text for name in [*later, "problem", "last"] if name), turn.tutor.text
+                asked += 1
+    assert asked > 3
+
+
 def test_a_planned_question_is_seldom_put_word_for_word() -> None:
     replies = [(one, turn.tutor.text) for one in conversations() for turn in one.turns]
     held = sum(any(target.question in text for target in questions(one)) for one, text in replies)

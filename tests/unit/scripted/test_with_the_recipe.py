@@ -9,6 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 from soliloquy.recipes.learner.evidence import strength
+from soliloquy.recipes.scripted.slips import is_of_the_pen
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
@@ -17,7 +18,7 @@ from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.recipes.soliloquy.rules import check
 from soliloquy.truth.phrases import says
 from soliloquy.truth.report import TruthReport
-from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Intent
+from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Intent, Slip
 from tests.unit.scripted.growing import grown
 
 SEED = 3
@@ -85,6 +86,21 @@ def test_a_wrong_answer_is_the_value_of_the_working_that_the_student_believes_in
         for turn in conversation.turns:
             labels = StudentLabels.FromString(turn.student.labels)
             assert (turn.student.intent == Intent.INTENT_WRONG) == labels.HasField("misconception")
+
+
+def test_a_slip_of_the_pen_is_confessed_only_once_it_is_corrected() -> None:
+    kept = confessed = 0
+    for conversation in conversations():
+        for before, turn in pairwise(conversation.turns):
+            was, now = (StudentLabels.FromString(one.student.labels) for one in (before, turn))
+            lapse = Slip(because=was.misconception.because)
+            if is_of_the_pen(lapse):
+                assert not says(before.student.text, lapse.because)
+                kept += now.HasField("misconception")
+                confessed += says(turn.student.text, lapse.because)
+                assert not (now.HasField("misconception") and says(turn.student.text, lapse.because))
+    assert kept > 0
+    assert confessed > 3
 
 
 def test_nobody_is_asked_to_try_again_before_a_try_has_failed() -> None:

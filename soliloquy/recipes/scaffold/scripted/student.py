@@ -8,8 +8,8 @@ from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import step, target, working
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
-from soliloquy.recipes.scripted.slips import split_working
+from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase, verbatim
+from soliloquy.recipes.scripted.slips import belief, is_of_the_pen, split_working
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import written_value
 from soliloquy.truth.phrases import says
@@ -74,16 +74,16 @@ def _wrong(reading: ParsedPrompt, rng: Random) -> list[Part]:
     is_asked = _is_asked(reading, "asks_how")
     is_again = _has_said(reading, slip)
     lead = _lead(reading)
+    numbers = split_working(slip)[1]
+    # Whoever is asked how says why where there is no working to show.
+    because = slip.because if is_asked and not numbers else belief(slip)
     if is_asked or is_again:
         lead = book().part("student", "says", "explaining" if is_asked else "unconvinced")
     reason = Part(options=())
-    is_told = any(says(text, slip.because.rstrip(".")) for text in reading.messages(student=True)[-3:])
-    if is_asked or (not is_told and rng.random() < book().tables["student"]["rates"]["gives_reason"]):
+    is_told = any(says(text, because.rstrip(".")) for text in reading.messages(student=True)[-3:])
+    if because and (is_asked or (not is_told and rng.random() < book().tables["student"]["rates"]["gives_reason"])):
         # Who explains itself has said so.
-        reason = (
-            Part(options=[slip.because]) if is_again else book().part("student", "says", "belief", because=slip.because)
-        )
-    numbers = split_working(slip)[1]
+        reason = verbatim(because) if is_again else book().part("student", "says", "belief", because=because)
     kind = "wrongly" if expects_formula(wanted.answer) or not at.HasField("result") else "incorrect"
     slots = {
         "wrong": numbers if kind == "incorrect" else said(slip, wanted),
@@ -105,7 +105,8 @@ def _name(at: Step) -> str:
 def _lead(reading: ParsedPrompt) -> Part:
     """Returns a transition to an answer: after help, after a change of mind, or at a new sub-question."""
     if reading.attributes("state").get("knowledge") == "corrected":
-        return book().part("student", "says", "corrected")
+        lapse = next((slip for slip in step(reading).slips if is_of_the_pen(slip) and _has_said(reading, slip)), None)
+        return verbatim(lapse.because) if lapse else book().part("student", "says", "corrected")
     if _is_asked(reading, "asks_why"):
         return Part(options=())
     if reading.attributes("state").get("place") == "later":

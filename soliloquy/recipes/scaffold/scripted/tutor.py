@@ -15,7 +15,7 @@ from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.recipes.scripted.questions import distinct_name, nudges, rewordings
-from soliloquy.recipes.scripted.slips import split_working
+from soliloquy.recipes.scripted.slips import kind_of_mistake, split_working
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_exact, format_number, format_quantity, written_number
 from soliloquy.truth.phrases import says
@@ -103,6 +103,7 @@ def _message(reading: ParsedPrompt, plan: list[SubQuestion], at: int, shown: str
         "final": plan[-1].answer.rstrip("."),
         "way": ", then ".join(one.answer.rstrip(".") for one in plan[:-1]),
         "inputs": _inputs(told, known),
+        "later": _later(reading, told),
         "explanation": "" if "?" in explanation or any(revealed(explanation, hidden, known)) else explanation,
     }
     if shown == "end":
@@ -115,23 +116,28 @@ def _message(reading: ParsedPrompt, plan: list[SubQuestion], at: int, shown: str
     elif shown in ("start", *solving(reading), "comprehension"):
         kind = "understood" if shown == "comprehension" and shown not in solving(reading) else shown
         parts = [tutor_book(reading).part("tutor", "says", kind, **slots), _question(reading, hidden[0], shown)]
-        if shown == "correct" and slots["said"] and rng.random() < tutor_book(reading).tables["tutor"]["asks_why"]:
+        is_told = any(explanation in text for text in tutor_messages(reading))
+        if (
+            shown == "correct"
+            and slots["said"]
+            and explanation
+            and not is_told
+            and rng.random() < tutor_book(reading).tables["tutor"]["asks_why"]
+        ):
             parts.insert(1, tutor_book(reading).part("tutor", "says", "why"))
     else:
-        kinds = (
-            ("question", _asked_for(reading, slots, at_end=at == len(plan) - 1)) if shown == "question" else (shown,)
-        )
+        kinds = ("question", _asked_for(reading, slots)) if shown == "question" else (shown,)
         parts = [tutor_book(reading).part("tutor", "says", *kinds, **slots), _question(reading, hidden[0], shown)]
     return capitalize(rephrase(parts, rng, reading.word_limit, tutor_messages(reading), tutor_book(reading).style))
 
 
-def _asked_for(reading: ParsedPrompt, slots: Mapping[str, str], *, at_end: bool) -> str:
+def _asked_for(reading: ParsedPrompt, slots: Mapping[str, str]) -> str:
     """Returns what a student's question asks for, as far as it can be answered."""
     kind = next((cue for cue in _QUESTIONS if book().cue(cue).search(reading.section("message"))), "")
     if kind == "guess" or (kind == "numbers" and slots["inputs"]):
         return kind
     if kind in ("purpose", "needed"):
-        return f"{kind}_last" if at_end else kind
+        return kind if slots["later"] else f"{kind}_last"
     return "idea" if slots["explanation"] else "other"
 
 
@@ -141,17 +147,19 @@ def _object(reading: ParsedPrompt, told: Step, rng: Random, asked: SubQuestion, 
     is_asked = any(book().cue("asks_how").search(text) for text in tutor_messages(reading)[-_ASKED:])
     if slots["said"] and not slots["working"] and not is_asked and rng.random() < book().tables["tutor"]["asks_how"]:
         return [lead, tutor_book(reading).part("tutor", "says", "asking_how", **slots)]
-    kind = "shown" if slots["working"] else "incorrect"
-    return [lead, tutor_book(reading).part("tutor", "says", kind, **slots), _question(reading, asked, "incorrect")]
+    path = ("mistake", slots["mistake"]) if slots["working"] else ("says", "incorrect")
+    return [lead, tutor_book(reading).part("tutor", *path, **slots), _question(reading, asked, "incorrect")]
 
 
 def _taken_up(reading: ParsedPrompt, told: Step) -> dict[str, str]:
-    """Returns what a reply may repeat of the student's message: its number, and the working of a wrong one."""
+    """Returns what a reply may repeat of the student's message, its number and a wrong working, and what is wrong."""
     message = reading.section("message")
     given = final_number(message)
-    shown = next((way for slip in told.slips for way in _written(slip) if says(message, way)), "")
+    shown = ((slip, way) for slip in told.slips for way in _written(slip) if says(message, way))
+    slip, working = next(shown, (None, ""))
     number = message[given.start : given.end].strip(" .,;!") if given else ""
-    return {"said": number if number and number in message else "", "working": shown}
+    said = number if number and number in message else ""
+    return {"said": said, "working": working, "mistake": kind_of_mistake(slip, told)}
 
 
 def _written(slip: Slip) -> Iterator[str]:
@@ -165,6 +173,14 @@ def _inputs(told: Step, text: str) -> str:
     if not all(known.name and _is_said(text, known.value) for known in told.inputs):
         return ""
     return " and ".join(f"{format_quantity(known)} for the {known.name}" for known in told.inputs)
+
+
+def _later(reading: ParsedPrompt, told: Step) -> str:
+    """Names what the step prepares: the next result that takes its own, or the next one at all; empty at the end."""
+    steps = [one for one in reading.problem.steps[told.number :] if one.result.name not in ("", told.result.name)]
+    taking = (one for one in steps if told.result.symbol in [known.symbol for known in one.inputs])
+    later = next(taking, None) or next(iter(steps), None)
+    return later.result.name if later else ""
 
 
 def _is_said(text: str, value: float) -> bool:

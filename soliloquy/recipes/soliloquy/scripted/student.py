@@ -6,8 +6,8 @@ from itertools import islice
 from random import Random
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import Part, Phrasebook, capitalize, compose, rephrase
-from soliloquy.recipes.scripted.slips import same, split_working
+from soliloquy.recipes.scripted.phrasebook import Part, Phrasebook, capitalize, compose, rephrase, verbatim
+from soliloquy.recipes.scripted.slips import belief, is_of_the_pen, same, split_working
 from soliloquy.recipes.soliloquy.scripted.phrases import book, voice_of
 from soliloquy.recipes.soliloquy.scripted.steps import (
     answer,
@@ -119,7 +119,8 @@ def _lead(step: Step, before: Sequence[str], voice: Phrasebook) -> Part:
     if not before:
         return voice.optional("lead")
     if _answers(before[-1], step):
-        return voice.optional("after", "wrong")
+        lapse = next((slip for slip in step.slips if is_of_the_pen(slip) and _shows(before[-1], slip, step)), None)
+        return verbatim(_spoken(lapse.because, voice)) if lapse else voice.optional("after", "wrong")
     asides = ("hint", "concept", "back", "off_topic", "unclear")
     aside = next((aside for aside in asides if book().cue(aside).search(before[-1])), "")
     return voice.optional("after", aside) if aside else voice.optional("lead")
@@ -172,9 +173,11 @@ def _gives(value: float, wording: str, step: Step) -> bool:
 def _wrong(reading: ParsedPrompt, step: Step, before: Sequence[str], voice: Phrasebook, rng: Random) -> list[Part]:
     """Gives the wrong answer of the misconception that the prompt names, and its reason now and then."""
     slip = _slip(reading, step, rng)
-    because = _spoken(slip.because, voice)
     is_asked = bool(before) and bool(book().cue("asks_how").search(reading.messages(student=False)[-1]))
     lead = _wrong_lead(step, before, voice, held=bool(before) and _shows(before[-1], slip, step), is_asked=is_asked)
+    formula, numbers = split_working(slip)
+    # Whoever is asked how says why where there is no working to show.
+    because = _spoken(slip.because if is_asked and not numbers else belief(slip), voice)
     reason = Part(options=list(voice.wordings("belief", because=because)))
     if not is_asked and rng.random() >= book().tables["student"]["gives_reason"]:
         reason = Part(options=())
@@ -182,7 +185,6 @@ def _wrong(reading: ParsedPrompt, step: Step, before: Sequence[str], voice: Phra
         statement = _statement(slip.working.rstrip("."), step, voice) if slip.working else voice.part("guess")
         return [lead, statement, reason]
     # Wrong answers use the wordings of right ones, so only the numbers tell them apart.
-    formula, numbers = split_working(slip)
     texts = [with_unit(format_rounded(slip.value, digits), slip.unit) for digits in (3, 4)]
     if is_asked and numbers:
         shown = voice.wordings("worked", working=numbers, value=texts[0])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import comparison, description
 from soliloquy.recipes.scripted.questions import nudges, questions_for
-from soliloquy.recipes.scripted.slips import same, split_working
+from soliloquy.recipes.scripted.slips import kind_of_mistake, same, split_working
 from soliloquy.recipes.soliloquy.scripted.closing import farewell, untold_idea
 from soliloquy.recipes.soliloquy.scripted.hints import (
     concept_wordings,
@@ -194,19 +195,21 @@ def _object(reading: ParsedPrompt, said: ReplyReading) -> Move:
     """Speaks to the working that the student has shown, or asks for it: nobody is told a cause that was not shown."""
     facts, slip, step = step_facts(reading), said.slip(reading.step), reading.step
     up = taken_up(reading, said, slip)
-    lead = tutor_book(reading).optional("tutor", "wrong", **facts)
+    lead = tutor_book(reading).part("tutor", "wrong", **facts)
     if is_numeric(step) and up["said"] and not up["working"] and not _has_asked_how(reading):
         return Move("a", 1, "wrong", step.number, "q", [lead, tutor_book(reading).part("tutor", "asking_how", **up)])
     kind = ""
     if not is_numeric(step):
         kind = "believed_formula" if step.formula and facts["explanation"] else "believed"
     elif up["working"]:
-        kind = "misread" if says(slip.working if slip else "", step.formula) else "shown"
+        kind = kind_of_mistake(slip, step)
     spoken = (
         without_giveaways(tutor_book(reading).wordings("tutor", "mistake", kind, **facts, **up), reading)
         if kind
         else []
     )
+    # A hint alone does not say that something is wrong.
+    lead = replace(lead, optional=bool(spoken))
     return stay(reading, "a", 1, "wrong", [lead, Part(options=spoken or hints(reading))])
 
 
