@@ -2,14 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import cache
 
 import pytest
 
 from soliloquy.recipes.agreement import agrees, letter_of
-from soliloquy.recipes.mathdial.belief import belief_after, reasons_given
+from soliloquy.recipes.mathdial.belief import belief_after, believed, reasons_given
 from soliloquy.recipes.mathdial.claims import claimed_answer, equations, gives_right_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of, lines
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
@@ -17,8 +17,10 @@ from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move
 from soliloquy.recipes.mathdial.rules import checked
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.scripted.questions import questions_for
+from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, Turn
 from tests.unit.scripted.dialling import dialled, shares, told_at
 
 COUNT, PROBLEMS, SEED = 100, 25, 11
@@ -217,12 +219,44 @@ def test_a_student_who_doubts_is_shown_where_to_look_and_not_asked_for_its_plan(
     assert not set(told) & {"seek_strategy", "perturb_question", "seek_world_knowledge", "seek_self_correction"}
 
 
+def _told_again(one: Conversation) -> Iterator[tuple[Turn, Turn]]:
+    """Yields the exchanges after a turn in which the tutor tells the value that the student has wrong."""
+    found = believed(one.problem)
+    value = format_quantity(found.step.result) if found else ""
+    for at, turn in enumerate(one.turns):
+        if value and intent_name(turn.tutor) == "reveal_answer" and value in turn.tutor.text:
+            yield from zip(one.turns[at:], one.turns[at + 1 :], strict=False)
+            return
+
+
+def test_a_student_who_holds_on_to_its_belief_takes_up_the_value_that_it_is_told() -> None:
+    taken = 0
+    for one in conversations():
+        for before, turn in list(_told_again(one))[:1]:
+            if StudentLabels.FromString(turn.student.labels).belief == Belief.BELIEF_HELD:
+                said, told = (
+                    {number.value for number in numbers_in_digits(text)}
+                    for text in (turn.student.text, before.tutor.text)
+                )
+                assert said & told, (before.tutor.text, turn.student.text)
+                taken += 1
+    assert taken > 3
+
+
+def test_the_tutor_does_not_ask_for_a_value_that_it_has_told() -> None:
+    for one in conversations():
+        for _, turn in _told_again(one):
+            found, said = believed(one.problem), turn.tutor.text.casefold()
+            questions = questions_for(found.step, one.problem) if found else ()
+            assert not any(question.casefold() in said for question in questions), said
+
+
 def test_each_wording_of_a_doubt_is_taken_for_one_and_no_other() -> None:
     """The scripted tutor has nothing but the words."""
 
     def told(*path: str) -> list[str]:
-        slots = dict.fromkeys(("name", "equation", "because", "reason", "answer", "before", "came", "given"), "it")
-        return list(book().wordings("student", *path, **slots))
+        slots = ("name", "equation", "because", "reason", "answer", "before", "came", "given", "told")
+        return list(book().wordings("student", *path, **dict.fromkeys(slots, "it")))
 
     doubts = book().cue("doubting")
     assert [text for text in told("doubted") if not doubts.search(text)] == []

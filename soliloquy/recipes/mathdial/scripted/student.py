@@ -9,9 +9,11 @@ from soliloquy.recipes.mathdial.worked_solutions import mistakes, work_through
 from soliloquy.recipes.scripted.agreement import agreeing
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
+from soliloquy.recipes.scripted.slips import belief, is_of_the_pen, same
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_quantity, format_value, with_unit
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.v1.conversation_pb2 import Problem, Quantity, Slip
 
 _KINDS = ("held", "doubted", "given_up")
 
@@ -25,7 +27,8 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     again = work_through(problem)
     wanted = problem.answer
     asked = reading.messages(student=False)[-1] if kind == "held" else ""
-    because = _because(problem, found)
+    slip = _slip(problem, found)
+    because = belief(slip)
     slots = {
         "name": found.step.result.name,
         "equation": found.equation,
@@ -35,6 +38,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         "reason": because[:1].lower() + because[1:].rstrip(".")
         if not because.startswith("I ")
         else because.rstrip("."),
+        "lapse": slip.because.rstrip(".") if is_of_the_pen(slip) else "",
         "given": _given(problem),
         "came": next(
             (format_value(line.value, line.step.result.unit) for line in again if line.step.number < found.step.number),
@@ -52,7 +56,9 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     )
     if named:
         slots |= {"named": named.step.result.name, "earlier": named.equation}
-    said = book().wordings("student", "asked", _asked(asked, earlier=bool(named)), **slots) if asked else ()
+    if _tells(asked, found.step.result):
+        slots |= {"told": format_value(found.step.result.value, found.step.result.unit)}
+    said = book().wordings("student", "asked", _asked(asked, slots), **slots) if asked else ()
     parts = [Part(options=said or book().wordings("student", kind, **slots)), *_further(kind, slots, rng)]
     return capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
 
@@ -77,21 +83,27 @@ def _one_by_one(equations: Sequence[str]) -> str:
     return " and then ".join(filter(None, [", then ".join(equations[:-1]), equations[-1]]))
 
 
-def _asked(text: str, *, earlier: bool) -> str:
-    """Returns what a tutor's message asks for."""
+def _asked(text: str, slots: Mapping[str, str]) -> str:
+    """Returns what a tutor's message asks for, or that it tells a value."""
+    if "told" in slots:
+        return "told"
     kinds = ("why", "recall", "strategy", "other_numbers", "world", "check", "general")
     found = next((kind for kind in kinds if book().cue(kind).search(text)), "")
-    return "earlier" if earlier and found in ("", "check") else found or "step"
+    return "earlier" if "named" in slots and found in ("", "check") else found or "step"
 
 
 def _names(text: str, name: str) -> bool:
     return bool(name) and name.casefold() in text.casefold()
 
 
-def _because(problem: Problem, found: PupilSolution) -> str:
+def _tells(text: str, result: Quantity) -> bool:
+    return any(same(number.value, result.value) for number in numbers_in_digits(text))
+
+
+def _slip(problem: Problem, found: PupilSolution) -> Slip:
     numbers = found.equation.rpartition(" = ")[0]
     told = [one for one in mistakes(problem) if one.numbers == numbers]
-    return next((one.slip.because for one in told if one.step.number == found.step.number), "")
+    return next((one.slip for one in told if one.step.number == found.step.number), Slip())
 
 
 def _given(problem: Problem) -> str:

@@ -64,11 +64,15 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     if intent == "reveal_answer" or _is_doubting(reading):
         step = found.step
     answer = with_unit(found.answer, reading.problem.answer.unit)
+    # A quantity that is only converted has its name before and after.
+    inputs = dict.fromkeys(known.name for known in step.inputs if known.name != step.result.name)
+    last = reading.problem.steps[-1].result.name
     slots = {
         "name": step.result.name,
         "explanation": step.explanation,
-        # A quantity that is only converted has its name before and after.
-        "inputs": " and the ".join(known.name for known in step.inputs if known.name != step.result.name),
+        "inputs": " and the ".join(inputs),
+        "pair": " and the ".join(inputs) if len(inputs) > 1 else "",
+        "end": last if last != step.result.name else "",
         "equation": found.equation,
         "answer": answer,
         "calculation": next(line.numbers for line in work_through(reading.problem) if line.step.number == step.number),
@@ -78,7 +82,9 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         "hard": found.step.result.name,
     }
     asked = rng.choice(questions_for(step, reading.problem))
-    options: Sequence[str] = tutor_book(reading).wordings("tutor", "says", intent, **slots, ask=asked)
+    is_told = intent == "guide_focus" and any(slots["value"] in text for text in before)
+    said_by = "guide_back" if is_told else intent
+    options: Sequence[str] = tutor_book(reading).wordings("tutor", "says", said_by, **slots, ask=asked)
     if intent == "seek_world_knowledge":
         options = [*options, *_about_operations(reading, f"{slots['calculation']} {found.equation}")]
     if intent == "greeting_farewell" and any(slots["right"] in text for text in before):
