@@ -19,12 +19,13 @@ from soliloquy.truth.phrases import is_much_like
 # How many wordings to try, and how many shared words make two messages too similar.
 TRIES = 12
 SAME = 0.8
-# A message like an earlier one is worse than one that repeats any of its sentences; shorter ones are not noticed.
+# A message like an earlier one is worse than one that repeats any of its phrases; shorter ones are not noticed.
 _ALIKE = 100
 _NOTICED = 3
 # Slots that hold the name of a quantity.
 _NAMES = ("name", "hard", "named", "before", "found")
-_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+")
+_PHRASE_END = re.compile(r"(?<=[.!?:;,])\s+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 # "I [got|get] it" is two wordings; "[so |]it is" is one with the word and one without.
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -155,12 +156,12 @@ def verbatim(text: str) -> Part:
 
 
 def rephrase(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[str], style: Style = PLAIN) -> str:
-    """Composes a text unlike the speaker's earlier messages, which repeats none of their sentences if it can."""
-    told = {sentence for said in before for sentence in _sentences(said)}
+    """Composes a text unlike the speaker's earlier messages, which repeats none of their phrases if it can."""
+    told = {phrase for said in before for phrase in _phrases(said)}
     best, fewest = "", math.inf
     for _ in range(TRIES):
         text = compose(parts, rng, limit, style, told)
-        again = sum(sentence in told for sentence in _sentences(text))
+        again = sum(phrase in told for phrase in _phrases(text)) + _same_beginnings(text)
         if any(is_much_like(text, said, SAME) for said in before):
             again += _ALIKE
         if again < fewest:
@@ -170,10 +171,16 @@ def rephrase(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[st
     return best
 
 
-def _sentences(text: str) -> set[str]:
-    """Returns the sentences of a text that a listener would notice twice."""
-    parts = (part.strip().casefold() for part in _SENTENCE_END.split(text))
-    return {part for part in parts if len(part.split()) >= _NOTICED}
+def _phrases(text: str) -> set[str]:
+    """Returns the sentences and clauses of a text that a listener would notice twice."""
+    parts = (part.strip(" .,:;!?").casefold() for part in _PHRASE_END.split(text))
+    return {part for part in parts if sum(word[0].isalpha() for word in part.split()) >= _NOTICED}
+
+
+def _same_beginnings(text: str) -> int:
+    """Counts the sentences that begin like another: "The angle is found. The angle is known"."""
+    beginnings = [tuple(one.casefold().split()[:_NOTICED]) for one in _SENTENCE_END.split(text)]
+    return len(beginnings) - len(set(beginnings))
 
 
 def compose(
@@ -181,7 +188,7 @@ def compose(
 ) -> str:
     """Picks one wording of each part, in order, below `limit` words where the shortest wordings allow it.
 
-    An optional sentence that was `told` before is left out.
+    An optional sentence with a phrase that was `told` before is left out.
     """
     parts = [part for part in parts if part.options]
     if style.optional < 1:
@@ -189,7 +196,7 @@ def compose(
     chosen = [style.pick(part.options, rng) for part in parts]
     if told:
         for position, part in enumerate(parts):
-            if part.optional and not told.isdisjoint(_sentences(chosen[position])):
+            if part.optional and not told.isdisjoint(_phrases(chosen[position])):
                 chosen[position] = ""
     for position, part in enumerate(parts):
         if part.asks and any(text.rstrip().endswith("?") for text in chosen[:position]):

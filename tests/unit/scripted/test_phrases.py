@@ -41,6 +41,20 @@ def test_every_persona_has_a_voice() -> None:
 
 
 @pytest.mark.parametrize("persona", ["", *personas({})])
+async def test_whatever_a_student_says_when_asked_why_is_heard_as_its_reason(persona: str) -> None:
+    engine, step = ScriptedEngine(Shelf()), CART.steps[-1]
+    for idea in ("", "the force divided by the mass gives the acceleration"):
+        for wording in voice_of(persona).wordings("reason", reason=idea, idea=idea.capitalize()):
+            prompt = (
+                f"<question>{CART.question}</question>"
+                + conversation(["Tutor: Right. Why does that work?", f"Student: {wording}"])
+                + f"<progress>Step being worked on: {step.number} of 5\nWrong answers at this step: 0</progress>"
+            )
+            fields = json.loads((await engine.generate(request("no_python", prompt, 3))).text)
+            assert fields["Evaluation of Student Response"] == ("b" if idea in wording.casefold() and idea else "c")
+
+
+@pytest.mark.parametrize("persona", ["", *personas({})])
 @pytest.mark.parametrize("situation", EVALUATIONS)
 @pytest.mark.parametrize("problem", [CART, STONE_FALL], ids=lambda problem: problem.id)
 async def test_the_tutor_takes_each_wording_of_the_student_for_what_it_is(

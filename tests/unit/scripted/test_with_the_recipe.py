@@ -132,6 +132,28 @@ def test_no_two_conversations_are_alike_in_wording() -> None:
     assert report().likeness.alike == []
 
 
+def test_hardly_a_phrase_is_said_twice_by_the_same_speaker() -> None:
+    """Formulas and explanations have no other wording."""
+    said = again = 0
+    for one in conversations():
+        for texts in ([turn.student.text for turn in one.turns], [turn.tutor.text for turn in one.turns]):
+            before = set[str]()
+            for text in texts:
+                phrases = {
+                    part for part in re.split(r"[.!?:;,]\s", text.casefold()) if len(re.findall(r"[a-z]+", part)) > 2
+                }
+                said, again = said + 1, again + bool(phrases & before)
+                before |= phrases
+    assert again < 0.035 * said
+
+
+def test_no_two_sentences_of_a_message_begin_alike() -> None:
+    for one in conversations():
+        for turn in one.turns:
+            starts = [tuple(part.split()[:3]) for part in re.split(r"(?<=[.!?])\s+", turn.tutor.text)]
+            assert len(starts) == len(set(starts)), turn.tutor.text
+
+
 def test_replies_are_varied() -> None:
     assert report().figures()["bigram_entropy"] >= 3.5
 

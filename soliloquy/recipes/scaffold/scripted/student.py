@@ -106,7 +106,9 @@ def _lead(reading: ParsedPrompt) -> Part:
     """Returns a transition to an answer: after help, after a change of mind, or at a new sub-question."""
     if reading.attributes("state").get("knowledge") == "corrected":
         lapse = next((slip for slip in step(reading).slips if is_of_the_pen(slip) and _has_said(reading, slip)), None)
-        return verbatim(lapse.because) if lapse else book().part("student", "says", "corrected")
+        if lapse:
+            return Part(options=(lapse.because,), optional=True)
+        return book().part("student", "says", "corrected")
     if _is_asked(reading, "asks_why"):
         return Part(options=())
     if reading.attributes("state").get("place") == "later":

@@ -6,7 +6,7 @@ from itertools import islice
 from random import Random
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.phrasebook import Part, Phrasebook, capitalize, compose, rephrase, verbatim
+from soliloquy.recipes.scripted.phrasebook import Part, Phrasebook, capitalize, compose, rephrase
 from soliloquy.recipes.scripted.slips import belief, is_of_the_pen, same, split_working
 from soliloquy.recipes.soliloquy.scripted.phrases import book, voice_of
 from soliloquy.recipes.soliloquy.scripted.steps import (
@@ -120,7 +120,9 @@ def _lead(step: Step, before: Sequence[str], voice: Phrasebook) -> Part:
         return voice.optional("lead")
     if _answers(before[-1], step):
         lapse = next((slip for slip in step.slips if is_of_the_pen(slip) and _shows(before[-1], slip, step)), None)
-        return verbatim(_spoken(lapse.because, voice)) if lapse else voice.optional("after", "wrong")
+        if lapse:
+            return Part(options=(_spoken(lapse.because, voice),), optional=True)
+        return voice.optional("after", "wrong")
     asides = ("hint", "concept", "back", "off_topic", "unclear")
     aside = next((aside for aside in asides if book().cue(aside).search(before[-1])), "")
     return voice.optional("after", aside) if aside else voice.optional("lead")
