@@ -20,7 +20,9 @@ _SAME = 0.01
 def split_working(slip: Slip) -> tuple[str, str]:
     """Splits a mistake's working into formula and numbers: "a = m / F = 2 / 6" into "a = m / F" and "2 / 6"."""
     pieces = [piece.strip() for piece in slip.working.split(" = ")]
-    if len(pieces) > 1 and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
+    # "914 / 100" after a formula is its working, although it can be read as a fraction.
+    is_result = len(pieces) > 1 and not (" / " in pieces[-1] and _SYMBOL.search(pieces[-2]))
+    if is_result and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
         pieces.pop()
     numbers = "" if _SYMBOL.search(pieces[-1]) else pieces.pop()
     # Right answers are written this way too, so the notation does not tell them apart.

@@ -1,6 +1,6 @@
 import pytest
 
-from soliloquy.recipes.scripted.slips import belief, kind_of_mistake
+from soliloquy.recipes.scripted.slips import belief, kind_of_mistake, split_working
 from soliloquy.v1.conversation_pb2 import Slip
 from tests.unit.scripted.problems import CART
 
@@ -17,6 +17,14 @@ STEP = CART.steps[-1]
 )
 def test_a_mistake_is_told_by_what_is_wrong_with_it(working: str, value: float, kind: str) -> None:
     assert kind_of_mistake(Slip(working=working, value=value, unit="m/s^2"), STEP) == kind
+
+
+@pytest.mark.parametrize(
+    ("working", "value", "numbers"),
+    [("w = w_cm / 100 = 914 / 100", 9.14, "914 / 100"), ("450 / 100 = 4.5 kg", 4.5, "450 / 100"), ("C = a = 6", 6, "")],
+)
+def test_the_numbers_of_a_working_are_found(working: str, value: float, numbers: str) -> None:
+    assert split_working(Slip(working=working, value=value, unit="kg"))[1] == numbers
 
 
 def test_nobody_believes_in_a_number_that_it_knows_to_be_miscopied() -> None:
