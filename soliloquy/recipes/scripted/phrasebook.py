@@ -161,7 +161,7 @@ def rephrase(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[st
     best, fewest = "", math.inf
     for _ in range(TRIES):
         text = compose(parts, rng, limit, style, told)
-        again = sum(phrase in told for phrase in _phrases(text)) + _same_beginnings(text)
+        again = sum(phrase in told for phrase in _phrases(text)) + _echoes(text)
         if any(is_much_like(text, said, SAME) for said in before):
             again += _ALIKE
         if again < fewest:
@@ -177,10 +177,12 @@ def _phrases(text: str) -> set[str]:
     return {part for part in parts if sum(word[0].isalpha() for word in part.split()) >= _NOTICED}
 
 
-def _same_beginnings(text: str) -> int:
-    """Counts the sentences that begin like another: "The angle is found. The angle is known"."""
-    beginnings = [tuple(one.casefold().split()[:_NOTICED]) for one in _SENTENCE_END.split(text)]
-    return len(beginnings) - len(set(beginnings))
+def _echoes(text: str) -> int:
+    """Counts what a text says twice: "The critical angle is found. The critical angle is known"."""
+    words = [word.strip(" .,:;!?") for word in text.casefold().split()]
+    runs = [run for run in zip(words, words[1:], words[2:], strict=False) if all(word.isalpha() for word in run)]
+    ends = [one.casefold() for one in _SENTENCE_END.split(text)]
+    return len(runs) - len(set(runs)) + len(ends) - len(set(ends))
 
 
 def compose(
