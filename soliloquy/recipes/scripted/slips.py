@@ -31,7 +31,7 @@ def split_working(slip: Slip) -> tuple[str, str]:
 
 
 def is_of_the_pen(slip: Slip) -> bool:
-    """Whether a student who sees the reason of a mistake corrects it at once."""
+    """Whether a mistake is a slip of the pen, by its reason."""
     return bool(_OF_THE_PEN.search(slip.because))
 
 

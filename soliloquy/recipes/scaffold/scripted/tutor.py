@@ -117,13 +117,8 @@ def _message(reading: ParsedPrompt, plan: list[SubQuestion], at: int, shown: str
         kind = "understood" if shown == "comprehension" and shown not in solving(reading) else shown
         parts = [tutor_book(reading).part("tutor", "says", kind, **slots), _question(reading, hidden[0], shown)]
         is_told = any(explanation in text for text in tutor_messages(reading))
-        if (
-            shown == "correct"
-            and slots["said"]
-            and explanation
-            and not is_told
-            and rng.random() < tutor_book(reading).tables["tutor"]["asks_why"]
-        ):
+        may_ask = shown == "correct" and slots["said"] and explanation and not is_told
+        if may_ask and rng.random() < tutor_book(reading).tables["tutor"]["asks_why"]:
             parts.insert(1, tutor_book(reading).part("tutor", "says", "why"))
     else:
         kinds = ("question", _asked_for(reading, slots)) if shown == "question" else (shown,)
