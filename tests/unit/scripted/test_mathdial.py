@@ -251,6 +251,13 @@ def test_the_tutor_does_not_ask_for_a_value_that_it_has_told() -> None:
             assert not any(question.casefold() in said for question in questions), said
 
 
+@pytest.mark.parametrize(
+    "text", ["Thanks for explaining that. What do you get?", "Imagine telling the story to a friend. What do you get?"]
+)
+def test_what_surrounds_a_question_is_not_what_it_asks_for(text: str) -> None:
+    assert not any(book().cue(kind).search(text) for kind in ("why", "other_numbers"))
+
+
 def test_each_wording_of_a_doubt_is_taken_for_one_and_no_other() -> None:
     """The scripted tutor has nothing but the words."""
 

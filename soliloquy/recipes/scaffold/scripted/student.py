@@ -105,8 +105,10 @@ def _name(at: Step) -> str:
 def _lead(reading: ParsedPrompt) -> Part:
     """Returns a transition to an answer: after help, after a change of mind, or at a new sub-question."""
     if reading.attributes("state").get("knowledge") == "corrected":
-        lapse = next((slip for slip in step(reading).slips if is_of_the_pen(slip) and _has_said(reading, slip)), None)
-        if lapse:
+        wanted, said = target(reading), (slip for slip in step(reading).slips if _has_said(reading, slip))
+        lapse = next((slip for slip in said if is_of_the_pen(slip)), None)
+        # The number that was miscopied may be read as a part of the way that is asked for.
+        if lapse and gives_expected(f"{lapse.because} {wanted.answer}", wanted) is not False:
             return Part(options=(lapse.because,), optional=True)
         return book().part("student", "says", "corrected")
     if _is_asked(reading, "asks_why"):
