@@ -33,7 +33,7 @@ _SUBTRACTS = lazy_pattern(r"\s+[-−]\s")
 # More brackets than anyone nests would each be tried as the start.
 _OPERAND = r"\({0,9}\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
 _SIGN = r"(?:(?:^|(?<=[=:(])|(?<=[=:(]\s))[-−])?"
-_CALCULATION = lazy_pattern(rf"(?<![\w.^]){_SIGN}{_OPERAND}(?:\s?[-+−*×·⋅/]\s?[-−]?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
+_CALCULATION = lazy_pattern(rf"(?<![\w.^√]){_SIGN}{_OPERAND}(?:\s?[-+−*×·⋅/]\s?[-−]?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
 _IN_PYTHON = str.maketrans({"^": "**", "−": "-", "²": "**2", "³": "**3", "×": "*", "·": "*", "⋅": "*"})
 _CURRENCIES = tuple("$€£")
 # The kinds of units that people combine.

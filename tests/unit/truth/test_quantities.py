@@ -123,3 +123,9 @@ def test_brackets_without_end_are_read_in_a_moment() -> None:
 @pytest.mark.timeout(20)
 def test_a_long_line_of_blanks_is_read_in_a_moment() -> None:
     assert [one.value for one in quantities_in(" " * 100_000 + "4 N")] == [4]
+
+
+def test_what_stands_under_a_root_is_not_read_without_it() -> None:
+    assert not list(calculations_in("It is √(1 - 0.89²)"))
+    [found] = calculations_in("So it is (1 - 0.89²)")
+    assert found.value == pytest.approx(0.2079)
