@@ -22,6 +22,7 @@ PROMISES: Sequence[Promise] = (
     text_checks.texts_are_clean,
     text_checks.asks_keep_the_result,
     text_checks.no_step_is_asked_twice,
+    text_checks.what_is_asked_for_has_a_name_of_its_own,
     text_checks.concepts_need_no_number,
     text_checks.misconceptions_are_wrong,
     text_checks.wrong_laws_are_others,

@@ -172,6 +172,6 @@ def _step(
         expression=expression,
         symbol=table.result.symbol,
         unit=table.result.unit,
-        names=Names({symbol: one.name for symbol, one in known.items()}, table.result.name, table.result.unit),
+        names=Names.of(known.values(), outline.result),
         wrong_ways=[one for way in ways if (one := way._replace(candidates=tuple(way.candidates))).candidates],
     )

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from soliloquy.problems.bank.family import SLOT, Family
+from soliloquy.problems.quantity_names import quantities, result_name
 from soliloquy.truth.number_format import format_value
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Problem
@@ -94,6 +95,16 @@ def no_step_is_asked_twice(family: Family, problems: Sequence[Problem]) -> Itera
             # The tutor's question identifies the step that the student has reached.
             if one.ask in other.ask or other.ask in one.ask:
                 yield f"{one.ask!r} is asked again in step {other.number}"
+
+
+def what_is_asked_for_has_a_name_of_its_own(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """Nobody is asked for a quantity by the name of one that is known."""
+    known = {quantity.symbol: quantity.name for quantity in quantities(problems[0].steps) if quantity.name}
+    for step in problems[0].steps:
+        name = result_name(step, problems[0]) if step.HasField("result") else ""
+        alike = [symbol for symbol in known if known[symbol] == name and symbol != step.result.symbol]
+        if alike:
+            yield f"{step.result.symbol} and {alike[0]} are both called {name!r}"
 
 
 def concepts_need_no_number(family: Family, problems: Sequence[Problem]) -> Iterator[str]:

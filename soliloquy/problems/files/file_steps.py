@@ -54,8 +54,7 @@ def _mistakes(
     texts = {symbol: in_brackets(format_number(value)) for symbol, value in values.items()}
     working = basis.working.format_map(texts)
     ways = wrong_ways(basis, unit=result.unit)
-    names = Names({quantity.symbol: quantity.name for quantity in inputs}, result.name, result.unit)
-    right = RightWay(basis, names)
+    right = RightWay(basis, Names.of(inputs, result))
     found = mistakes(ways, values, texts, right=right, value=result.value, working=working, pick=number)
     return [
         pb.Slip(

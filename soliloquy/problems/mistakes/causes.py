@@ -1,12 +1,14 @@
 """Names the misconception behind a wrong expression, by how it departs from the right one."""
 
 import ast
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import NamedTuple, Self
 
+from soliloquy.problems.quantity_names import distinct_name
 from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.expressions import Expression
 from soliloquy.truth.number_format import format_number
+from soliloquy.v1.conversation_pb2 import Quantity
 
 _WORDINGS: Mapping[str, list[str]] = table_beside(__file__, "causes.toml")
 _JOINED: dict[type[ast.operator], str] = {
@@ -46,6 +48,12 @@ class Names(NamedTuple):
     quantities: Mapping[str, str]
     result: str
     unit: str
+
+    @classmethod
+    def of(cls, quantities: Collection[Quantity], result: Quantity) -> Self:
+        all_of_them = [*quantities, result]
+        named = {one.symbol: distinct_name(one, all_of_them) for one in quantities}
+        return cls(named, distinct_name(result, all_of_them), result.unit)
 
 
 def cause(right: Expression, wrong: Expression, names: Names, *, pick: int, converts: bool = False) -> str:

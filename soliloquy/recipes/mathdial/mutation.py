@@ -31,5 +31,4 @@ def mutated(problem: Problem, sampled: Confusion) -> Confusion | None:
 
 
 def _written(line: WorkedLine) -> str:
-    result = line.step.result
-    return f"The {result.name}: {line.numbers} = {with_unit(format_number(line.value), result.unit)}."
+    return f"The {line.name}: {line.numbers} = {with_unit(format_number(line.value), line.step.result.unit)}."

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.learner.knowledge import is_miscalculation
 from soliloquy.recipes.mathdial.claims import false_equations, is_right
 from soliloquy.runtime.seeds import draw
@@ -24,6 +25,7 @@ class WorkedLine:
     """A step on paper: the calculation in numbers and its value."""
 
     step: Step
+    name: str
     numbers: str
     value: float
 
@@ -58,7 +60,7 @@ def work_through(problem: Problem, mistake: Mistake | None = None) -> list[Worke
         else:
             numbers, value = _filled(step.expression, values), tidy(parse_expression(step.expression).value(values))
         values[step.result.symbol] = value
-        lines.append(WorkedLine(step=step, numbers=numbers, value=value))
+        lines.append(WorkedLine(step=step, name=result_name(step, problem), numbers=numbers, value=value))
     return lines
 
 

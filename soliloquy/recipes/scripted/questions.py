@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
@@ -44,16 +45,9 @@ def rewordings(ask: str, *, name: str = "", unit: str = "") -> Sequence[str]:
     return [text for text in _reworded(plain, name, unit) if plain not in text]
 
 
-def distinct_name(step: Step, problem: Problem) -> str:
-    """Returns what a step's result is called, with its unit where the problem has that quantity in another one, too."""
-    name, unit = step.result.name, step.result.unit
-    others = {one.result.unit for one in problem.steps if one.result.name == name} - {unit}
-    return f"{name} in {unit}" if name and unit and others else name
-
-
 def questions_for(step: Step, problem: Problem) -> Sequence[str]:
     """Returns the question of a step, and other ways to put it."""
-    name = distinct_name(step, problem)
+    name = result_name(step, problem)
     unit = step.result.unit if name == step.result.name else ""
     return [step.ask, *rewordings(step.ask, name=name, unit=unit)]
 

@@ -50,7 +50,7 @@ def _solve(problem: Problem, rng: Random) -> str:
         [
             *([book().one_of(rng, "planner", "solution", "knowns", knowns=knowns)] if knowns else []),
             *(_line(line, rng) for line in lines),
-            book().one_of(rng, "planner", "solution", "end", name=lines[-1].step.result.name),
+            book().one_of(rng, "planner", "solution", "end", name=lines[-1].name),
         ]
     )
     # Solutions that are too short are not used. Those of the bank list their knowns instead.
@@ -107,7 +107,7 @@ def _line(line: WorkedLine, rng: Random) -> str:
         "planner",
         "solution",
         "step",
-        name=line.step.result.name,
+        name=line.name,
         numbers=line.numbers,
         plain=line.numbers.replace(" ", ""),
         value=format_number(line.value),

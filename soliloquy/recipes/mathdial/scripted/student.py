@@ -48,8 +48,8 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         "working": " and ".join(line.equation for line in again if line.step.number >= found.step.number),
         "right": format_value(wanted.value, wanted.unit),
     }
-    slots |= {"lines": _told(zip(_names_of(problem), found.equations, strict=False), rng)}
-    slots |= {"relines": _told(((line.step.result.name, line.equation) for line in again), rng)}
+    slots |= {"lines": _told(zip((line.name for line in again), found.equations, strict=False), rng)}
+    slots |= {"relines": _told(((line.name, line.equation) for line in again), rng)}
     # Questions about an earlier step are answered with its right result.
     named = next(
         (line for line in again if line.step.number < found.step.number and _names(asked, line.step.result.name)), None
@@ -67,10 +67,6 @@ def _further(kind: str, slots: Mapping[str, str], rng: Random) -> list[Part]:
     """Now and then tells more than was asked, as people do: how it read the problem, or what it makes of it."""
     told = book().tables["student"]["tells_more"].get(kind, 0.0)
     return [book().optional("student", "further", kind, **slots) for _ in range(2) if rng.random() < told]
-
-
-def _names_of(problem: Problem) -> Sequence[str]:
-    return [step.result.name for step in problem.steps if step.expression]
 
 
 def _told(lines: Iterable[tuple[str, str]], rng: Random) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.scaffold.answers import plan_lines
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.plan_rules import POLICY
@@ -117,7 +118,7 @@ def _approach(row: dict[str, Any], step: Step, problem: Problem, rng: Random) ->
     at = covered.index(step.number)
     own = covered[: min(at + 1, _half(problem))]
     row["Steps"] = covered[min(at, len(own)) :]
-    question = book().one_of(rng, "planner", "approach", name=step.result.name)
+    question = book().one_of(rng, "planner", "approach", name=result_name(step, problem))
     return {"Question": question, "Expected Answer": _way(step, problem, own[-1]), "Steps": own}
 
 

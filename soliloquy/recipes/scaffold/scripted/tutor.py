@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from random import Random
 
+from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.scaffold.answers import tutored_text
 from soliloquy.recipes.scaffold.expected_answers import final_number, gives_expected, revealed
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
@@ -14,7 +15,7 @@ from soliloquy.recipes.scaffold.scripted.steps import step
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
-from soliloquy.recipes.scripted.questions import distinct_name, nudges, rewordings
+from soliloquy.recipes.scripted.questions import nudges, rewordings
 from soliloquy.recipes.scripted.slips import kind_of_mistake, split_working
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_exact, format_number, format_quantity, written_number
@@ -175,7 +176,7 @@ def _later(reading: ParsedPrompt, told: Step) -> str:
     steps = [one for one in reading.problem.steps[told.number :] if one.result.name not in ("", told.result.name)]
     taking = (one for one in steps if told.result.symbol in [known.symbol for known in one.inputs])
     later = next(taking, None) or next(iter(steps), None)
-    return later.result.name if later else ""
+    return result_name(later, reading.problem) if later else ""
 
 
 def _is_said(text: str, value: float) -> bool:
@@ -186,7 +187,7 @@ def _question(reading: ParsedPrompt, asked: SubQuestion, shown: str) -> Part:
     """Puts a sub-question in other words, or hands it back; word for word where nobody knows others, else seldom."""
     told = _step_asking(reading, asked.question)
     plain = asked.question == (told.ask if told else "")
-    name = (distinct_name(told, reading.problem) if plain else told.result.name) if told else ""
+    name = result_name(told, reading.problem) if told else ""
     if name and shown in ("incorrect", "confusion", "question"):
         options = [asked.question, *nudges(name, failed=shown == "incorrect")]
     elif name and plain and shown == "correct" and told == step(reading):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
+from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import comparison, description
@@ -233,7 +234,7 @@ def taken_up(reading: ParsedPrompt, said: ReplyReading, slip: Slip | None = None
 def stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """Stays at the step: puts its question in other words, or hands it back after help."""
     step = reading.step
-    nudge_options = nudges(step.result.name, failed=evaluation == "a" or reading.wrong_before > 0)
+    nudge_options = nudges(result_name(step, reading.problem), failed=evaluation == "a" or reading.wrong_before > 0)
     if thought == "opening":
         asked = [tutor_book(reading).optional("tutor", "begin"), question(step, reading)]
     elif evaluation in "eg":
