@@ -146,6 +146,11 @@ def unit(text: str) -> Unit:
     return known if known is not None and end == len(text) else Unit(f"counted {text.lower().rstrip('s')}", 1.0)
 
 
+def measured(text: str) -> str:
+    """Returns a unit in which something is measured; empty for one that only names the things counted: "points"."""
+    return text if unit(text).measure else ""
+
+
 _METER_SECOND = lazy_pattern(r"(?<![A-Za-zµμ])ms(?=\s?(?:\^|\*\*)?\s?[({]?[-−⁻])")
 
 

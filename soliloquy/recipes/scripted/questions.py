@@ -7,6 +7,7 @@ from pathlib import Path
 
 from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
+from soliloquy.truth.units import measured
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
@@ -42,7 +43,7 @@ def _book() -> Phrasebook:
 def rewordings(ask: str, *, name: str = "", unit: str = "") -> Sequence[str]:
     """Returns other ways to put a question, none of which holds it word for word; empty if none is known."""
     plain = " ".join(ask.split())
-    return [text for text in _reworded(plain, name, unit) if plain not in text]
+    return [text for text in _reworded(plain, name, measured(unit)) if plain not in text]
 
 
 def questions_for(step: Step, problem: Problem) -> Sequence[str]:

@@ -14,7 +14,7 @@ from soliloquy.recipes.mathdial.worked_solutions import Mistake, WorkedLine, mis
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import UNWORKABLE
-from soliloquy.truth.number_format import format_number, format_quantity, tidy
+from soliloquy.truth.number_format import format_number, format_quantity, format_value, tidy
 from soliloquy.v1.conversation_pb2 import Problem, Slip
 
 _SAMPLES: int = POLICY["confusion"]["samples"]
@@ -101,7 +101,6 @@ def _miscalculations(problem: Problem, rng: Random) -> Iterator[Mistake]:
 
 
 def _line(line: WorkedLine, rng: Random) -> str:
-    unit = line.step.result.unit
     return book().one_of(
         rng,
         "planner",
@@ -111,7 +110,7 @@ def _line(line: WorkedLine, rng: Random) -> str:
         numbers=line.numbers,
         plain=line.numbers.replace(" ", ""),
         value=format_number(line.value),
-        unit=f" {unit}" if unit else " in all",
+        result=format_value(line.value, line.step.result.unit),
     )
 
 

@@ -16,6 +16,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
 )
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import says
+from soliloquy.truth.units import measured
 from soliloquy.v1.conversation_pb2 import Step, StepKind
 
 
@@ -34,7 +35,7 @@ def step_facts(reading: ParsedPrompt) -> Mapping[str, str]:
     explanation = "" if _is_idea(step) or _was_said(step.explanation, reading) else step.explanation
     return {
         "name": step.result.name,
-        "unit": step.result.unit,
+        "unit": measured(step.result.unit),
         "formula": spoken_formula(step.formula) if numeric else "",
         "inputs": _inputs(step) if numeric else "",
         "names": list_names(step.inputs) if len(step.inputs) > 1 else "",
@@ -60,7 +61,7 @@ def concept_wordings(reading: ParsedPrompt, text: str) -> Sequence[str]:
     asked = None if book().cue("why").search(text) else next(named, None)
     if asked is not None:
         known = asked.symbol != step.result.symbol
-        quantity = {"name": asked.name, "symbol": asked.symbol, "unit": asked.unit}
+        quantity = {"name": asked.name, "symbol": asked.symbol, "unit": measured(asked.unit)}
         kind, slots = ("given", quantity | {"value": format_quantity(asked)}) if known else ("sought", quantity)
     elif later:
         kind, slots = "step", {"name": step.result.name, "later": later[0].ask}

@@ -7,6 +7,7 @@ from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import is_numeric, list_names, working
 from soliloquy.truth.number_format import format_value
+from soliloquy.truth.units import measured
 from soliloquy.v1.conversation_pb2 import Step, StepKind
 
 
@@ -40,5 +41,5 @@ def _outline(step: Step, rng: Random) -> str:
         names=list_names(step.inputs),
         formula=step.formula if symbolic else "",
         result=step.result.name,
-        unit=step.result.unit,
+        unit=measured(step.result.unit),
     )

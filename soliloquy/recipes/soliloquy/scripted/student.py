@@ -23,6 +23,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.truth.phrases import says
+from soliloquy.truth.units import measured
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Quantity, Slip, Step
 
 # Behaviour that has nothing to do with what the student knows.
@@ -111,7 +112,7 @@ def _behave(step: Step, behaviour: str, before: Sequence[str], voice: Phrasebook
 
 
 def _answering(answer: Part, step: Step, before: Sequence[str], voice: Phrasebook) -> list[Part]:
-    return [_lead(step, before, voice), answer, voice.optional("tail")]
+    return [_lead(step, before, voice), answer, voice.optional("tail", unit=measured(step.result.unit))]
 
 
 def _lead(step: Step, before: Sequence[str], voice: Phrasebook) -> Part:
@@ -192,7 +193,7 @@ def _wrong(reading: ParsedPrompt, step: Step, before: Sequence[str], voice: Phra
         shown = voice.wordings("worked", working=numbers, value=texts[0])
         return [lead, reason, Part(options=[text for text in shown if _gives(slip.value, text, step)] or texts)]
     told = _number(slip.value, texts, spoken_formula(formula), numbers, step, voice, rng)
-    return [lead, reason, told, voice.optional("tail")]
+    return [lead, reason, told, voice.optional("tail", unit=measured(step.result.unit))]
 
 
 def _wrong_lead(step: Step, before: Sequence[str], voice: Phrasebook, *, held: bool, is_asked: bool) -> Part:
