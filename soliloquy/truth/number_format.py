@@ -2,13 +2,18 @@
 
 import math
 import re
+from decimal import ROUND_HALF_UP, Decimal
 
+from soliloquy.truth.exactness import is_exact
+from soliloquy.truth.units import unit as parsed_unit
 from soliloquy.v1.conversation_pb2 import Quantity
 
 SIGNIFICANT_DIGITS = 5
 _SIGNIFICANT = f".{SIGNIFICANT_DIGITS}g"
 # Larger numbers are easier to read with an exponent.
 LONGEST_PLAIN = 1e7
+_MONEY = parsed_unit("$")
+_ONE_DECIMAL = re.compile(r"\.\d$")
 _EXPONENT = re.compile(r"e(-?\d+)$")
 # Beyond this, or below its inverse, slips and roundings would overflow.
 LARGEST = 1e100
@@ -39,10 +44,16 @@ def written_number(value: float) -> str:
 
 
 def written_value(value: float, unit: str) -> str:
-    return with_unit(written_number(value), unit)
+    """Writes a quantity as people say it: four digits of what is measured, all of what is counted or paid."""
+    return with_unit(written_number(value) if is_exact(value, unit) else format_rounded(value, 4), unit)
 
 
 def with_unit(number: str, unit: str) -> str:
+    """Puts a unit behind a number: "3.5 kg", "36°", and two decimals of money or none."""
+    if unit == "°":
+        return f"{number}°"
+    if _ONE_DECIMAL.search(number) and parsed_unit(unit) == _MONEY:
+        number = f"{number}0"
     return f"{number} {unit}" if unit else number
 
 
@@ -50,13 +61,17 @@ def format_rounded(value: float, digits: int) -> str:
     """Rounds to significant digits, in handwritten notation."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
-    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    # Halves go up as on paper: in binary, 310.15 lies below the half.
+    exact = Decimal(repr(value))
+    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP)
+    exponent = rounded.adjusted()
     if -4 <= exponent < 6:
-        places = digits - 1 - exponent
-        text = f"{round(value, places):.{max(0, places)}f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    mantissa = f"{value / 10.0**exponent:.{digits - 1}f}".rstrip("0").rstrip(".")
-    return f"{mantissa} × 10^{exponent}"
+        return _without_zeros(f"{rounded:f}")
+    return f"{_without_zeros(f'{rounded.scaleb(-exponent):f}')} × 10^{exponent}"
+
+
+def _without_zeros(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def format_exact(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from soliloquy.problems.mistakes.wrong_ways import Strategy
-from soliloquy.truth.number_format import format_number
+from soliloquy.truth.number_format import format_value, with_unit
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 # Inserted into texts and lines of JSON without escaping.
@@ -59,7 +59,9 @@ class GivenTable(_FamilyTable):
             position = round((float(text) - self.low) / self.step)
         except (ValueError, OverflowError):
             return None
-        return position if 0 <= position < self.count and format_number(self.value(position)) == text else None
+        if not 0 <= position < self.count:
+            return None
+        return position if format_value(self.value(position), self.unit) == with_unit(text, self.unit) else None
 
 
 class DerivedTable(_FamilyTable):

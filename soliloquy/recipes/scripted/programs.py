@@ -20,7 +20,7 @@ from soliloquy.v1.conversation_pb2 import Quantity, Step
 # The patterns below match the marks that every wording in phrases/programs.toml shares.
 _VALUE = r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
 _TARGET = re.compile(r"`\w+` \(([^`)]*)\)(?! =)")
-_INPUT = re.compile(rf"`(\w+)` \(([^`)]*)\) = {_VALUE}(?: ([^;`]*?))?(?:;|\.\s|\.?$)")
+_INPUT = re.compile(rf"`(\w+)` \(([^`)]*)\) = {_VALUE}(?:(?: |(?=°))([^;`]*?))?(?:;|\.\s|\.?$)")
 _EXPRESSION = re.compile(r"`(\w+) = ([^`]+)`")
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _COMPARED = re.compile(r"`([^`]+)` stands? for .*?`expected = ([^`]+)`.*?`student_answer = ([^`]+)`")

@@ -18,7 +18,7 @@ from soliloquy.recipes.scripted.programs import description
 from soliloquy.recipes.scripted.questions import nudges, rewordings
 from soliloquy.recipes.scripted.slips import kind_of_mistake, split_working
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.number_format import format_exact, format_number, format_quantity, written_number
+from soliloquy.truth.number_format import format_exact, format_number, format_quantity, written_value
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Quantity, Slip, Step
 
@@ -166,7 +166,7 @@ def _written(slip: Slip) -> Iterator[str]:
 
 def _inputs(told: Step, text: str) -> str:
     """Lists what goes into a step, if all of it is known by now."""
-    if not all(known.name and _is_said(text, known.value) for known in told.inputs):
+    if not all(known.name and _is_said(text, known) for known in told.inputs):
         return ""
     return " and ".join(f"{format_quantity(known)} for the {known.name}" for known in told.inputs)
 
@@ -179,8 +179,8 @@ def _later(reading: ParsedPrompt, told: Step) -> str:
     return result_name(later, reading.problem) if later else ""
 
 
-def _is_said(text: str, value: float) -> bool:
-    return says(text, format_number(value)) or says(text, written_number(value))
+def _is_said(text: str, known: Quantity) -> bool:
+    return says(text, format_number(known.value)) or says(text, written_value(known.value, known.unit))
 
 
 def _question(reading: ParsedPrompt, asked: SubQuestion, shown: str) -> Part:
