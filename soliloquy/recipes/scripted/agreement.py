@@ -23,13 +23,13 @@ def agreeing(text: str, name: str) -> str:
 
 @lru_cache(4096)
 def is_plural(name: str) -> bool:
-    """Judges by the last noun before what describes it: "people" of "people in vehicles"."""
-    words = name.casefold().split()
+    """Judges by the last noun before what describes it: "people" of "people in vehicles"; Ines is one person."""
+    words = name.split()
     if not words or words[0] == "what":
         return False
     noun = next((word for word, after in zip(words, [*words[1:], "of"], strict=True) if after in _AFTER), "")
     return noun in IRREGULAR_PLURALS or (
-        noun.endswith("s") and not noun.endswith(("ss", "us", "is")) and noun not in _SINGULAR
+        noun.endswith("s") and not noun.istitle() and not noun.endswith(("ss", "us", "is")) and noun not in _SINGULAR
     )
 
 
