@@ -23,6 +23,7 @@ PROMISES: Sequence[Promise] = (
     text_checks.asks_keep_the_result,
     text_checks.no_step_is_asked_twice,
     text_checks.what_is_asked_for_has_a_name_of_its_own,
+    text_checks.texts_stand_by_themselves,
     text_checks.concepts_need_no_number,
     text_checks.misconceptions_are_wrong,
     text_checks.wrong_laws_are_others,

@@ -8,7 +8,7 @@ from soliloquy.problems.bank.family import SLOT, Family
 from soliloquy.problems.quantity_names import quantities, result_name
 from soliloquy.truth.number_format import format_value
 from soliloquy.truth.phrases import says
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import STEP_KIND_CONCEPT, Problem
 
 # The share of draws with different questions, if the family has numbers to draw.
 DIFFERENT = 0.75
@@ -105,6 +105,16 @@ def what_is_asked_for_has_a_name_of_its_own(family: Family, problems: Sequence[P
         alike = [symbol for symbol in known if known[symbol] == name and symbol != step.result.symbol]
         if alike:
             yield f"{step.result.symbol} and {alike[0]} are both called {name!r}"
+
+
+def texts_stand_by_themselves(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """An explanation is quoted without its question, and a name is put behind an article."""
+    for step in problems[0].steps:
+        if step.kind != STEP_KIND_CONCEPT and step.explanation.startswith("It "):
+            yield f"{step.explanation!r} does not say what it is about"
+    for quantity in quantities(problems[0].steps):
+        if quantity.name.startswith(("what ", "one ", "the ")):
+            yield f"{quantity.name!r} cannot follow an article"
 
 
 def concepts_need_no_number(family: Family, problems: Sequence[Problem]) -> Iterator[str]:

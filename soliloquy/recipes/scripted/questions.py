@@ -18,6 +18,8 @@ _DETERMINER = r"(?:the|a|an|his|her|its|their|our|your|this|that|these|those|all
 _BE = re.compile(
     rf"^{_WH} (?P<be>is|are|was|were) (?P<rest>that|(?:the|a|an|his|her|its|their|[A-Z][a-z]+)\b[^,;:]*)\?$"
 )
+# A place or a unit behind the subject; the verb comes before it.
+_ADVERBIAL = re.compile(r" (?=(?:in|on|at|above|below|behind|between|before|after|inside|under|as|here|there)\b)")
 # What follows these would be torn from the noun that it belongs to.
 _CLAUSE = re.compile(r"\b(?:that|which|who|than|written|when|while|if|with) ")
 _PRONOUN = re.compile(
@@ -78,10 +80,7 @@ def _indirect(asked: str) -> str:
     asked = asked[:1].upper() + asked[1:]
     asked = _TRAIL.sub("", asked)
     if found := _BE.match(asked):
-        rest = found["rest"]
-        if rest.startswith("the same"):
-            return _clause(found, f"{found['be']} {rest}")
-        return _clause(found, f"{rest} {found['be']}") if len(rest.split()) <= 9 and not _CLAUSE.search(rest) else ""
+        return _with_be(found)
     if found := _PRONOUN.match(asked):
         return _clause(found, _with_auxiliary(found))
     if found := _PLURAL.match(asked):
@@ -96,6 +95,18 @@ def _indirect(asked: str) -> str:
 def _clause(found: re.Match[str], rest: str) -> str:
     wh = found["wh"]
     return f"{wh[:1].lower()}{wh[1:]} {rest}"
+
+
+def _with_be(found: re.Match[str]) -> str:
+    """Puts the verb behind its subject; empty where a participle may follow: "By what angle is the filter turned?"."""
+    wh, be, rest = found["wh"], found["be"], found["rest"]
+    if rest.startswith("the same"):
+        return _clause(found, f"{be} {rest}")
+    known = wh.startswith(("What", "Which", "How ")) and " of" not in wh and (be, rest) != ("are", "that")
+    if not known or len(rest.split()) > 9 or _CLAUSE.search(rest):
+        return ""
+    subject, *place = _ADVERBIAL.split(rest, 1)
+    return _clause(found, " ".join([subject, be, *place]))
 
 
 def _with_auxiliary(found: re.Match[str]) -> str:

@@ -17,7 +17,9 @@ def test_a_name_of_several_things_has_its_verbs_in_the_plural(name: str) -> None
     )
 
 
-@pytest.mark.parametrize("name", ["number of seats", "mass of the steam", "gas constant", "loss of heat", "radius", "Ines", ""])
+@pytest.mark.parametrize(
+    "name", ["number of seats", "mass of the steam", "gas constant", "loss of heat", "radius", "Ines", ""]
+)
 def test_a_name_of_one_thing_leaves_a_wording_as_it_is(name: str) -> None:
     assert agreeing(f"The {name} comes out. What is the {name}?", name) == f"The {name} comes out. What is the {name}?"
 
