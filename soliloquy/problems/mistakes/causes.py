@@ -30,6 +30,8 @@ _DOING: dict[type[ast.operator], str] = {
     ast.Sub: "taking away",
 }
 _TURNED: dict[type[ast.operator], str] = {ast.Div: "turned_division", ast.Sub: "turned_subtraction"}
+# What a student does who leaves out a function.
+_LEFT_OUT = {"sqrt": "unrooted", "degrees": "radians", "radians": "radians"}
 _FUNCTIONS = {"sin": "sine", "cos": "cosine", "tan": "tangent", "asin": "sine", "acos": "cosine", "atan": "tangent"}
 
 
@@ -138,8 +140,8 @@ def _missing(right: ast.expr, wrong: ast.expr) -> Departure | None:
         case ast.BinOp() if _same(right.left, wrong) or _same(right.right, wrong):
             part = right.right if _same(right.left, wrong) else right.left
             return Departure("dropped_factor" if isinstance(part, ast.Constant) else "dropped", part=part)
-        case ast.Call(args=[argument]) if _same(argument, wrong):
-            return Departure("unrooted")
+        case ast.Call(func=ast.Attribute(attr=name), args=[argument]) if name in _LEFT_OUT and _same(argument, wrong):
+            return Departure(_LEFT_OUT[name])
     return None
 
 
@@ -156,7 +158,9 @@ def _added(right: ast.expr, wrong: ast.expr) -> Departure | None:
 
 
 def _regrouped(right: ast.expr, wrong: ast.expr) -> Departure | None:
-    """Finds the same numbers and signs in another order: brackets that were left out."""
+    """Finds the same numbers and signs in the same places, but for brackets that were left out."""
+    if ast.unparse(wrong).count("(") >= ast.unparse(right).count("("):
+        return None
     one, other = (
         [ast.dump(node) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Constant)]
         for tree in (right, wrong)
