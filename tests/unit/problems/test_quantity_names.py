@@ -21,4 +21,6 @@ def test_lines_on_paper_questions_and_reasons_name_it_with_its_unit() -> None:
     assert any(name in question for question in questions_for(TOURS.steps[0], TOURS))
     assert any(f"{TOURS.steps[0].inputs[0].name} in hours" in slip.because for slip in TOURS.steps[0].slips)
     assert work_through(TOURS)[0].name == name
-    assert name in mutated(TOURS, Confusion()).solution
+    confusion = mutated(TOURS, Confusion())
+    assert confusion is not None
+    assert name in confusion.solution
