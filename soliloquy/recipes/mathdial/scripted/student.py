@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
+from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
 from soliloquy.recipes.mathdial.worked_solutions import mistakes, work_through
@@ -30,7 +31,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     slip = _slip(problem, found)
     because = belief(slip)
     slots = {
-        "name": found.step.result.name,
+        "name": result_name(found.step, problem),
         "equation": found.equation,
         "equations": _one_by_one(found.equations),
         "answer": with_unit(found.answer, wanted.unit),
@@ -44,7 +45,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
             (format_value(line.value, line.step.result.unit) for line in again if line.step.number < found.step.number),
             "",
         ),
-        "before": next((line.step.result.name for line in again if line.step.number < found.step.number), ""),
+        "before": next((line.name for line in again if line.step.number < found.step.number), ""),
         "working": " and ".join(line.equation for line in again if line.step.number >= found.step.number),
         "right": format_value(wanted.value, wanted.unit),
     }
@@ -55,7 +56,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         (line for line in again if line.step.number < found.step.number and _names(asked, line.step.result.name)), None
     )
     if named:
-        slots |= {"named": named.step.result.name, "earlier": named.equation}
+        slots |= {"named": named.name, "earlier": named.equation}
     if _tells(asked, found.step.result):
         slots |= {"told": format_value(found.step.result.value, found.step.result.unit)}
     said = book().wordings("student", "asked", _asked(asked, slots), **slots) if asked else ()

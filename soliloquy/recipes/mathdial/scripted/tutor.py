@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
+from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book, tutor_book
@@ -68,7 +69,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     inputs = dict.fromkeys(known.name for known in step.inputs if known.name != step.result.name)
     last = reading.problem.steps[-1].result.name
     slots = {
-        "name": step.result.name,
+        "name": result_name(step, reading.problem),
         "explanation": step.explanation,
         "inputs": " and the ".join(inputs),
         "pair": " and the ".join(inputs) if len(inputs) > 1 else "",
@@ -79,7 +80,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         "value": format_quantity(step.result),
         "student": _called(reading),
         "right": format_quantity(reading.problem.answer),
-        "hard": found.step.result.name,
+        "hard": result_name(found.step, reading.problem),
     }
     asked = rng.choice(questions_for(step, reading.problem))
     is_told = intent == "guide_focus" and any(slots["value"] in text for text in before)
