@@ -182,11 +182,17 @@ def _misread(values: Values, texts: Mapping[str, str], right: RightWay, value: f
         if symbol not in texts or not (found := _DIGITS.search(texts[symbol])) or found[0] == found[0][::-1]:
             continue
         read = texts[symbol][: found.start()] + _turned(found[0]) + texts[symbol][found.end() :]
+        taken = float(read.strip("()"))
         try:
-            wrong = tidy(right.expression.calculation({**values, symbol: float(read.strip("()"))}))
+            wrong = tidy(right.expression.calculation({**values, symbol: taken}))
         except UNWORKABLE:
             continue
-        if clearly_wrong(wrong, value) and is_plausible(wrong, value, right.names.unit, converts=True):
+        # Whoever quotes a number that is the right result would tell it.
+        if (
+            taken != value
+            and clearly_wrong(wrong, value)
+            and is_plausible(wrong, value, right.names.unit, converts=True)
+        ):
             slots = {"part": f"the {name}" if (name := right.names.quantities.get(symbol)) else symbol}
             because = wording("misread", right.names, slots | {"factor": read.strip("()")}, pick)
             working = right.expression.working.format_map({**texts, symbol: read})
