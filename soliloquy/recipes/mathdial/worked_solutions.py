@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.learner.knowledge import is_miscalculation
 from soliloquy.recipes.mathdial.claims import false_equations, is_right
 from soliloquy.runtime.seeds import draw
@@ -13,6 +12,7 @@ from soliloquy.truth.expressions import UNWORKABLE, parse_expression
 from soliloquy.truth.number_format import format_number, tidy
 from soliloquy.truth.phrases import says
 from soliloquy.truth.plausibility import is_plausible
+from soliloquy.truth.quantity_names import result_name
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")

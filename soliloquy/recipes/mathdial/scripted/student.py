@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
-from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
 from soliloquy.recipes.mathdial.worked_solutions import mistakes, work_through
@@ -14,6 +13,7 @@ from soliloquy.recipes.scripted.slips import belief, is_of_the_pen, same
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_quantity, format_value, with_unit
 from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.quantity_names import result_name
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Slip
 
 _KINDS = ("held", "doubted", "given_up")

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
-from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book, tutor_book
@@ -17,6 +16,7 @@ from soliloquy.recipes.scripted.questions import questions_for
 from soliloquy.truth.number_format import format_quantity, with_unit
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.plausibility import is_plausible
+from soliloquy.truth.quantity_names import result_name
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _SAME = 0.01

@@ -8,7 +8,6 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.scaffold.answers import plan_lines
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.plan_rules import POLICY
@@ -17,6 +16,7 @@ from soliloquy.recipes.scaffold.scripted.steps import working
 from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.truth.number_format import format_quantity, written_value
+from soliloquy.truth.quantity_names import result_name
 from soliloquy.truth.symbols import is_conversion
 from soliloquy.v1.conversation_pb2 import Problem, Step
 

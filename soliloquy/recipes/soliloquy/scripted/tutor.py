@@ -6,7 +6,6 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from soliloquy.problems.quantity_names import result_name
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import comparison, description
@@ -36,6 +35,7 @@ from soliloquy.truth.algebra_answers import algebra, stated_algebra
 from soliloquy.truth.number_format import format_quantity, format_rounded, with_unit
 from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.quantity_names import result_name
 from soliloquy.truth.utterances import content_words
 from soliloquy.v1.conversation_pb2 import Slip, Step
 
