@@ -53,6 +53,12 @@ def test_the_same_in_other_words_is_the_same(text: str, value: float, unit: str)
     assert is_same(written, value, unit, 0.005)
 
 
+def test_what_stands_under_a_root_is_not_read_without_it() -> None:
+    assert not list(calculations_in("It is √(1 - 0.89²)"))
+    [found] = calculations_in("So it is (1 - 0.89²)")
+    assert found.value == pytest.approx(0.2079)
+
+
 @pytest.mark.parametrize(
     ("text", "value", "unit"),
     [
@@ -123,9 +129,3 @@ def test_brackets_without_end_are_read_in_a_moment() -> None:
 @pytest.mark.timeout(20)
 def test_a_long_line_of_blanks_is_read_in_a_moment() -> None:
     assert [one.value for one in quantities_in(" " * 100_000 + "4 N")] == [4]
-
-
-def test_what_stands_under_a_root_is_not_read_without_it() -> None:
-    assert not list(calculations_in("It is √(1 - 0.89²)"))
-    [found] = calculations_in("So it is (1 - 0.89²)")
-    assert found.value == pytest.approx(0.2079)
