@@ -13,6 +13,7 @@ _SIGNIFICANT = f".{SIGNIFICANT_DIGITS}g"
 # Larger numbers are easier to read with an exponent.
 LONGEST_PLAIN = 1e7
 _MONEY = parsed_unit("$")
+_CURRENCIES = ("$", "€", "£")
 _ONE_DECIMAL = re.compile(r"\.\d$")
 _EXPONENT = re.compile(r"e(-?\d+)$")
 # Beyond this, or below its inverse, slips and roundings would overflow.
@@ -49,11 +50,13 @@ def written_value(value: float, unit: str) -> str:
 
 
 def with_unit(number: str, unit: str) -> str:
-    """Puts a unit behind a number: "3.5 kg", "36°", and two decimals of money or none."""
+    """Puts a unit to a number as in print: "3.5 kg", "36°", and two decimals of money or none: "$8.20"."""
     if unit == "°":
         return f"{number}°"
     if _ONE_DECIMAL.search(number) and parsed_unit(unit) == _MONEY:
         number = f"{number}0"
+    if unit in _CURRENCIES:
+        return f"-{unit}{number[1:]}" if number.startswith("-") else f"{unit}{number}"
     return f"{number} {unit}" if unit else number
 
 

@@ -8,6 +8,11 @@ from functools import cache
 
 import pytest
 
+from services.curriculum.handler import attempt_at
+from services.model.engines.scripted import ScriptedEngine
+from services.planner.handler import Enrichments, enrich
+from soliloquy.problems.files.problem_from_row import problem_from_row
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.belief import belief_after, believed, reasons_given
 from soliloquy.recipes.mathdial.claims import claimed_answer, equations, gives_right_answer
@@ -21,7 +26,11 @@ from soliloquy.recipes.scripted.questions import questions_for
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, Turn
+from soliloquy.v1.events_pb2 import EnrichmentNeeded
+from soliloquy.v1.runs_pb2 import Run
 from tests.unit.scripted.dialling import dialled, shares, told_at
+from tests.unit.scripted.growing import finished
+from tests.unit.scripted.problems import Shelf
 
 COUNT, PROBLEMS, SEED = 100, 25, 11
 RECIPE = find("mathdial")
@@ -47,6 +56,19 @@ def test_most_problems_have_a_confusion_and_the_others_say_why_not() -> None:
     assert len(unfit) < 0.2 * COUNT
     for one in unfit:
         assert RECIPE.faults(one) == [one.problem.enrichment.plain_because] != [""]
+
+
+async def test_money_is_read_back_as_it_is_written() -> None:
+    row = ProblemRow(question="A pen costs $2. What do 4 pens cost?", solution="4 * $2 = $8", answer="$8")
+    problem = problem_from_row(row, "pens")
+    run = Run(id="run", recipe="mathdial", max_turns=20, max_attempts=1, enrich=True)
+    engine = ScriptedEngine(Shelf([problem]))
+    (event,) = await enrich(
+        EnrichmentNeeded(conversation=attempt_at(problem, run=run, ordinal=0, attempt=0)), engine, Enrichments(1)
+    )
+    conversation = await finished(event, engine=engine)
+    assert conversation.ending == Ending.ENDING_SOLVED
+    assert "$8" in " ".join(turn.student.text for turn in conversation.turns)
 
 
 def test_nearly_all_are_kept() -> None:

@@ -26,6 +26,8 @@ def test_a_half_is_rounded_up_as_on_paper(value: float, digits: int, written: st
     ("value", "unit", "written"),
     [
         (8.2, "dollars", "8.20 dollars"),
+        (8.2, "$", "$8.20"),
+        (-5, "€", "-€5"),
         (8.25, "dollars", "8.25 dollars"),
         (8, "dollars", "8 dollars"),
         (8.5, "ct", "8.5 ct"),

@@ -10,6 +10,8 @@ from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _LINE = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
+# "= $8" has the number 8.
+_CURRENCY = re.compile(r"[$€£](?=\d)")
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 _OPERAND = rf"\({{0,4}}{_NUMBER}\){{0,4}}"
 _EQUATION = re.compile(rf"((?:{_OPERAND}\s*[-+*/]\s*)+{_OPERAND}) = ({_NUMBER})")
@@ -35,7 +37,7 @@ def pupil_solution(reading: ParsedPrompt) -> PupilSolution:
 @lru_cache(1024)
 def _pupil(quoted: str, serialised: bytes) -> PupilSolution:
     problem = Problem.FromString(serialised)
-    lines = _LINE.sub("", quoted).splitlines()
+    lines = _CURRENCY.sub("", _LINE.sub("", quoted)).splitlines()
     right = [line.value for line in work_through(problem)]
     steps = [step for step in problem.steps if step.expression]
     found = [(number, match[0], match[2]) for number, line in enumerate(lines, 1) for match in _EQUATION.finditer(line)]
