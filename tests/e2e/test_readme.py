@@ -70,8 +70,10 @@ def test_every_soliloquy_command_of_the_readme_works(tmp_path: Path) -> None:
     commands = [line for line in commands if not line.startswith(SERVED)]
     assert len(commands) > 5
     for command in commands:
-        result = shell(command, tmp_path)
+        result = shell(command, tmp_path, {"COLUMNS": "92"})
         assert result.returncode == 0, f"{command}\n{result.stderr}"
+        if command.startswith("soliloquy show demo-dataset"):
+            assert blocks("text", README)[0] in result.stdout
 
 
 def test_the_readme_on_kafka_works_in_its_order(kafka: str, tmp_path: Path) -> None:
