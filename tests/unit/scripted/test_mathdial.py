@@ -59,7 +59,7 @@ def test_most_problems_have_a_confusion_and_the_others_say_why_not() -> None:
 
 
 async def test_money_is_read_back_as_it_is_written() -> None:
-    row = ProblemRow(question="A pen costs $2. What do 4 pens cost?", solution="4 * $2 = $8", answer="$8")
+    row = ProblemRow(question="A pen costs $2. What do 4 pens cost?", solution="4 * $2 = $8")
     problem = problem_from_row(row, "pens")
     run = Run(id="run", recipe="mathdial", max_turns=20, max_attempts=1, enrich=True)
     engine = ScriptedEngine(Shelf([problem]))
