@@ -5,9 +5,9 @@ from typing import Protocol
 
 from services.collector.metrics import count
 from soliloquy.dataset.manifest import UnreadableManifest
+from soliloquy.recipes.calls import calls_of, calls_of_turns
 from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.rewinding import calls_of, calls_of_turns
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.failure import Refused
 from soliloquy.runtime.model.costs import account, use_of, waited

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below
 from soliloquy.dataset.rows import TIMINGS, serialised_timings
-from soliloquy.recipes.rewinding import calls_of
+from soliloquy.recipes.calls import calls_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Timings
 

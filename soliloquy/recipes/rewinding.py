@@ -1,11 +1,8 @@
-"""Takes turns of a conversation back, so that it goes on from the last good one; their calls still count."""
-
-from collections.abc import Iterator
-from itertools import chain
+"""Takes turns of a conversation back, so that it goes on from the last good one."""
 
 from soliloquy.recipes.rules import Broken
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall, Resolution, Rewind
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, Rewind
 from soliloquy.v1.events_pb2 import TutorReplied
 
 # The first turn has what a recipe begins with: it is never taken back.
@@ -30,13 +27,3 @@ def rewound(conversation: Conversation, fault: Broken, *, certain: bool, most: i
 def rewinding_parts(conversation: Conversation) -> tuple[object, ...]:
     """Returns what distinguishes seeds and ids after a rewind from those before it."""
     return ("rewind", len(conversation.rewinds)) if conversation.rewinds else ()
-
-
-def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
-    """Yields the calls for the enrichment, which all conversations about the problem share, and those of turns."""
-    return chain(conversation.problem.enrichment.calls, calls_of_turns(conversation))
-
-
-def calls_of_turns(conversation: Conversation) -> Iterator[ModelCall]:
-    taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
-    return chain.from_iterable(turn.calls for turn in chain(conversation.turns, taken_back))

@@ -10,7 +10,7 @@ from operator import attrgetter
 from statistics import fmean, quantiles
 from typing import TYPE_CHECKING
 
-from soliloquy.recipes.rewinding import calls_of_turns
+from soliloquy.recipes.calls import calls_of_turns
 from soliloquy.runtime.model.costs import COST, KINDS, account, add_use, total_cost, use_of, waited
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, TokenUse
 from soliloquy.v1.gateway_pb2 import FinishedConversation

@@ -9,8 +9,8 @@ from typing import Any
 from google.protobuf.message import Message
 
 from soliloquy.problems.sources import ProblemSource
+from soliloquy.recipes.calls import calls_of
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.rewinding import calls_of
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import Handler

@@ -12,9 +12,9 @@ import pytest
 from soliloquy.cli.generate import INCOMPLETE
 from soliloquy.client import Dataset
 from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.calls import calls_of
 from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.rewinding import calls_of
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model import ModelRefused

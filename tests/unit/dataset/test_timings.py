@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from soliloquy.dataset.rows import messages
 from soliloquy.dataset.timings import timed, timings, timings_by_id, without_timings
-from soliloquy.recipes.rewinding import calls_of
+from soliloquy.recipes.calls import calls_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Lane
 from tests.datasets import accepted_rows

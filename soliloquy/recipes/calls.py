@@ -1,0 +1,16 @@
+"""The model calls of a conversation, with those of turns that were taken back: they were paid too."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
+
+
+def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
+    """Yields the calls for the enrichment, which all conversations about the problem share, and those of turns."""
+    return chain(conversation.problem.enrichment.calls, calls_of_turns(conversation))
+
+
+def calls_of_turns(conversation: Conversation) -> Iterator[ModelCall]:
+    taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
+    return chain.from_iterable(turn.calls for turn in chain(conversation.turns, taken_back))
