@@ -19,6 +19,7 @@ from benchmarks.model_load import caller, channel
 from benchmarks.processes import stats
 from soliloquy.v1.model_pb2 import (
     Adapter,
+    Completion,
     GenerateRequest,
     InfoRequest,
     ListAdaptersRequest,
@@ -47,6 +48,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     try:
         addresses = f"127.0.0.1:{service.grpc} (gRPC) and http://127.0.0.1:{service.http}/v1 (HTTP)"
         assert service.line() == f"serving on {addresses}"
+        # A proxy is told of each replica a moment later.
+        asyncio.run(answers_of_both(service))
         yield service
     finally:
         service.end()
@@ -66,14 +69,19 @@ async def refusal(service: Service, asked: GenerateRequest) -> tuple[grpc.Status
         return raised.value.code(), raised.value.details() or ""
 
 
-async def digests(service: Service, adapter: str) -> set[str]:
-    """Asks until both replicas have answered, and returns what identifies them."""
+async def answers_of_both(service: Service, adapter: str = "") -> list[Completion]:
+    """Asks until both replicas have answered."""
     async with service.client() as stub, asyncio.timeout(30):
         while True:
             asked = (stub.Generate(request(f"{TAKE}0.2", adapter=adapter), timeout=10) for _ in range(12))
             answers = await asyncio.gather(*asked)
             if len({answer.model for answer in answers}) == 2:
-                return {answer.adapter_digest for answer in answers}
+                return answers
+
+
+async def digests(service: Service, adapter: str) -> set[str]:
+    """Returns the weights of the adapter that the two replicas answer by."""
+    return {answer.adapter_digest for answer in await answers_of_both(service, adapter)}
 
 
 async def test_grpc_answers_whole_and_in_pieces(service: Service) -> None:
