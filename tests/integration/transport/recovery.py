@@ -263,6 +263,10 @@ class RecoveryContract:
             f"c{key}": list(range(EVENTS // KEYS)) for key in range(KEYS)
         }
 
+    def keeps_others_out(self, address: str) -> bool:
+        """Whether a process was stopped while it held what all need."""
+        return False
+
     async def test_a_worker_that_wakes_after_its_lease_is_fenced(
         self, connect: Connect, adapter: str, address: str
     ) -> None:
@@ -276,6 +280,10 @@ class RecoveryContract:
 
             await until(begun)
             sleeper.send(signal.SIGSTOP)
+            while self.keeps_others_out(address):
+                sleeper.send(signal.SIGCONT)
+                await asyncio.sleep(0.01)
+                sleeper.send(signal.SIGSTOP)
             second = await Worker(adapter, address, 0.05).start()
             stack.push_async_callback(second.kill)
             await until(lambda: idle(transport))

@@ -50,6 +50,15 @@ class TestEmbeddedRuns(RunsContract):
 
 
 class TestEmbeddedRecovery(RecoveryContract):
+    def keeps_others_out(self, address: str) -> bool:
+        with closing(sqlite3.connect(address, timeout=0.2, isolation_level=None)) as log:
+            try:
+                log.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return True
+            log.execute("ROLLBACK")
+        return False
+
     async def test_a_topic_is_emptied_once_every_group_that_reads_it_is_past_it(self, connect: Connect) -> None:
         async def swallow(_message: events_pb2.StudentReplied) -> Outcome:
             return emit()
