@@ -11,7 +11,7 @@ from soliloquy.recipes.verdicts import verdict
 from soliloquy.runtime.arrow import pa
 from soliloquy.v1.sandbox_pb2 import Execution, Items, NamedValue, Status, Value
 
-# What is remembered of programs that say the same: many do, since numbers are left out.
+# Remembered verdicts. Many programs say the same, since numbers are left out.
 _REMEMBERED = 4096
 # A value by its name: a truth value, a text, or the items of a list.
 _Told = tuple[str, bool | None, str | None, tuple[bytes, ...] | None]

@@ -128,6 +128,16 @@ async def start_pressed(page: Page, *, conversations: int) -> None:
     await page.click("dialog .primary")
 
 
+async def losing(page: Page, lost: str, *, after: bool = False) -> None:
+    """Loses the next call that fits the JavaScript condition, before the gateway gets it or after it has answered."""
+    send = "await real(path, options);" if after else ""
+    await page.evaluate(
+        "(() => { const real = fetch; window.fetch = async (path, options) => {"
+        f"if (!({lost})) return real(path, options);"
+        f"window.fetch = real; {send} throw new TypeError('lost'); }}; }})()"
+    )
+
+
 async def chosen(page: Page, field: str, value: str) -> None:
     """In a list of choices, by the id of the list."""
     found = f"document.getElementById({field!r})"

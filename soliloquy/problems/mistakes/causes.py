@@ -30,7 +30,7 @@ _DOING: dict[type[ast.operator], str] = {
     ast.Sub: "taking away",
 }
 _TURNED: dict[type[ast.operator], str] = {ast.Div: "turned_division", ast.Sub: "turned_subtraction"}
-# What a student does who leaves out a function.
+# Reasons for leaving out a function.
 _LEFT_OUT = {"sqrt": "unrooted", "degrees": "radians", "radians": "radians"}
 _FUNCTIONS = {"sin": "sine", "cos": "cosine", "tan": "tangent", "asin": "sine", "acos": "cosine", "atan": "tangent"}
 

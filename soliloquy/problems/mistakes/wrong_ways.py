@@ -187,7 +187,7 @@ def _misread(values: Values, texts: Mapping[str, str], right: RightWay, value: f
             wrong = tidy(right.expression.calculation({**values, symbol: taken}))
         except UNWORKABLE:
             continue
-        # Whoever quotes a number that is the right result would tell it.
+        # A misread number must not be the right result: quoting it would tell the answer.
         if (
             taken != value
             and clearly_wrong(wrong, value)

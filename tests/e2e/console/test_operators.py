@@ -14,7 +14,7 @@ from soliloquy.v1.events_pb2 import ProblemSubmitted
 from soliloquy.v1.runs_pb2 import Run
 from tests.e2e.chromium import Page, chromium, needs_chromium
 from tests.e2e.console.hostile import HARMED, HOSTILE
-from tests.e2e.consoles import READER, STATE, TITLE, Site, gone, opened, signed_in
+from tests.e2e.consoles import READER, STATE, TITLE, Site, gone, losing, opened, signed_in
 from tests.e2e.runs import SOLILOQUY, said
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
@@ -55,11 +55,7 @@ async def test_a_reader_steers_nothing(served: Site, grown: str, tmp_path_factor
         await opened(reader, grown)
         await gone(reader, "chat", "Chat")
         assert await reader.evaluate("document.querySelectorAll('main form').length") == 0
-        await reader.evaluate(
-            "(() => { const real = fetch; window.fetch = async (path, options) => {"
-            "if (options.method !== 'DELETE') return real(path, options);"
-            "window.fetch = real; throw new TypeError('lost'); }; })()"
-        )
+        await losing(reader, "options.method === 'DELETE'")
         await reader.click("#session button", "Sign out")
         await reader.until("document.querySelector('.toast')")
         assert "reader" in await reader.evaluate("document.getElementById('session').textContent")

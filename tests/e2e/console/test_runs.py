@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from tests.e2e.chromium import Page, needs_chromium
-from tests.e2e.consoles import STATE, TITLE, Site, chosen, gone, start_pressed
+from tests.e2e.consoles import STATE, TITLE, Site, chosen, gone, losing, start_pressed
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
@@ -43,11 +43,7 @@ async def test_a_run_is_started_watched_to_its_end_and_read(page: Page) -> None:
 
 async def test_whoever_presses_start_again_after_a_lost_answer_has_one_run(page: Page, served: Site) -> None:
     before = len(served.call("GET", "/v1/runs")["runs"])
-    await page.evaluate(
-        "(() => { const real = fetch; window.fetch = async (path, options) => {"
-        "const answer = await real(path, options); if (options.method !== 'POST') return answer;"
-        "window.fetch = real; throw new TypeError('lost'); }; })()"
-    )
+    await losing(page, "options.method === 'POST'", after=True)
     await start_pressed(page, conversations=1)
     await page.until("document.querySelector('dialog [role=alert]').textContent.includes('Press Start again')")
     await page.click("dialog .primary")
@@ -85,11 +81,7 @@ async def test_filters_and_search_narrow_the_list(page: Page, grown: str) -> Non
 async def test_a_list_whose_answer_got_lost_is_loaded_again(page: Page, grown: str) -> None:
     await page.evaluate(f"location.hash = '#/runs/{grown}'")
     await page.until("document.querySelectorAll('.list a').length === 6")
-    await page.evaluate(
-        "(() => { const real = fetch; window.fetch = async (path, options) => {"
-        "if (!path.includes('/conversations')) return real(path, options);"
-        "window.fetch = real; throw new TypeError('lost'); }; })()"
-    )
+    await losing(page, "path.includes('/conversations')")
     await page.click(".choice label", "Rejected")
     await page.until("document.querySelector('.nothing').checkVisibility()")
     assert await page.evaluate("document.querySelectorAll('.list a').length") == 0

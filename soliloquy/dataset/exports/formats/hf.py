@@ -32,7 +32,7 @@ _SOLUTIONS = {"problem.solution", "problem.steps", "problem.enrichment"}
 _RAW = {"turns.calls", "problem.enrichment.calls"}
 # They hold some of all of these.
 _TAKEN_BACK = ("turns.rejected", "rewinds")
-# What an import kept may hold anything.
+# Fields that an import kept, which may hold anything.
 _KEPT = ("extra",)
 
 

@@ -75,7 +75,7 @@ def _wrong(reading: ParsedPrompt, rng: Random) -> list[Part]:
     is_again = _has_said(reading, slip)
     lead = _lead(reading)
     numbers = split_working(slip)[1]
-    # Whoever is asked how says why where there is no working to show.
+    # Asked how, a student without a working to show says why.
     because = slip.because if is_asked and not numbers else belief(slip)
     if is_asked or is_again:
         lead = book().part("student", "says", "explaining" if is_asked else "unconvinced")

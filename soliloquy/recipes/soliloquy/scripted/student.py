@@ -179,7 +179,7 @@ def _wrong(reading: ParsedPrompt, step: Step, before: Sequence[str], voice: Phra
     is_asked = bool(before) and bool(book().cue("asks_how").search(reading.messages(student=False)[-1]))
     lead = _wrong_lead(step, before, voice, held=bool(before) and _shows(before[-1], slip, step), is_asked=is_asked)
     formula, numbers = split_working(slip)
-    # Whoever is asked how says why where there is no working to show.
+    # Asked how, a student without a working to show says why.
     because = _spoken(slip.because if is_asked and not numbers else belief(slip), voice)
     reason = Part(options=list(voice.wordings("belief", because=because)))
     if not is_asked and rng.random() >= book().tables["student"]["gives_reason"]:
