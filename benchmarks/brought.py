@@ -13,8 +13,8 @@ from benchmarks.labelled import LISTED, Readings, cases, report, total
 from soliloquy.problems.files.imported_row import import_row
 from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
 from soliloquy.problems.files.source_format import SourceFormat
-from soliloquy.problems.solving.independent_programs import PROGRAMS, weigh
-from soliloquy.truth.support import has_supported_answer
+from soliloquy.problems.solving.independent_programs import PROGRAMS, dispute, weigh
+from soliloquy.truth.ledger import is_worked_out
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Problem
 
 BROUGHT = Path(__file__).parents[1] / "tests" / "unit" / "problems" / "brought"
@@ -57,7 +57,7 @@ def _judge_file(path: Path) -> Readings:
     for labelled in cases(path):
         problem, refused = received(labelled["row"], path.stem)
         if labelled["planted"]:
-            supported = problem is not None and has_supported_answer(problem)
+            supported = problem is not None and is_worked_out(problem)
             outcomes = ["with an error", "refused" if refused else "taken as right" if supported else "unverified"]
             if problem is None or ("true" in labelled and _is_contradicted(problem, labelled["true"])):
                 outcomes.append("with programs")
@@ -72,7 +72,8 @@ def _is_contradicted(problem: Problem, right: float) -> bool:
     """Whether programs that all come to the right answer contradict the stated one."""
     program = CodeAttempt()
     program.execution.values.add().value.real = right
-    return problem.HasField("answer") and weigh(problem, [program] * PROGRAMS).contradicting > 0
+    found = weigh([program] * PROGRAMS)
+    return problem.HasField("answer") and found is not None and bool(dispute(problem, found))
 
 
 def received(row: dict[str, Any], kind: str) -> tuple[Problem | None, str]:

@@ -10,7 +10,7 @@ import click
 from soliloquy.dataset.exports.dialogue import conversation_of
 from soliloquy.dataset.exports.importing import dialogue_of
 from soliloquy.problems.files.prose_solution import steps_from_prose
-from soliloquy.v1.conversation_pb2 import INTENT_OPENING, Conversation, Problem
+from soliloquy.v1.conversation_pb2 import INTENT_OPENING, PLAN_SOURCE_PROSE, Conversation, Problem
 
 _NAME = re.compile(r"conversation_(\d+)_\w+\.json")
 _TOLERANCE = 0.01
@@ -44,7 +44,7 @@ def _problem(name: str, row: dict[str, str]) -> Problem:
         steps=steps,
         answer=results[-1] if results else None,
         tolerance=_TOLERANCE,
-        read_plan=True,
+        plan=PLAN_SOURCE_PROSE,
     )
     problem.enrichment.detailed_solution = row["Detailed Solution"]
     problem.enrichment.outline = row["Solution Outline"]

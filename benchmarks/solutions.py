@@ -13,7 +13,7 @@ from benchmarks.brought import received
 from benchmarks.command import AS_JSON
 from benchmarks.published import entries
 from soliloquy.cli.tables import table
-from soliloquy.truth.support import doubt_about
+from soliloquy.truth.ledger import doubt_about
 
 _QUESTIONS = ("question", "problem")
 _SOLUTIONS = ("solution", "ground_truth", "original solution", "detailed solution", "answer")

@@ -1,6 +1,7 @@
 """Writes the tutor's visible reply."""
 
 from soliloquy.recipes.judges import Judges
+from soliloquy.recipes.opinions import further_opinion, weighed
 from soliloquy.recipes.playing import play_by_rules
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.turn_faults import sent_back
@@ -13,6 +14,10 @@ async def reply(event: ReplyNeeded, model: Model, judges: Judges, reserve: Reser
     recipe = find(event.conversation.run.recipe)
     if again := sent_back(event.conversation, recipe):
         return again
+    if recipe.rules is not None:
+        if another := further_opinion(event.conversation, recipe.rules):
+            return another
+        event = ReplyNeeded(conversation=weighed(event.conversation, recipe.rules))
     return await play_by_rules(
         event,
         lambda played, ask: recipe.composer(played, ask, judges),

@@ -4,7 +4,7 @@ from services.curriculum.admission import Admission
 from soliloquy.runtime.events import AnyOutcome, emit
 from soliloquy.runtime.instruments import counter
 from soliloquy.runtime.seeds import digest
-from soliloquy.truth.support import is_weighed
+from soliloquy.truth.ledger import make_ledger, programs_in
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
@@ -23,6 +23,8 @@ async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:
     conversation = attempt_at(event.problem, run=event.run, ordinal=event.ordinal, attempt=0)
     if not admission.enter(conversation):
         return emit()
+    if not conversation.problem.HasField("ledger"):
+        conversation.problem.ledger.CopyFrom(make_ledger(conversation.problem))
     STARTED.labels(event.run.recipe).inc()
     return emit(_first(conversation), admission.standing(event.run))
 
@@ -43,7 +45,7 @@ async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOu
 
 def _first(conversation: Conversation) -> ProgramsNeeded | EnrichmentNeeded | ConversationStarted:
     problem = conversation.problem
-    if conversation.run.programs and problem.HasField("answer") and not is_weighed(problem):
+    if conversation.run.programs and problem.HasField("answer") and not programs_in(problem.ledger):
         return ProgramsNeeded(conversation=conversation)
     return (EnrichmentNeeded if conversation.run.enrich else ConversationStarted)(conversation=conversation)
 

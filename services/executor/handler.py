@@ -21,7 +21,7 @@ async def run(event: CodeWritten, sandbox: JobExecutor) -> Outcome:
     turn = conversation.turns[-1]
     attempt = turn.calculation.attempts[-1]
     job = Job(
-        id=f"{conversation.id}-{turn.number}-{len(turn.calculation.attempts)}",
+        id=f"{conversation.id}-{turn.number}-{len(turn.calculation.opinions) + len(turn.calculation.attempts)}",
         code=attempt.code,
         result_variables=attempt.result_variables,
     )

@@ -7,7 +7,7 @@ from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded
 
-# Enrichments to remember, of about 5 KB each.
+# Enrichments and steps to remember, of about 5 KB each.
 _REMEMBERED = 2048
 
 

@@ -23,7 +23,6 @@ from soliloquy.v1.conversation_pb2 import (
     VERIFICATION_UNSPECIFIED,
     Calculation,
     Conversation,
-    Problem,
     Turn,
     Verification,
 )
@@ -42,14 +41,15 @@ def letter_of(turn: Turn) -> str:
 
 
 def code_verdict(calculation: Calculation) -> bool | None:
-    """Whether the code found the student's answer right; None if it reached no verdict."""
-    return verdict(calculation.attempts[-1].execution) if calculation.attempts else None
+    """Whether the code found the student's answer right; None if it reached no verdict, or none that counts."""
+    is_heard = calculation.attempts and not calculation.overruled
+    return verdict(calculation.attempts[-1].execution) if is_heard else None
 
 
 def agrees(turn: Turn, agreeing: AgreeingLetters) -> bool | None:
     """Whether the tutor's evaluation agrees with its code; None if either reached no verdict."""
     letter = letter_of(turn)
-    if letter not in _VERDICTS:
+    if letter not in _VERDICTS or turn.calculation.overruled:
         return None
     found = code_verdict(turn.calculation)
     if found and letter not in agreeing["right"] and compares_own_number(turn):
@@ -69,20 +69,19 @@ def verdict_is_true(turn: Turn, right: bool | None) -> bool | None:
     return None if right is None or judged_right is None else judged_right == right
 
 
-def verification(turn: Turn, problem: Problem, *, settled: bool) -> Verification:
-    """Returns what the verdict of a reply rests on; `settled` by a result that was worked through."""
+def verification(turn: Turn, *, settled: bool) -> Verification:
+    """Returns what the verdict of a reply rests on: a settled value with or without a program, or several programs."""
     if letter_of(turn) not in _VERDICTS:
         return VERIFICATION_UNSPECIFIED
-    if problem.contradicting_programs:
-        # Whatever the tutor calculates may follow the solution into its error.
-        return VERIFICATION_NONE
-    if has_run(turn.calculation) and _TELLING.search(output(turn.calculation)):
+    calculation = turn.calculation
+    told = not calculation.overruled and has_run(calculation) and _TELLING.search(output(calculation)) is not None
+    if told and (settled or calculation.opinions):
         return VERIFICATION_PROGRAM
     return VERIFICATION_STEP if settled else VERIFICATION_NONE
 
 
 def contradictions(conversation: Conversation, turns: Sequence[Turn], agreeing: AgreeingLetters) -> Findings:
-    for turn in turns:
+    for turn in (turn for turn in turns if not turn.calculation.overruled):
         if agrees(turn, agreeing) is False:
             yield turn.number, f"evaluated {letter_of(turn)!r} against the code's verdict"
         elif denied := denied_value(turn):

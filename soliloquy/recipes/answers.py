@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from soliloquy.recipes.speech import cleaned, has_alternatives, is_about_the_message, is_only_a_name, second_speaker
-from soliloquy.runtime.answers import Answer, Fields, Unreadable
+from soliloquy.runtime.answers import Answer, Fields, Unreadable, partial_field
 from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.code import names, unfenced
 from soliloquy.runtime.refusals import Refusal, is_refusal
@@ -91,6 +91,30 @@ def _exactly(fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": present, "required": list(present), "additionalProperties": False}
 
 
+def _text_of(value: object) -> object:
+    """Accepts a number for a text that holds one."""
+    if isinstance(value, bool) or value is None:
+        return ""
+    return f"{value:.15g}" if isinstance(value, int | float) else value
+
+
+def _claims(value: object) -> object:
+    """Accepts one claim without the list around it, and drops those without a value."""
+    listed = [value] if isinstance(value, dict) else value
+    if not isinstance(listed, list):
+        return [] if value is None or (isinstance(value, str) and says_nothing(value)) else value
+    return [one for one in listed if not (isinstance(one, dict) and _is_empty(one))]
+
+
+def _is_empty(claim: dict[str, Any]) -> bool:
+    value = next((claim[key] for key in claim if key.casefold() == "value"), None)
+    return value is None or (isinstance(value, str) and (not value.strip() or says_nothing(value)))
+
+
+# A message alone may hold braces, of LaTeX for example.
+_MESSAGE_FIELD = re.compile(r'[{,]\s*["\'*_]*message["\'*_]*\s*:', re.IGNORECASE)
+
+
 class PlainAnswer(Answer):
     """An answer in plain text, which no schema constrains."""
 
@@ -99,26 +123,46 @@ class PlainAnswer(Answer):
         return ""
 
 
-class StudentMessage(PlainAnswer):
-    """A student's message in plain text."""
+class StatedClaim(Fields):
+    """A result that a message gives, as its speaker says beside it."""
 
-    text: Text
+    quantity: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Quantity")
+    value: Annotated[Text, BeforeValidator(_text_of)] = Field(alias="Value")
+    unit: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Unit")
+
+
+class StudentMessage(Answer):
+    """A student's message, and what it claims."""
+
+    text: Text = Field(alias="Message")
+    # None if the speaker wrote the message alone.
+    claims: Annotated[list[StatedClaim] | None, BeforeValidator(_claims)] = Field(default=None, alias="Claims")
     speaker: ClassVar[str] = "student"
 
     @classmethod
     def read(cls, text: str) -> tuple[Self, bool]:
-        spoken = cleaned(text, cls.speaker).text
+        if _MESSAGE_FIELD.search(text):
+            answer, strict = super().read(text)
+            told, claims = answer.text, answer.claims
+        else:
+            told, claims, strict = text, None, True
+        spoken = cleaned(told, cls.speaker).text
         if not spoken or is_only_a_name(spoken):
             raise Unreadable("the message is empty")
         if is_refusal(spoken):
             raise Refusal(spoken)
         if other := second_speaker(spoken, cls.speaker):
             raise Unreadable(f"the message also speaks for another ({other}); write your own words only")
-        if has_alternatives(text):
+        if has_alternatives(told):
             raise Unreadable("it offers several messages; write one")
         if is_about_the_message(spoken):
             raise Unreadable("it is about the message; write the message itself")
-        return cls(text=spoken), spoken == text
+        answer = cls(Message=spoken) if claims is None else cls(Message=spoken, Claims=claims)
+        return answer, strict and spoken == told
+
+    @staticmethod
+    def text_so_far(raw: str) -> str:
+        return partial_field(raw, "Message") if raw.lstrip().startswith("{") else raw
 
 
 class TutorMessage(StudentMessage):

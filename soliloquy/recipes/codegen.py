@@ -68,12 +68,16 @@ def program_prompts(texts: Texts, calculation: Calculation) -> list[Prompt]:
 
 
 def has_run(calculation: Calculation) -> bool:
-    """Whether the last attempt ran without an error."""
+    """Whether there is an output to reply from: that of the last program, or a settled value that overrules it."""
+    if calculation.overruled:
+        return bool(calculation.settled_output)
     return bool(calculation.attempts) and calculation.attempts[-1].execution.status == STATUS_OK
 
 
 def output(calculation: Calculation) -> str:
-    """Returns the variables of the last attempt as the tutor's prompts show them."""
+    """Returns the variables of the last attempt, or what overrules them, as the tutor's prompts show them."""
+    if calculation.overruled:
+        return calculation.settled_output
     values = calculation.attempts[-1].execution.values
     return "\n".join(f"{value.name} = {shown(value.value)}" for value in values)
 

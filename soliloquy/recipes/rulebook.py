@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from soliloquy.runtime.failure import Failure, did_you_mean
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
 
 # The roles whose answers a rule may be asked of as soon as they are given.
 Author = Literal["student", "tutor", "codegen", "composer"]
@@ -87,7 +87,7 @@ class Rulebook:
 
     def on_plan(self, problem: Problem) -> "Rulebook":
         """Returns the book for conversations about a problem; rules may do less on steps that were read from prose."""
-        return self._on_read_plan if problem.read_plan else self
+        return self._on_read_plan if problem.plan == PLAN_SOURCE_PROSE else self
 
     @functools.cached_property
     def _on_read_plan(self) -> "Rulebook":

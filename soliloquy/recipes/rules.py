@@ -9,6 +9,7 @@ from soliloquy.recipes import manners
 from soliloquy.recipes.agreement import AgreeingLetters, contradictions, letter_of
 from soliloquy.recipes.given_values import check_given_values
 from soliloquy.recipes.rulebook import Rulebook
+from soliloquy.recipes.settled import SettledAnswer, program_fault, reply_fault
 from soliloquy.recipes.uncalculated import check_uncalculated
 from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
@@ -31,6 +32,10 @@ def _is_of_run(conversation: Conversation) -> bool:
     return conversation.run.max_turns > 0
 
 
+def _nothing_settled(conversation: Conversation) -> SettledAnswer | None:
+    return None
+
+
 class Broken(NamedTuple):
     rule: str
     turn: int
@@ -49,6 +54,8 @@ class Rules:
     broken: Callable[[Conversation, Collection[str], int], Iterable[Broken]]
     # Checks a conversation by other rules than the recipe's.
     check_by: Callable[[Conversation, Rulebook], CheckedConversation]
+    # Returns what a settled value says of the student's last answer; None if nothing decides it.
+    settled: Callable[[Conversation], SettledAnswer | None] = _nothing_settled
 
 
 COMMON_NEEDS: Needs = {
@@ -59,6 +66,22 @@ COMMON_NEEDS: Needs = {
     "evaluations": lambda conversation: any(map(letter_of, conversation.turns)),
     "programs": lambda conversation: any(turn.calculation.attempts for turn in conversation.turns),
 }
+
+
+def settled_rules(settled: Callable[[Conversation, Turn], SettledAnswer | None]) -> dict[str, Rule]:
+    """Returns the rules that hold programs and replies against settled values."""
+
+    def wrong_program(conversation: Conversation, turns: Sequence[Turn]) -> manners.Findings:
+        for turn in turns:
+            if why := program_fault(turn, settled(conversation, turn), conversation.problem):
+                yield turn.number, why
+
+    def verdict(conversation: Conversation, turns: Sequence[Turn]) -> manners.Findings:
+        for turn in turns:
+            if why := reply_fault(turn, settled(conversation, turn), conversation.problem):
+                yield turn.number, why
+
+    return {"wrong_program": wrong_program, "verdict": verdict}
 
 
 def common_rules(policy: manners.Policy, agreeing: AgreeingLetters) -> dict[str, Rule]:

@@ -10,8 +10,8 @@ import pytest
 from soliloquy.client import Dataset
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.truth.support import has_supported_answer
-from soliloquy.v1.conversation_pb2 import Verification
+from soliloquy.truth.ledger import ledger_of, programs_in
+from soliloquy.v1.conversation_pb2 import Problem, Verification
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.e2e.hosted import model_service
 from tests.e2e.runs import SOLILOQUY, grown
@@ -61,6 +61,12 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
+def came_to(problem: Problem) -> int:
+    """Returns how many programs came to one number."""
+    found = programs_in(problem.ledger)
+    return found.agreeing if found is not None else 0
+
+
 def test_a_majority_of_programs_verifies_refuses_or_disputes_an_answer_and_any_other_stays_unverified(
     source: Path, tmp_path: Path
 ) -> None:
@@ -73,8 +79,8 @@ def test_a_majority_of_programs_verifies_refuses_or_disputes_an_answer_and_any_o
     assert f"{source}:1: unfit: the answer is 36, and 2 of 3 independent programs give 35" in done.stderr
     assert f"{source}:5: disputed: the answer is 5 posts, and 3 of 3 independent programs give 6 posts" in done.stderr
     kept = {one.question.split()[0]: one for one in read_problems(out)}
-    assert {word: one.agreeing_programs for word, one in kept.items()} == {"Six": 2, "Some": 0, "Two": 3, "A": 0}
-    assert [word for word, one in kept.items() if has_supported_answer(one)] == ["Six", "Two"]
+    assert {word: came_to(one) for word, one in kept.items()} == {"Six": 2, "Some": 0, "Two": 3, "A": 3}
+    assert [word for word, one in kept.items() if ledger_of(one).has_settled_answer] == ["Six", "Two"]
     # The model sees neither the solution nor the answer.
     said = " ".join(message.text for request in solver.requests for message in request.messages)
     assert "Count them" not in said
@@ -107,8 +113,8 @@ def test_a_run_checks_the_answers_of_its_problems_before_their_conversations(sou
         grown(out, problems=source, conversations=4, model="ray", model_address=address, seed=3)
     dataset = Dataset(str(out))
     by_question = {one.problem.question.split()[0]: one for one in dataset}
-    agreeing = {word: one.problem.agreeing_programs for word, one in by_question.items()}
-    assert agreeing == {"Six": 2, "Some": 0, "Two": 3, "A": 0}
+    agreeing = {word: came_to(one.problem) for word, one in by_question.items()}
+    assert agreeing == {"Six": 2, "Some": 0, "Two": 3, "A": 3}
     [refused] = dataset.conversations(rejected=True)
     assert refused.ending_reason == (
         "programs contradict the answer: the answer is 36, and 2 of 3 independent programs give 35"

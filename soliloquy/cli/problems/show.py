@@ -18,8 +18,8 @@ from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import kind_name, strategy_name
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.seeds import seed
+from soliloquy.truth.ledger import doubt_about
 from soliloquy.truth.number_format import format_value
-from soliloquy.truth.support import doubt_about
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 

@@ -15,16 +15,17 @@ from soliloquy.cli.model_options import model_options
 from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT, WAIT
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.problems.files.problem_row import programs_row
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
-from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, Check, check_answer
+from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, dispute, run_programs, weigh
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models
-from soliloquy.truth.support import doubt_about, has_supported_answer
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.truth.ledger import doubt_about, is_worked_out
+from soliloquy.v1.conversation_pb2 import Evidence, Problem
 
 # Problems that are solved at once; each asks for several programs.
 _IN_FLIGHT = 8
@@ -48,17 +49,17 @@ def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cach
         raise Failure("problems verify requires --model openai or ray: the scripted model solves few")
     with writing_to(out):
         problems = {one.question: one for one in read_problems(source) if one.HasField("answer")}
-        checks = asyncio.run(_checks([*problems.values()], models, model_cache, source, wait=wait, quiet=as_json))
-        counts = Counter(checked=len(checks))
+        found = asyncio.run(_checks([*problems.values()], models, model_cache, source, wait=wait, quiet=as_json))
+        counts = Counter(checked=len(found))
         with atomic_file(out) as file:
             for line in problem_lines(source):
-                check = checks.get(line.question, Check())
-                kind, why = _judged(problems.get(line.question), check)
+                programs = found.get(line.question)
+                kind, why = _judged(problems.get(line.question), programs)
                 counts[kind] += 1
                 if why:
                     echo(f"{source}:{line.number}: {kind}: {why}", err=True)
                 if kind != "unfit":
-                    file.write(_marked(line, check))
+                    file.write(_marked(line, programs))
     told = {name: counts[name] for name in ("checked", "verified", "worked through", "disputed", "unverified", "unfit")}
     if as_json:
         echo(json.dumps({**{name.replace(" ", "_"): count for name, count in told.items()}, "programs": PROGRAMS}))
@@ -66,27 +67,26 @@ def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cach
         echo(f"{out}: {', '.join(f'{count} {name}' for name, count in told.items())}")
 
 
-def _judged(problem: Problem | None, check: Check) -> tuple[str, str]:
+def _judged(problem: Problem | None, programs: Evidence | None) -> tuple[str, str]:
     """Returns what the programs make of an answer, and why if it is doubtful."""
     if problem is None:
         return "without an answer", ""
-    if check.agreeing:
-        return "verified", ""
-    if has_supported_answer(problem):
-        return ("disputed", check.why) if check.contradicting else ("worked through", "")
-    return ("unfit", check.why) if check.contradicting else ("unverified", doubt_about(problem))
+    if programs is None:
+        return ("worked through", "") if is_worked_out(problem) else ("unverified", doubt_about(problem))
+    why = dispute(problem, programs)
+    return ("disputed" if is_worked_out(problem) else "unfit", why) if why else ("verified", "")
 
 
-def _marked(line: ProblemLine, check: Check) -> bytes:
-    counts = {"agreeing_programs": check.agreeing, "contradicting_programs": check.contradicting}
-    found = {name: count for name, count in counts.items() if count}
-    return json.dumps({**line.row, **found}, ensure_ascii=False).encode() + b"\n" if found else line.text.encode()
+def _marked(line: ProblemLine, programs: Evidence | None) -> bytes:
+    if programs is None:
+        return line.text.encode()
+    return json.dumps({**line.row, "programs": programs_row(programs)}, ensure_ascii=False).encode() + b"\n"
 
 
 async def _checks(
     problems: Sequence[Problem], models: Models, cache: Path | None, source: Path, *, wait: bool, quiet: bool
-) -> dict[str, Check]:
-    """Returns the checks by question."""
+) -> dict[str, Evidence | None]:
+    """Returns what the programs came to, by question."""
     from services.executor.pool import SandboxPool
     from services.executor.settings import SandboxSettings
 
@@ -97,9 +97,9 @@ async def _checks(
         SandboxPool(SandboxSettings()) as pool,
     ):
 
-        async def checked(problem: Problem) -> tuple[str, Check]:
+        async def checked(problem: Problem) -> tuple[str, Evidence | None]:
             async with room:
-                return problem.question, await check_answer(problem, model, pool.execute)
+                return problem.question, weigh(await run_programs(problem, model, pool.execute))
 
         work = [checked(problem) for problem in problems]
         return dict(await attended_results(work, model, unit="problems", wait=wait, quiet=quiet))

@@ -142,7 +142,12 @@ def load_family(path: Path) -> Family:
         wordings=_wordings(file),
         steps=steps,
         derived=derived,
-        outline=pb.Problem(topic=path.parent.name, tolerance=file.tolerance, steps=[step.outline for step in steps]),
+        outline=pb.Problem(
+            topic=path.parent.name,
+            tolerance=file.tolerance,
+            steps=[step.outline for step in steps],
+            plan=pb.PLAN_SOURCE_BANK,
+        ),
         count=prod(choices, start=len(file.questions)),
     )
 

@@ -10,6 +10,7 @@ from soliloquy.problems.files.step_questions import ANSWER_ASK, ask_differently
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
+from soliloquy.truth.ledger import make_ledger
 from soliloquy.truth.measured_values import has_three_digits, is_rounded
 from soliloquy.truth.number_format import format_number, format_value, is_workable, tidy
 from soliloquy.truth.quantities import quantities_in
@@ -22,6 +23,12 @@ from soliloquy.v1 import conversation_pb2 as pb
 # The step that states an answer that no other step yields.
 ANSWER_STEP = "State the answer to the question."
 NOISE = 1e-12
+_PLANS: Mapping[str, pb.PlanSource] = {
+    "stated": pb.PLAN_SOURCE_UNSPECIFIED,
+    "prose": pb.PLAN_SOURCE_PROSE,
+    "program": pb.PLAN_SOURCE_PROGRAM,
+    "model": pb.PLAN_SOURCE_MODEL,
+}
 
 
 class BadField(ValueError):
@@ -37,7 +44,7 @@ def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
     steps = steps_from_prose(_explained(row)) if row.steps is None else _stated_steps(row)
     answer = _answer(row, steps)
     explained = pb.Enrichment(detailed_solution=row.detailed_solution, outline=row.outline)
-    return pb.Problem(
+    problem = pb.Problem(
         id=problem_id(row),
         topic=row.topic,
         question=row.question,
@@ -47,11 +54,16 @@ def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
         # No tolerance without a calculated number.
         tolerance=row.tolerance if any(step.HasField("result") for step in steps) else None,
         source=source,
-        agreeing_programs=row.agreeing_programs,
-        contradicting_programs=row.contradicting_programs,
         enrichment=explained if row.detailed_solution else None,
-        read_plan=row.read_plan or row.steps is None,
+        plan=_PLANS["prose" if row.steps is None else row.plan],
     )
+    if row.programs is not None:
+        told = row.programs
+        programs = pb.Evidence(
+            kind=pb.EVIDENCE_KIND_PROGRAMS, value=told.value, agreeing=told.agreeing, programs=told.of
+        )
+        problem.ledger.CopyFrom(make_ledger(problem, programs))
+    return problem
 
 
 def _explained(row: ProblemRow) -> str:

@@ -10,8 +10,21 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from soliloquy.problems.files.stated_answer import stated_answer
+from soliloquy.truth.ledger import programs_in
 from soliloquy.truth.number_format import LARGEST, is_workable
-from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Quantity, Slip, Step, StepKind
+from soliloquy.v1.conversation_pb2 import (
+    PLAN_SOURCE_MODEL,
+    PLAN_SOURCE_PROGRAM,
+    PLAN_SOURCE_PROSE,
+    ErrorStrategy,
+    Evidence,
+    PlanSource,
+    Problem,
+    Quantity,
+    Slip,
+    Step,
+    StepKind,
+)
 
 
 def _sensible(value: float) -> float:
@@ -29,6 +42,12 @@ def _identifier(symbol: str) -> str:
     return normal
 
 
+# The rows name these; other steps are those that a row states.
+_PLANS: Mapping[PlanSource, str] = {
+    PLAN_SOURCE_PROSE: "prose",
+    PLAN_SOURCE_PROGRAM: "program",
+    PLAN_SOURCE_MODEL: "model",
+}
 # Every event of a conversation carries its problem, and events have a maximum size.
 LONGEST_TEXT = 20_000
 
@@ -92,6 +111,12 @@ class AnswerRow(_Row):
         return {"value": stated[0], "unit": stated[1]} if stated else answer
 
 
+class ProgramsRow(_Row):
+    value: float
+    agreeing: int = Field(ge=1)
+    of: int = Field(ge=1)
+
+
 class ProblemRow(_Row):
     question: Text
     solution: Text
@@ -104,11 +129,10 @@ class ProblemRow(_Row):
     # Smaller than the distance of every slip from the right value.
     tolerance: float = Field(default=0.01, gt=0, le=0.03)
     steps: Annotated[list[StepRow], Field(min_length=1)] | None = None
-    # Programs of a model that came to the answer from the question alone, or to another; `problems verify` counts them.
-    agreeing_programs: int = Field(default=0, ge=0)
-    contradicting_programs: int = Field(default=0, ge=0)
-    # Whether the steps were read from a solution in prose; without `steps` they always are.
-    read_plan: bool = False
+    # What most programs that a model wrote from the question alone came to; `problems verify` writes it.
+    programs: ProgramsRow | None = None
+    # Where the steps come from, if not from the row itself; without `steps` they are read in the solution.
+    plan: Literal["stated", "prose", "program", "model"] = "stated"
     # Further columns of an imported problem; no conversation depends on them.
     extra: dict[str, JsonValue] = {}
 
@@ -137,12 +161,15 @@ def problem_line(problem: Problem, extra: Mapping[str, object]) -> str:
         row["tolerance"] = problem.tolerance
     if problem.enrichment.detailed_solution:
         row |= {"detailed_solution": problem.enrichment.detailed_solution, "outline": problem.enrichment.outline}
-    if problem.read_plan:
-        row["read_plan"] = True
-    for verdict in ("agreeing_programs", "contradicting_programs"):
-        if count := getattr(problem, verdict):
-            row[verdict] = count
+    if plan := _PLANS.get(problem.plan):
+        row["plan"] = plan
+    if programs := programs_in(problem.ledger):
+        row["programs"] = programs_row(programs)
     return json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def programs_row(programs: Evidence) -> dict[str, Any]:
+    return {"value": programs.value, "agreeing": programs.agreeing, "of": programs.programs}
 
 
 def _step(step: Step) -> dict[str, Any]:

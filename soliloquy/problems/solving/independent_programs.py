@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -15,32 +14,20 @@ from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.samples import JoinedRequests
 from soliloquy.runtime.seeds import digest
-from soliloquy.truth.exactness import is_right
-from soliloquy.truth.measured_values import is_rounded, place_of
+from soliloquy.truth.ledger import Ledger, make_ledger
+from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_value, tidy
-from soliloquy.v1.conversation_pb2 import CodeAttempt, ModelCall, Problem
+from soliloquy.v1.conversation_pb2 import EVIDENCE_KIND_PROGRAMS, CodeAttempt, Evidence, ModelCall, Problem
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 PROGRAMS = 3
 # The name of their prompt.
 PROGRAM = "problems/program"
 _TEXTS = Templates(Path(__file__).with_name("prompts"), {"program": {"question", "unit"}}, recipe="problems").own
+# The name of the prompt that has the steps of a solution read.
+STEPS = "problems/steps"
 # Runs a job in the sandbox.
 Run = Callable[[Job], Awaitable[Execution]]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Check:
-    """Says how many independent programs support an answer or contradict it; without a majority none does."""
-
-    agreeing: int = 0
-    contradicting: int = 0
-    # Why the answer is contradicted, with both numbers.
-    why: str = ""
-
-
-async def check_answer(problem: Problem, model: Model, run: Run) -> Check:
-    return weigh(problem, await run_programs(problem, model, run))
 
 
 async def run_programs(problem: Problem, model: Model, run: Run) -> list[CodeAttempt]:
@@ -74,10 +61,23 @@ def outcome_of(execution: Execution) -> Execution:
     return Execution(status=execution.status, values=execution.values, error=execution.error)
 
 
-def weigh(problem: Problem, programs: Sequence[CodeAttempt]) -> Check:
-    """Weighs the answer of a problem against what its programs came to."""
+def weigh(programs: Sequence[CodeAttempt]) -> Evidence | None:
+    """Returns what most of a problem's programs came to; None without a majority."""
     values = [value for program in programs if (value := value_of(program.execution)) is not None]
-    return _compare(values, problem)
+    alike = [[other for other in values if _is_same(value, other)] for value in values]
+    most = max(alike, key=len, default=[])
+    if 2 * len(most) <= PROGRAMS:
+        return None
+    return Evidence(kind=EVIDENCE_KIND_PROGRAMS, value=most[0], agreeing=len(most), programs=PROGRAMS)
+
+
+def dispute(problem: Problem, programs: Evidence) -> str:
+    """Returns how programs contradict the answer, with both numbers; empty if they agree with it."""
+    own = problem.answer
+    if not Ledger(make_ledger(problem, programs)).is_disputed:
+        return ""
+    stated, found = (format_value(number, own.unit) for number in (own.value, tidy(programs.value)))
+    return f"the answer is {stated}, and {programs.agreeing} of {programs.programs} independent programs give {found}"
 
 
 def program_prompt(problem: Problem) -> Prompt:
@@ -91,7 +91,8 @@ def speak(reading: ParsedPrompt, _: Random) -> str:
     return json.dumps({"Python": {"Python Code": f"```python\n{code}\n```", "Result Variable": "answer"}})
 
 
-SPEAKERS: Mapping[str, Speaker] = {PROGRAM: speak}
+# The scripted model reads no solutions.
+SPEAKERS: Mapping[str, Speaker] = {PROGRAM: speak, STEPS: lambda reading, rng: "{}"}
 
 
 async def _program(problem: Problem, ask: Ask) -> CodeAttempt | None:
@@ -113,21 +114,6 @@ def value_of(execution: Execution) -> float | None:
         case "real":
             return value.real
     return None
-
-
-def _compare(values: Sequence[float], problem: Problem) -> Check:
-    alike = [[other for other in values if _is_same(value, other)] for value in values]
-    most = max(alike, key=len, default=[])
-    if 2 * len(most) <= PROGRAMS:
-        return Check()
-    found, stated = most[0], problem.answer.value
-    half = place_of(stated) / 2
-    is_rounded_answer = abs(found - stated) < half
-    if is_rounded_answer or is_right(stated, found, problem.answer.unit, problem.tolerance, half=half):
-        return Check(agreeing=len(most))
-    numbers = [format_value(number, problem.answer.unit) for number in (stated, tidy(found))]
-    why = f"the answer is {numbers[0]}, and {len(most)} of {PROGRAMS} independent programs give {numbers[1]}"
-    return Check(contradicting=len(most), why=why)
 
 
 def _is_same(one: float, other: float) -> bool:

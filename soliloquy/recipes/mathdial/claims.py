@@ -4,15 +4,17 @@ import math
 import re
 from collections.abc import Iterator
 
+from soliloquy.recipes.settled import SettledAnswer, settled_by_claims
 from soliloquy.truth import exactness
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
-from soliloquy.truth.number_format import SIGNIFICANT_DIGITS
+from soliloquy.truth.judge import in_unit, judge
+from soliloquy.truth.ledger import ledger_of
+from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_value
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.quantities import values_in
 from soliloquy.truth.stated_answer import answer_in
-from soliloquy.truth.support import has_supported_answer
-from soliloquy.v1.conversation_pb2 import Conversation, Problem
+from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
 # "#### 1,234", with any text around the number.
 _FINAL = re.compile(r"####\s*(.*)")
@@ -39,16 +41,40 @@ def claimed_answer(text: str, problem: Problem) -> float | None:
 
 
 def has_unsettled_number(conversation: Conversation) -> bool:
-    """Whether the student's last message answers with a number that nothing has been worked through for."""
+    """Whether the student's last message answers with a number that no settled value decides."""
+    turn = conversation.turns[-1]
+    return answer_of(turn, conversation.problem) is not None and settled_answer(conversation, turn) is None
+
+
+def answer_of(turn: Turn, problem: Problem) -> float | None:
+    """Returns the student's answer to the question, in the unit of the problem's answer where it says one."""
+    if not turn.student.claims_by:
+        return claimed_answer(turn.student.text, problem)
+    answer = ledger_of(problem).answer
+    named = [one for one in turn.student.claims if answer is not None and one.quantity in ("", answer.quantity.symbol)]
+    return in_unit(named[-1], problem.answer.unit) if named else None
+
+
+def settled_answer(conversation: Conversation, turn: Turn) -> SettledAnswer | None:
+    """Returns what settled values say of a student's answer; a number that no answer is meant by is none."""
     problem = conversation.problem
-    return (
-        not has_supported_answer(problem) and claimed_answer(conversation.turns[-1].student.text, problem) is not None
-    )
+    ledger = ledger_of(problem)
+    if turn.student.claims_by:
+        return settled_by_claims(judge(turn.student.claims, ledger, ledger.answer.step if ledger.answer else 0))
+    value = claimed_answer(turn.student.text, problem)
+    if value is None or not ledger.has_settled_answer:
+        return None
+    return SettledAnswer(is_right(value, problem), format_value(value, problem.answer.unit), ledger.answer)
 
 
 def is_right(value: float, problem: Problem) -> bool:
     answer = problem.answer
     return exactness.is_right(value, answer.value, answer.unit, problem.tolerance or _ROUNDED)
+
+
+def gives_right(turn: Turn, problem: Problem) -> bool:
+    value = answer_of(turn, problem)
+    return value is not None and is_right(value, problem)
 
 
 def gives_right_answer(text: str, problem: Problem) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from soliloquy.recipes import tutors
+from soliloquy.recipes import claims, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.answers import Category
@@ -31,6 +31,7 @@ TEMPLATES = Templates(
         "student": {
             *(
                 "question",
+                "claims",
                 "name",
                 "pronoun",
                 "profile",
@@ -43,6 +44,7 @@ TEMPLATES = Templates(
             ),
             "instruction",
         },
+        "claims": claims.SLOTS,
         "deciding": _TUTORING,
         "use_python": {"tutor", "description", "failure"},
         "use_python_again": {"code", "error"},
@@ -90,6 +92,7 @@ def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) 
     return texts.prompt(
         "student",
         question=conversation.problem.question,
+        claims=claims.asked_claims(conversation.problem, texts),
         name=labels.student_name,
         pronoun=labels.pronoun,
         profile=conversation.persona,

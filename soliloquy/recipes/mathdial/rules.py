@@ -2,14 +2,16 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from soliloquy.recipes.agreement import code_verdict, letter_of, verdict_is_true, verification
+from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.mathdial.claims import (
-    claimed_answer,
+    answer_of,
+    gives_right,
     gives_right_answer,
     holds_answer,
     is_right,
+    settled_answer,
     slips,
 )
 from soliloquy.recipes.mathdial.confusion import confusion_of
@@ -17,9 +19,18 @@ from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, St
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.rulebook import Rulebook, rulebook
-from soliloquy.recipes.rules import Broken, Needs, Rule, Rules, broken, common_rules, inapplicable, parted
+from soliloquy.recipes.rules import (
+    Broken,
+    Needs,
+    Rule,
+    Rules,
+    broken,
+    common_rules,
+    inapplicable,
+    parted,
+    settled_rules,
+)
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
-from soliloquy.truth.support import has_supported_answer
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, Turn
 
 
@@ -49,17 +60,16 @@ def _reasons_wanted(conversation: Conversation) -> int:
 
 
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
-    student, problem = turn.student, conversation.problem
-    value = claimed_answer(student.text, problem)
+    student = turn.student
     meant = {Belief.BELIEF_HELD: True, Belief.BELIEF_GIVEN_UP: False}.get(_labels(turn).belief)
-    known = meant is not None or conversation.person
-    right = is_right(value, problem) if known and value is not None else None
+    settled = settled_answer(conversation, turn) if meant is not None or conversation.person else None
+    right = settled.right if settled is not None else None
     return CheckedTurn(
         meant_wrong=meant,
         right=right,
         verdict_true=verdict_is_true(turn, right),
         codes={"evaluation": letter_of(turn), "move": move_name(turn.tutor), "intent": intent_name(turn.tutor)},
-        verification=verification(turn, problem, settled=right is not None and has_supported_answer(problem)),
+        verification=verification(turn, settled=settled is not None),
         message=student.text,
         reply=turn.tutor.text,
     )
@@ -89,16 +99,9 @@ def _blind(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
         if (
             letter_of(turn) in ("a", "b")
             and not has_run(turn.calculation)
-            and claimed_answer(turn.student.text, conversation.problem) is not None
+            and answer_of(turn, conversation.problem) is not None
         ):
             yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
-
-
-def _wrong_program(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
-    problem = conversation.problem
-    for turn in (turn for turn in turns if code_verdict(turn.calculation) is False):
-        if gives_right_answer(turn.student.text, problem) and has_supported_answer(problem):
-            yield turn.number, "the program finds the right answer wrong"
 
 
 def _solved(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
@@ -108,11 +111,12 @@ def _solved(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
         said = [turn.student.text for turn in conversation.turns]
         if conversation.resolution == Resolution.RESOLUTION_REVEALED:
             said += [turn.tutor.text for turn in conversation.turns]
-        if not any(gives_right_answer(text, problem) or holds_answer(text, problem) for text in said):
+        is_given = any(gives_right(turn, problem) for turn in conversation.turns)
+        if not is_given and not any(gives_right_answer(text, problem) or holds_answer(text, problem) for text in said):
             yield turns[-1].number, "said to be solved without the right answer"
         looked_at.pop()
     for turn in looked_at:
-        if _labels(turn).belief == Belief.BELIEF_GIVEN_UP and gives_right_answer(turn.student.text, problem):
+        if _labels(turn).belief == Belief.BELIEF_GIVEN_UP and gives_right(turn, problem):
             yield turn.number, "the right answer, and the conversation goes on"
 
 
@@ -122,7 +126,7 @@ def _belief(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     problem = conversation.problem
     wrong = confusion_of(problem.enrichment).answer
     for turn in turns:
-        value = claimed_answer(turn.student.text, problem)
+        value = answer_of(turn, problem)
         if _labels(turn).belief == Belief.BELIEF_GIVEN_UP:
             if value == wrong:
                 yield turn.number, f"returns to {wrong:g}"
@@ -153,15 +157,23 @@ _NEEDS: Needs = {
     "intents": lambda conversation: any(intent_name(turn.tutor) for turn in conversation.turns),
     "belief": lambda conversation: _reasons_wanted(conversation) > 0,
 }
-_RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
-    "moves": _moves,
-    "opening": _opening,
-    "blind": _blind,
-    "wrong_program": _wrong_program,
-    "solved": _solved,
-    "belief": _belief,
-    "arithmetic": _arithmetic,
-    "told": _check_told_answers,
-}
+_RULES: dict[str, Rule] = (
+    common_rules(POLICY["talk"], POLICY["agreeing"])
+    | settled_rules(settled_answer)
+    | {
+        "moves": _moves,
+        "opening": _opening,
+        "blind": _blind,
+        "solved": _solved,
+        "belief": _belief,
+        "arithmetic": _arithmetic,
+        "told": _check_told_answers,
+    }
+)
 BOOK = rulebook(POLICY, "mathdial/rules.toml", _RULES)
-RULES = Rules(book=BOOK, broken=_broken, check_by=check_by)
+RULES = Rules(
+    book=BOOK,
+    broken=_broken,
+    check_by=check_by,
+    settled=lambda conversation: settled_answer(conversation, conversation.turns[-1]),
+)

@@ -4,6 +4,7 @@ Its belief is counted from what the tutor's words say about the line that is wro
 """
 
 from soliloquy.recipes.answers import StudentMessage
+from soliloquy.recipes.claims import record_claims, stated_with
 from soliloquy.recipes.mathdial import prompting
 from soliloquy.recipes.mathdial.belief import belief_after, reasons_given
 from soliloquy.recipes.mathdial.confusion import confusion_of
@@ -30,12 +31,12 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
         return begin(event)
     reasons = reasons_given(conversation)
     belief = belief_after(reasons, ConversationLabels.FromString(conversation.labels).reasons_wanted)
-    spoken = await ask(prompting.student(conversation, conversation.turns, belief), StudentMessage)
+    prompt = prompting.student(conversation, conversation.turns, belief)
+    spoken = await ask(prompt, StudentMessage, stated_with(conversation.problem))
     labels = StudentLabels(belief=belief, reasons=reasons).SerializeToString()
-    conversation.turns.add(
-        number=len(conversation.turns) + 1,
-        student=StudentReply(text=spoken.text, intent=_MEANT.get(belief), labels=labels),
-    )
+    said = StudentReply(intent=_MEANT.get(belief), labels=labels)
+    record_claims(said, spoken)
+    conversation.turns.add(number=len(conversation.turns) + 1, student=said)
     return emit(StudentReplied(conversation=conversation))
 
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from soliloquy.recipes.agreement import code_verdict
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.scaffold.expected_answers import (
     expects_formula,
@@ -26,8 +27,10 @@ from soliloquy.recipes.scaffold.states import (
     mark,
     states,
 )
-from soliloquy.recipes.verdicts import verdict
+from soliloquy.recipes.settled import SettledAnswer, settled_by_claims
 from soliloquy.runtime.events import Outcome, emit
+from soliloquy.truth.judge import judge
+from soliloquy.truth.ledger import ledger_of
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
 from soliloquy.v1.events_pb2 import StudentRejected
 
@@ -44,18 +47,36 @@ class AnswerCheck(NamedTuple):
 def needs_calculation(conversation: Conversation, turn: Turn) -> bool:
     """Whether a message may answer with a number, which a program has to check."""
     answers = drawn_state(turn) in ANSWERING and expects_number(current_question(conversation, turn))
-    return answers and gives_number(turn.student.text)
+    return answers and _gives_number(turn)
+
+
+def _gives_number(turn: Turn) -> bool:
+    return bool(turn.student.claims) if turn.student.claims_by else gives_number(turn.student.text)
 
 
 def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
-    """Judges numbers by the program that ran, and formulas by algebra, since one answer has many forms."""
+    """Judges numbers by settled values, else by the program that ran, and formulas by algebra in all their forms."""
+    if settled := settled_answer(conversation, turn):
+        return AnswerCheck(settled.right, Judge.JUDGE_LEDGER)
+    if (ran := code_verdict(turn.calculation)) is not None:
+        return AnswerCheck(ran, Judge.JUDGE_CODE)
     target = current_question(conversation, turn)
-    if turn.calculation.attempts:
-        ran = verdict(turn.calculation.attempts[-1].execution)
-        if ran is not None:
-            return AnswerCheck(ran, Judge.JUDGE_CODE)
-    judge = Judge.JUDGE_ALGEBRA if expects_formula(target.answer) else Judge.JUDGE_RULE
-    return AnswerCheck(gives_expected(turn.student.text, target), judge)
+    if turn.student.claims_by and expects_number(target):
+        return AnswerCheck(None, Judge.JUDGE_LEDGER)
+    by = Judge.JUDGE_ALGEBRA if expects_formula(target.answer) else Judge.JUDGE_RULE
+    return AnswerCheck(gives_expected(turn.student.text, target), by)
+
+
+def settled_answer(conversation: Conversation, turn: Turn) -> SettledAnswer | None:
+    """Returns what settled values say of the answer to a sub-question; None if nothing decides it."""
+    target = current_question(conversation, turn)
+    if drawn_state(turn) not in ANSWERING or not expects_number(target):
+        return None
+    ledger, step = ledger_of(conversation.problem), max(target.steps, default=0)
+    if turn.student.claims_by:
+        return settled_by_claims(judge(turn.student.claims, ledger, step))
+    right = gives_expected(turn.student.text, target) if is_settled(conversation, turn) else None
+    return None if right is None else SettledAnswer(right, turn.student.text, ledger.of_step(step))
 
 
 def needs_program(conversation: Conversation, turn: Turn) -> bool:
@@ -77,7 +98,7 @@ def find_misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
 
 
 def misfit(because: str, judge: Judge) -> RejectedTry:
-    certain = judge in (Judge.JUDGE_CODE, Judge.JUDGE_ALGEBRA)
+    certain = judge in (Judge.JUDGE_CODE, Judge.JUDGE_ALGEBRA, Judge.JUDGE_LEDGER)
     return RejectedTry(role="student", rule=STATE, because=because, judge=judge, certain=certain)
 
 
@@ -131,7 +152,8 @@ def _answer_misfit(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
     target, wanted = current_question(conversation, turn), drawn_state(turn) == CORRECT
     is_right, judge = check_answer(conversation, turn)
     if is_right is None:
-        return ("it gives no number for an answer" if expects_number(target) else ""), judge
+        lacks_number = expects_number(target) and not _gives_number(turn)
+        return ("it gives no number for an answer" if lacks_number else ""), judge
     if is_right == wanted:
         return "", judge
     return f"its answer is {'right' if is_right else 'wrong'}, and was to be {'right' if wanted else 'wrong'}", judge

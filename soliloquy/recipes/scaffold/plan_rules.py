@@ -17,10 +17,10 @@ from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.expressions import parse_expression
+from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
-from soliloquy.truth.support import is_supported
 from soliloquy.truth.units import unit_after
 from soliloquy.truth.utterances import content_words
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step, StepKind
@@ -49,8 +49,14 @@ def undecided(plan: Plan, problem: Problem) -> list[int]:
 def is_worked_through(number: int, plan: Plan, problem: Problem) -> bool:
     """Whether an expected answer is what a step was calculated to be when the problem was read."""
     step = _step(plan.questions[number - 1], problem)
-    worked = step is not None and (is_supported(step, problem) or not step.HasField("result"))
+    worked = step is not None and (not step.HasField("result") or _is_settled(step.number, problem))
     return worked and _is_right(number, plan, problem) is True
+
+
+def _is_settled(step: int, problem: Problem) -> bool:
+    ledger = ledger_of(problem)
+    entry = ledger.of_step(step)
+    return entry is not None and ledger.is_settled(entry)
 
 
 def _count(plan: Plan, problem: Problem) -> Iterator[str]:

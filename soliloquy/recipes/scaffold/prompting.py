@@ -6,7 +6,7 @@ The scripted engine reads the tags (<question>, <sub_question>, ..); everything 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from soliloquy.recipes import tutors
+from soliloquy.recipes import claims, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.scaffold import plan_prompting
@@ -36,7 +36,8 @@ TEMPLATES = Templates(
     SLOTS
     | {
         "student": _ASKED
-        | {"expected", "conversation", "shown", "knowledge", "place", "instruction", "examples", "rejected"},
+        | {"claims", "expected", "conversation", "shown", "knowledge", "place", "instruction", "examples", "rejected"},
+        "claims": claims.SLOTS,
         "believing": {"because", "working"},
         "student_again": {"tried"},
         "describing": _TUTORING | {"solution"},
@@ -63,6 +64,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
     return texts.prompt(
         "student",
         **_question_slots(conversation, turn),
+        claims=claims.asked_claims(conversation.problem, texts),
         expected=current_question(conversation, turn).answer,
         conversation=transcript(before),
         shown=state,

@@ -2,18 +2,25 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from soliloquy.recipes import agreement
-from soliloquy.recipes.agreement import code_verdict, letter_of, verdict_is_true, verification
+from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.rulebook import Rulebook, rulebook
-from soliloquy.recipes.rules import Broken, Needs, Rule, Rules, broken, common_rules, inapplicable, parted
-from soliloquy.recipes.scaffold.expected_answers import gives_expected
-from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, is_settled, needs_calculation
+from soliloquy.recipes.rules import (
+    Broken,
+    Needs,
+    Rule,
+    Rules,
+    broken,
+    common_rules,
+    inapplicable,
+    parted,
+    settled_rules,
+)
+from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, needs_calculation, settled_answer
 from soliloquy.recipes.scaffold.labels_pb2 import ConversationLabels
 from soliloquy.recipes.scaffold.memory import (
     closing_state,
-    current_question,
     questions,
     solved,
     solved_after,
@@ -61,14 +68,14 @@ def _broken(conversation: Conversation, names: Collection[str], last: int) -> It
 
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     state = drawn_state(turn)
-    is_right = gives_expected(turn.student.text, current_question(conversation, turn)) if state in ANSWERING else None
-    settled = is_right is not None and is_settled(conversation, turn)
+    is_right = check_answer(conversation, turn).right if state in ANSWERING else None
+    settled = settled_answer(conversation, turn) is not None
     return CheckedTurn(
         meant_wrong=state == INCORRECT if state in (CORRECT, INCORRECT) else None,
         right=is_right,
         verdict_true=verdict_is_true(turn, is_right),
         codes={"state": NAMES.get(found_state(turn), ""), "evaluation": letter_of(turn)},
-        verification=verification(turn, conversation.problem, settled=settled),
+        verification=verification(turn, settled=settled),
         message=turn.student.text,
         reply=turn.tutor.text,
     )
@@ -86,23 +93,6 @@ def _state(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
             yield turn.number, f"drawn {NAMES.get(drawn)!r}, and found to be {NAMES.get(assessed)!r}"
         if rejected := find_misfit(conversation, turn):
             yield turn.number, rejected.because
-
-
-def _contradiction(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
-    """The tutor contradicts its code, or the code contradicts the plan."""
-    yield from agreement.contradictions(conversation, turns, POLICY["agreeing"])
-    for turn in turns:
-        ran = check_answer(conversation, turn).right if turn.calculation.attempts else None
-        expected = gives_expected(turn.student.text, current_question(conversation, turn))
-        if ran is not None and expected is not None and ran != expected:
-            wanted = current_question(conversation, turn).answer
-            yield turn.number, f"the code finds {'right' if ran else 'wrong'} what is not so with {wanted!r}"
-
-
-def _wrong_program(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
-    for turn in (turn for turn in turns if code_verdict(turn.calculation) is False):
-        if gives_expected(turn.student.text, current_question(conversation, turn)) and is_settled(conversation, turn):
-            yield turn.number, "the program finds the student's answer wrong, which is right"
 
 
 def _blind(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
@@ -133,14 +123,21 @@ def _session(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
 
 
 _NEEDS: Needs = {"plan": lambda conversation: bool(questions(conversation))}
-_RULES: dict[str, Rule] = common_rules(POLICY["talk"], POLICY["agreeing"]) | {
-    "endless": _endless,
-    "state": _state,
-    "contradiction": _contradiction,
-    "blind": _blind,
-    "wrong_program": _wrong_program,
-    "progress": _progress,
-    "session": _session,
-}
+_RULES: dict[str, Rule] = (
+    common_rules(POLICY["talk"], POLICY["agreeing"])
+    | settled_rules(settled_answer)
+    | {
+        "endless": _endless,
+        "state": _state,
+        "blind": _blind,
+        "progress": _progress,
+        "session": _session,
+    }
+)
 BOOK = rulebook(POLICY, "scaffold/rules.toml", [*_RULES, *REPLY_RULES])
-RULES = Rules(book=BOOK, broken=_broken, check_by=check_by)
+RULES = Rules(
+    book=BOOK,
+    broken=_broken,
+    check_by=check_by,
+    settled=lambda conversation: settled_answer(conversation, conversation.turns[-1]),
+)

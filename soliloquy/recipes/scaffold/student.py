@@ -1,6 +1,7 @@
 """Plays the student: hands in the problem, then shows the drawn state in each turn, again after a rejection."""
 
 from soliloquy.recipes.answers import StudentMessage
+from soliloquy.recipes.claims import record_claims, stated_with
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
@@ -29,7 +30,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
         return open_conversation(event)
     turn = next_turn(conversation)
     mark(turn, *draw_message(conversation, turn))
-    turn.student.text = await _ask_for_message(conversation, turn, ask)
+    await _ask_for_message(conversation, turn, ask)
     conversation.turns.append(turn)
     return emit(StudentReplied(conversation=conversation))
 
@@ -37,12 +38,13 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
 async def retry(event: StudentRejected, ask: Ask) -> Outcome:
     """Rewrites the message, given the reasons for which earlier tries were rejected."""
     turn = event.conversation.turns[-1]
-    turn.student.text = await _ask_for_message(event.conversation, turn, ask)
+    await _ask_for_message(event.conversation, turn, ask)
     return emit(StudentReplied(conversation=event.conversation))
 
 
-async def _ask_for_message(conversation: Conversation, turn: Turn, ask: Ask) -> str:
-    return (await ask(prompting.student(conversation, turn), StudentMessage)).text
+async def _ask_for_message(conversation: Conversation, turn: Turn, ask: Ask) -> None:
+    check = stated_with(conversation.problem)
+    record_claims(turn.student, await ask(prompting.student(conversation, turn), StudentMessage, check))
 
 
 def record_message(conversation: Conversation, text: str) -> None:

@@ -1,9 +1,10 @@
 """Spoils messages as models do: too long, repeated, with a second question, or with what the student is to find."""
 
+import json
 from collections.abc import Sequence
 from random import Random
 
-from soliloquy.recipes.scripted.faults import Rates
+from soliloquy.recipes.scripted.faults import Fields, Rates
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 
 # The rules of every recipe allow a reply fewer words.
@@ -13,8 +14,10 @@ _LONGER, _LONG = 3, 90
 
 
 def spoil_student(answer: str, reading: ParsedPrompt, rates: Rates, rng: Random) -> str:
-    said = spoilt(answer, "student", reading.messages(student=True), rates, rng)
-    return f"Student: {said}" if rates.fault("prefix", rng) else said
+    fields: Fields = json.loads(answer)
+    said = spoilt(fields["Message"], "student", reading.messages(student=True), rates, rng)
+    fields["Message"] = f"Student: {said}" if rates.fault("prefix", rng) else said
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def spoil_reply(answer: str, reading: ParsedPrompt, rates: Rates, rng: Random) -> str:

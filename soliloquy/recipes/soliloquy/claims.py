@@ -1,19 +1,26 @@
-"""Reads the student's answer in a message, and whether it is right."""
+"""Reads the student's answer in a message whose speaker does not say what it claims, and whether it is right."""
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from soliloquy.recipes.soliloquy.facts import Facts, is_weak, matches
 from soliloquy.truth.algebra_answers import gives_algebra
+from soliloquy.truth.judge import Judgement, compare
 from soliloquy.truth.laws import holds, laws_in
+from soliloquy.truth.number_format import format_value
 from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity
-from soliloquy.truth.support import is_supported
 from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_CONCEPT, STEP_KIND_KNOWNS, Step
+from soliloquy.v1.conversation_pb2 import (
+    PLAN_SOURCE_PROSE,
+    STEP_KIND_ALGEBRA,
+    STEP_KIND_CONCEPT,
+    STEP_KIND_KNOWNS,
+    LedgerEntry,
+    Step,
+)
 
 _SHORT_REPLY = 6
 
@@ -22,43 +29,55 @@ _SHORT_REPLY = 6
 class Claim:
     """The student's answer and whether it is right; None if it is neither right nor wrong."""
 
-    quantity: WrittenQuantity | None = None
+    # As the message says it; empty if it gives no value.
+    said: str = ""
     right: bool | None = None
-    # Tells whether it was compared with something that was worked through, which takes long.
-    support: Callable[[], bool] = bool
+    # Whether it was compared with a settled value.
+    settled: bool = False
+    # What it was compared with.
+    entry: LedgerEntry | None = None
 
-    @property
-    def settled(self) -> bool:
-        return self.support()
+
+def claim_judged(judgement: Judgement) -> Claim:
+    """Returns the answer of a speaker who says what it claims."""
+    claimed, right = judgement.claim, judgement.right
+    said = format_value(claimed.value, claimed.unit) if claimed is not None else ""
+    return Claim(said=said, right=right, settled=right is not None, entry=judgement.entry)
 
 
 def claim_in(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int, *, is_reason: bool) -> Claim:
     """Reads no answer in the numbers of a reason, unless one is the result."""
     claim = _answer(text, written, facts, number)
-    return Claim() if is_reason and claim.quantity is not None and not claim.right else claim
+    if claim.right is False and claim.said and facts.problem.plan == PLAN_SOURCE_PROSE:
+        # A result that was read in prose may be a number on the way to what the tutor asks for.
+        claim = Claim(said=claim.said)
+    return Claim() if is_reason and claim.said and not claim.right else claim
 
 
 def _answer(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:
     step = facts.problem.steps[number - 1]
+    entry, is_settled = facts.ledger.of_step(number), facts.is_settled(number)
     if (named := _named_quantity(text, written, step)) is not None:
-        return Claim(
-            quantity=named,
-            right=matches(named, step.result, facts.tolerance),
-            support=partial(is_supported, step, facts.problem),
-        )
+        is_result = matches(named, step.result, facts.tolerance)
+        return Claim(said=_said(text, named), right=is_result, settled=is_settled, entry=entry)
     if step.kind == STEP_KIND_ALGEBRA and (right := gives_algebra(text, step.formula)) is not None:
         # The numbers of an equation are none of the results.
-        return Claim(right=right, support=lambda: True)
+        return Claim(right=right, settled=True)
     quantity = _final_quantity(text, written, facts, number)
+    said = _said(text, quantity) if quantity is not None else ""
     if quantity is not None and (reached := facts.reached(quantity, number)):
-        supported = partial(is_supported, facts.problem.steps[reached - 1], facts.problem)
-        return Claim(quantity=quantity, right=True, support=supported)
+        return Claim(said=said, right=True, settled=facts.is_settled(reached), entry=facts.ledger.of_step(reached))
     if not step.HasField("result"):
         right = _statement(text, written, step, facts)
-        return Claim(quantity=quantity, right=right, support=lambda: right is not None)
-    if quantity is None:
+        return Claim(said=said, right=right, settled=right is not None)
+    if not said:
         return Claim()
-    return Claim(quantity=quantity, right=False, support=partial(is_supported, step, facts.problem))
+    right = compare(quantity, entry) if quantity is not None and entry is not None else False
+    return Claim(said=said, right=right, settled=is_settled, entry=entry)
+
+
+def _said(text: str, quantity: WrittenQuantity) -> str:
+    return text[quantity.start : quantity.end].strip()
 
 
 def _named_quantity(text: str, written: Sequence[WrittenQuantity], step: Step) -> WrittenQuantity | None:

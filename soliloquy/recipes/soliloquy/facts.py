@@ -3,9 +3,10 @@
 import functools
 from collections.abc import Sequence
 
+from soliloquy.truth.ledger import Ledger, ledger_of
 from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
 from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import Problem, Quantity
+from soliloquy.v1.conversation_pb2 import LedgerEntry, Problem, Quantity
 
 
 class Facts:
@@ -13,6 +14,7 @@ class Facts:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self.ledger: Ledger = ledger_of(problem)
         self.tolerance = problem.tolerance or 0.01
         self.results = [(step.number, step.result) for step in problem.steps if step.HasField("result")]
         results = {(result.value, result.unit) for _, result in self.results}
@@ -41,6 +43,13 @@ class Facts:
         if any(written.value == number.value and _alike(written, number) for number in self.question):
             return True
         return any(matches(written, given, 1e-9) and _has_zero_of(written, given) for given in self.givens)
+
+    def settled_result(self, step: int) -> LedgerEntry | None:
+        entry = self.ledger.of_step(step)
+        return entry if entry is not None and self.ledger.is_settled(entry) else None
+
+    def is_settled(self, step: int) -> bool:
+        return self.settled_result(step) is not None
 
     def reached(self, written: WrittenQuantity, first: int) -> int | None:
         """Returns the first step, from `first` on, that has this result."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from soliloquy.recipes import tutors
+from soliloquy.recipes import claims, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.learner.knowledge import EVIDENCE, Shares
@@ -37,7 +37,9 @@ _STANCES = {
 }
 SLOTS = {
     "enriching": {"question", "solution", "steps", "count"},
-    "student": {"question", "persona", "manner", "conversation", "kind", "knowledge", "step", "tries", "instruction"},
+    "claims": claims.SLOTS,
+    "student": {"question", "claims", "persona", "manner", "conversation"}
+    | {"kind", "knowledge", "step", "tries", "instruction"},
     "believing": {"because", "working", "value"},
     "deciding": _TUTORING,
     "use_python": {"tutor", "description", "failure"},
@@ -99,6 +101,7 @@ def student(conversation: Conversation, before: Sequence[Turn], said: StudentRep
     return texts.prompt(
         "student",
         question=conversation.problem.question,
+        claims=claims.asked_claims(conversation.problem, texts),
         persona=conversation.persona,
         manner=persona_in(personas(conversation.run.prompts), conversation).manner,
         conversation=transcript(before),

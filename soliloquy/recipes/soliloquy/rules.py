@@ -3,17 +3,18 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
-from soliloquy.recipes.agreement import code_verdict, letter_of, verification
+from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.rulebook import Rulebook, rulebook
 from soliloquy.recipes.rules import Broken, Rules, broken, common_rules, inapplicable, parted
+from soliloquy.recipes.settled import program_fault, reply_fault
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
-from soliloquy.recipes.soliloquy.truth import TurnTruth, assess, unassessed
+from soliloquy.recipes.soliloquy.truth import TurnTruth, assess, settled_answer, unassessed
 from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Problem, Turn
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, Ending, Intent, Turn
 
 POLICY = table_beside(__file__, "rules.toml")
 
@@ -34,7 +35,7 @@ def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
     lacking = inapplicable(conversation, BOOK)
     truths = _truths(conversation, lacking)
     faults, marks = parted(_found(conversation, book.rules, truths, lacking), book, conversation.problem)
-    turns = [_checked_turn(truth, conversation.problem) for truth in truths]
+    turns = list(map(_checked_turn, truths))
     return CheckedConversation(turns=turns, faults=faults, marks=marks, lacking=lacking)
 
 
@@ -64,21 +65,22 @@ def _of_truths(
     return rule(conversation, truths)
 
 
-def _checked_turn(truth: TurnTruth, problem: Problem) -> CheckedTurn:
+def _checked_turn(truth: TurnTruth) -> CheckedTurn:
     student, tutor = truth.turn.student, truth.turn.tutor
     labels = _labels(truth.turn)
+    right = truth.settled.right if truth.settled is not None else None
     # Openings and a person's messages have no drawn intent.
     drawn = student.intent in (Intent.INTENT_RIGHT, Intent.INTENT_WRONG)
     return CheckedTurn(
         meant_wrong=student.intent == Intent.INTENT_WRONG if drawn else None,
-        right=truth.claim.right,
-        verdict_true=_verdict_is_true(truth),
+        right=right,
+        verdict_true=verdict_is_true(truth.turn, right),
         codes={
             "evaluation": letter_of(truth.turn),
             "action": str(labels.action),
             "state": STATE_LETTERS.get(labels.state, ""),
         },
-        verification=verification(truth.turn, problem, settled=truth.claim.settled),
+        verification=verification(truth.turn, settled=truth.claim.settled),
         message=student.text,
         reply=tutor.text,
     )
@@ -86,27 +88,15 @@ def _checked_turn(truth: TurnTruth, problem: Problem) -> CheckedTurn:
 
 def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for truth in truths:
-        if _verdict_is_true(truth) is False:
-            claimed = "right" if truth.claim.right else "wrong"
-            yield (
-                truth.turn.number,
-                f"evaluated {letter_of(truth.turn)!r} although {_quoted_claim(truth)} is {claimed}",
-            )
-
-
-def _verdict_is_true(truth: TurnTruth) -> bool | None:
-    """Whether the tutor's verdict is correct; None if it gives none or the student claims nothing."""
-    given = letter_of(truth.turn)
-    if truth.claim.right is None or given not in "ab":
-        return None
-    return (given == "b") == truth.claim.right
+        if why := reply_fault(truth.turn, truth.settled, conversation.problem):
+            yield truth.turn.number, why
 
 
 def _blind(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for truth in truths:
         turn = truth.turn
         failed = bool(turn.calculation.attempts) and not has_run(turn.calculation)
-        if failed and truth.claim.quantity is not None and letter_of(turn) in "abc":
+        if failed and truth.claim.said and letter_of(turn) in "abc":
             yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
 
 
@@ -164,7 +154,7 @@ def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fi
     for truth in truths:
         labels = _labels(truth.turn)
         is_of_step = STATE_LETTERS.get(labels.state) != "p"
-        if conversation.problem.read_plan and not (letter_of(truth.turn) == "a" and is_of_step):
+        if conversation.problem.plan == PLAN_SOURCE_PROSE and not (letter_of(truth.turn) == "a" and is_of_step):
             continue
         hidden_from = truth.progress.step + (labels.action in GIVING_ACTIONS)
         for given in truth.early:
@@ -173,24 +163,20 @@ def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fi
 
 
 def _drawn(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
-    """Only a program tells whether an answer is as it was drawn, unless its result was stated and worked through."""
+    """Only a settled value tells that an answer is not as it was drawn: a program may be wrong."""
     for truth in truths:
         wanted = {Intent.INTENT_RIGHT: True, Intent.INTENT_WRONG: False}.get(truth.turn.student.intent)
-        ran = code_verdict(truth.turn.calculation)
-        claimed = None if conversation.problem.read_plan else truth.claim.right
-        if wanted is None or {claimed, ran} <= {wanted, None}:
-            continue
-        found = claimed if claimed is not None and truth.claim.settled else ran
-        if found is not None and wanted is not found:
-            is_so, should_be = ("right", "wrong") if found else ("wrong", "right")
-            yield truth.turn.number, f"{_quoted_claim(truth)} is {is_so}, and was to be {should_be}"
+        settled = truth.settled
+        if settled is not None and None not in (settled.right, wanted) and settled.right is not wanted:
+            is_so, should_be = ("right", "wrong") if settled.right else ("wrong", "right")
+            said = repr(settled.said) if settled.said else "what the student says"
+            yield truth.turn.number, f"{said} is {is_so}, and was to be {should_be}"
 
 
 def _wrong_program(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
-    """A program that finds a number right may allow for what was rounded on the way."""
     for truth in truths:
-        if code_verdict(truth.turn.calculation) is False and truth.claim.right and truth.claim.settled:
-            yield truth.turn.number, f"the program finds {_quoted_claim(truth)} wrong, which is right"
+        if why := program_fault(truth.turn, truth.settled, conversation.problem):
+            yield truth.turn.number, why
 
 
 _OwnRule = Callable[[Conversation, Sequence[TurnTruth]], Findings]
@@ -205,18 +191,11 @@ _RULES: dict[str, _OwnRule] = {
     "wrong_program": _wrong_program,
 }
 BOOK = rulebook(POLICY, "soliloquy/rules.toml", [*common_rules(POLICY, POLICY["agreeing"]), *_RULES])
-RULES = Rules(book=BOOK, broken=_broken, check_by=check_by)
+RULES = Rules(book=BOOK, broken=_broken, check_by=check_by, settled=settled_answer)
 
 
 def _labels(turn: Turn) -> TutorLabels:
     return TutorLabels.FromString(turn.tutor.labels)
-
-
-def _quoted_claim(truth: TurnTruth) -> str:
-    quantity = truth.claim.quantity
-    if quantity is None:
-        return "what the student says"
-    return repr(truth.said[quantity.start : quantity.end].strip())
 
 
 def _has_cue(kind: str, text: str) -> bool:

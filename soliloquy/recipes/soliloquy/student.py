@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from soliloquy.recipes.answers import StudentMessage
+from soliloquy.recipes.claims import record_claims, stated_with
 from soliloquy.recipes.learner.knowledge import Shares, Stance, after, drawn
 from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.soliloquy import prompting
@@ -30,8 +31,8 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
         strategy=stance.strategy, knowledge=stance.knowledge, misconception=stance.misconception
     ).SerializeToString()
     student = StudentReply(intent=_intent(conversation, stance), labels=labels)
-    spoken = await ask(prompting.student(conversation, conversation.turns, student), StudentMessage)
-    student.text = spoken.text
+    prompt = prompting.student(conversation, conversation.turns, student)
+    record_claims(student, await ask(prompt, StudentMessage, stated_with(conversation.problem)))
     conversation.turns.add(number=len(conversation.turns) + 1, student=student)
     return emit(StudentReplied(conversation=conversation))
 

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from soliloquy.recipes.reached_values import computed_values
-from soliloquy.recipes.soliloquy.claims import Claim, claim_in
+from soliloquy.recipes.settled import SettledAnswer, judged
+from soliloquy.recipes.soliloquy.claims import Claim, claim_in, claim_judged
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
 from soliloquy.recipes.soliloquy.early_results import EarlyResult, early_results, informative_quantities
-from soliloquy.recipes.soliloquy.facts import facts_of
+from soliloquy.recipes.soliloquy.facts import Facts, facts_of
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.progress import StepProgress, is_asked_for_reason, progress_by_turn
 from soliloquy.truth.markup import without_markup
 from soliloquy.truth.plain_text import plain
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, quantities_in
-from soliloquy.v1.conversation_pb2 import Conversation, Turn
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, LedgerEntry, Turn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,8 @@ class TurnTruth:
     progress: StepProgress
     # The steps whose results the student has stated so far.
     solved: frozenset[int]
+    # The settled result of the step at hand.
+    result: LedgerEntry | None = None
     # Claims and results are read once a rule asks for them: most rules are asked of the last turn alone.
     read_claim: Callable[[], Claim] = Claim
     read_early: Callable[[], Iterable[EarlyResult]] = tuple
@@ -33,6 +36,16 @@ class TurnTruth:
     @functools.cached_property
     def claim(self) -> Claim:
         return self.read_claim()
+
+    @functools.cached_property
+    def settled(self) -> SettledAnswer | None:
+        """What a settled value says of the claim, or of the step at hand; None if nothing decides it."""
+        claim, said = self.claim, self.turn.student
+        if said.claims_by and not said.claims and self.result is not None:
+            return SettledAnswer(None, "", self.result)
+        if claim.right is None or not claim.settled:
+            return None
+        return SettledAnswer(claim.right, claim.said, claim.entry)
 
     @functools.cached_property
     def early(self) -> Sequence[EarlyResult]:
@@ -71,7 +84,7 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
         heard += written
         early = [*told, *calculated]
         computed: list[float] = []
-        if conversation.problem.read_plan:
+        if conversation.problem.plan == PLAN_SOURCE_PROSE:
             early = informative_quantities(early, heard)
             computed = computed_values(turn)
         yield TurnTruth(
@@ -79,7 +92,8 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
             said=message,
             progress=progress,
             solved=frozenset(solved),
-            read_claim=partial(claim_in, message, written, facts, progress.step, is_reason=is_reason),
+            result=facts.settled_result(progress.step),
+            read_claim=partial(_claim, turn, message, written, facts, progress.step, is_reason=is_reason),
             read_early=partial(early_results, turn.tutor.text, early, frozenset(said), facts, progress.step, computed),
         )
         if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
@@ -101,7 +115,25 @@ def has_unsettled_number(conversation: Conversation) -> bool:
     """Whether the student's last message answers with a number that nothing has been worked through for."""
     *_, last = assess(conversation)
     asked = conversation.problem.steps[last.progress.step - 1].HasField("result")
-    return asked and last.claim.quantity is not None and not last.claim.settled
+    return asked and bool(last.claim.said) and not last.claim.settled
+
+
+def settled_answer(conversation: Conversation) -> SettledAnswer | None:
+    """Returns what a settled value says of the student's last answer; None if nothing decides it."""
+    if not conversation.problem.steps:
+        return None
+    *_, last = assess(conversation)
+    return last.settled
+
+
+def _claim(
+    turn: Turn, message: str, written: Sequence[WrittenQuantity], facts: Facts, step: int, *, is_reason: bool
+) -> Claim:
+    """Judges what the speaker says that it claims; reads a message without such, or at a step without a number."""
+    judgement = judged(turn, facts.problem, step)
+    if judgement is not None and (turn.student.claims or facts.problem.steps[step - 1].HasField("result")):
+        return claim_judged(judgement)
+    return claim_in(message, written, facts, step, is_reason=is_reason)
 
 
 def _readable(turn: Turn, conversation: Conversation) -> str:

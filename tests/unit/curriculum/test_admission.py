@@ -5,7 +5,8 @@ import pytest
 from services.curriculum.admission import Admission
 from services.curriculum.handler import cancel, follow_up, start
 from soliloquy.runtime.handling import NotYet
-from soliloquy.v1.conversation_pb2 import Ending, Problem
+from soliloquy.truth.ledger import Ledger, make_ledger
+from soliloquy.v1.conversation_pb2 import EVIDENCE_KIND_PROGRAMS, Ending, Evidence, Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
@@ -81,18 +82,29 @@ async def test_problems_are_enriched_first_where_the_run_asks_for_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("programs", "agreeing", "first"),
-    [(True, 0, ProgramsNeeded), (True, 2, ConversationStarted), (False, 0, ConversationStarted)],
+    ("programs", "weighed", "first"),
+    [(True, False, ProgramsNeeded), (True, True, ConversationStarted), (False, False, ConversationStarted)],
 )
 async def test_an_answer_needs_programs_once_where_the_run_has_a_model_for_them(
-    programs: bool, agreeing: int, first: type
+    programs: bool, weighed: bool, first: type
 ) -> None:
     asked = submitted(0)
     asked.run.programs = programs
     asked.problem.answer.value = 35.0
-    asked.problem.agreeing_programs = agreeing
+    if weighed:
+        evidence = Evidence(kind=EVIDENCE_KIND_PROGRAMS, value=35.0, agreeing=2, programs=3)
+        asked.problem.ledger.CopyFrom(make_ledger(asked.problem, evidence))
     event, _ = await start(asked, Admission())
     assert isinstance(event, first)
+
+
+async def test_a_conversation_starts_with_the_ledger_of_its_problem() -> None:
+    asked = submitted(0)
+    asked.problem.steps.add(number=1).result.value = 35.0
+    asked.problem.answer.value = 35.0
+    event, _ = await start(asked, Admission())
+    assert isinstance(event, ConversationStarted)
+    assert [entry.quantity.value for entry in Ledger(event.conversation.problem.ledger).results] == [35.0]
 
 
 async def test_another_attempt_has_the_problem_as_it_was_enriched() -> None:

@@ -8,8 +8,17 @@ from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.solving import independent_programs
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.truth.support import has_supported_answer
-from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Ending, Enrichment
+from soliloquy.truth.ledger import is_worked_out, ledger_of, programs_in
+from soliloquy.v1.conversation_pb2 import (
+    PLAN_SOURCE_PROGRAM,
+    PLAN_SOURCE_PROSE,
+    PLAN_SOURCE_UNSPECIFIED,
+    CodeAttempt,
+    Conversation,
+    Ending,
+    Enrichment,
+    Evidence,
+)
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded, ProgramsNeeded
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy.v1.sandbox_pb2 import Execution, Status
@@ -31,17 +40,25 @@ def ran(*values: float | None) -> list[CodeAttempt]:
 
 def weighed(*programs: CodeAttempt, enriched: bool = False) -> EnrichmentNeeded:
     asked = problem()
+    asked.plan = PLAN_SOURCE_UNSPECIFIED
     asked.enrichment.programs.extend(programs)
     asked.enrichment.calls.add(role="codegen")
     run = Run(id="run", recipe="soliloquy", programs=True, enrich=enriched)
     return EnrichmentNeeded(conversation=Conversation(id="one", run=run, problem=asked))
 
 
+def programs_of(event: ConversationStarted) -> Evidence:
+    found = programs_in(event.conversation.problem.ledger)
+    assert found is not None
+    return found
+
+
 async def test_an_answer_that_most_programs_come_to_is_supported() -> None:
     answer = problem().answer.value
     [event] = await enrich(weighed(*ran(answer, None, answer)), Answering(GOOD), Enrichments(8))
     assert isinstance(event, ConversationStarted)
-    assert event.conversation.problem.agreeing_programs == 2
+    assert programs_of(event).agreeing == 2
+    assert not ledger_of(event.conversation.problem).is_disputed
 
 
 async def test_an_answer_that_most_programs_contradict_and_nothing_supports_is_unfit_with_both_numbers() -> None:
@@ -56,17 +73,19 @@ async def test_an_answer_that_most_programs_contradict_and_nothing_supports_is_u
 async def test_an_answer_that_is_worked_out_and_that_most_programs_contradict_is_in_dispute() -> None:
     asked = weighed(*ran(7.0, 7.0, None))
     asked.conversation.problem.solution = "1500 kg * 2.4 m/s^2 * 50 m = 180000 J"
-    assert has_supported_answer(asked.conversation.problem)
+    assert is_worked_out(asked.conversation.problem)
     [event] = await enrich(asked, Answering(GOOD), Enrichments(8))
     assert isinstance(event, ConversationStarted)
-    assert event.conversation.problem.contradicting_programs == 2
-    assert not has_supported_answer(event.conversation.problem)
+    assert programs_of(event).agreeing == 2
+    ledger = ledger_of(event.conversation.problem)
+    assert ledger.is_disputed
+    assert not any(map(ledger.is_settled, ledger.results))
 
 
 async def test_programs_without_a_majority_leave_the_answer_unsupported() -> None:
     [event] = await enrich(weighed(*ran(7.0, 8.0, None)), Answering(GOOD), Enrichments(8))
     assert isinstance(event, ConversationStarted)
-    assert event.conversation.problem.agreeing_programs == 0
+    assert programs_in(event.conversation.problem.ledger) is None
 
 
 async def test_an_enriched_problem_keeps_its_programs_and_their_calls() -> None:
@@ -94,13 +113,15 @@ async def test_a_bare_answer_takes_its_steps_from_a_program_that_comes_to_it() -
             "mine.jsonl:1",
         )
     )
-    bare.read_plan = True
+    bare.plan = PLAN_SOURCE_PROSE
     for code, value in (("n = 15", 15.0), ("baked = 4 * 6\nn = baked - 9", 15.0), ("n = 9", 9.0)):
         bare.enrichment.programs.append(ran(value)[0])
         bare.enrichment.programs[-1].code = code
     [event] = await enrich(asked, Answering(GOOD), Enrichments(8))
     steps = event.conversation.problem.steps
-    assert not event.conversation.problem.read_plan
+    assert event.conversation.problem.plan == PLAN_SOURCE_PROGRAM
+    ledger = ledger_of(event.conversation.problem)
+    assert all(map(ledger.is_settled, ledger.results))
     assert [(step.expression, step.result.value, step.result.unit) for step in steps] == [
         ("4 * 6", 24, ""),
         ("baked - 9", 15, "rolls"),

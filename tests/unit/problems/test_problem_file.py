@@ -52,10 +52,11 @@ def test_steps_are_derived_from_a_numbered_solution(tmp_path: Path) -> None:
 
 def test_whether_steps_were_read_from_prose_is_known_wherever_they_are_written(tmp_path: Path) -> None:
     read = read_one(tmp_path)
-    assert (read.read_plan, read_one(tmp_path, steps=[STEP]).read_plan) == (True, False)
+    stated = read_one(tmp_path, steps=[STEP])
+    assert (read.plan, stated.plan) == (pb.PLAN_SOURCE_PROSE, pb.PLAN_SOURCE_UNSPECIFIED)
     # The line of a problem has its steps, whoever stated them.
     again = read_problems(file_of(tmp_path, problem_line(read, {})))[0]
-    assert (again.read_plan, len(again.steps)) == (True, 2)
+    assert (again.plan, len(again.steps)) == (pb.PLAN_SOURCE_PROSE, 2)
 
 
 @pytest.mark.parametrize("answer", [500, 500.0, "500", "500 N", "500.0 N", {"value": 500}, {"value": 500, "unit": "N"}])

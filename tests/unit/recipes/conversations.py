@@ -4,6 +4,7 @@ from soliloquy.recipes.codes import EVALUATIONS, INTENTS
 from soliloquy.recipes.soliloquy.codes import STATES
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.v1.conversation_pb2 import (
+    PLAN_SOURCE_BANK,
     Calculation,
     CodeAttempt,
     Conversation,
@@ -40,6 +41,7 @@ def problem() -> Problem:
         answer=work,
         tolerance=0.01,
         source="test",
+        plan=PLAN_SOURCE_BANK,
     )
 
 

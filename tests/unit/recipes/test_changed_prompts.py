@@ -106,7 +106,7 @@ def _without(words: str) -> Callable[[str], str]:
             "soliloquy",
             "student.txt",
             lambda own: own + "\n{name}",
-            "line 30: '{name}' is not a slot: write one as $name",
+            "line 32: '{name}' is not a slot: write one as $name",
         ),
         ("soliloquy", "student.txt", _without("[user]"), "[user] is missing: the model is asked by that message"),
         ("soliloquy", "student.txt", lambda own: "Hello\n" + own, "line 1 belongs to no message: begin with [system]"),
@@ -137,7 +137,7 @@ def test_a_prompt_that_cannot_be_used_is_refused_with_its_file_and_key(
     ("changed", "why"),
     [
         ({"studnt.txt": ""}, "studnt.txt: the recipe soliloquy has no such prompt: did you mean student.txt?"),
-        ({"READ.ME": ""}, "READ.ME: the recipe soliloquy has no such prompt; it has believing.txt, control.txt"),
+        ({"READ.ME": ""}, "READ.ME: the recipe soliloquy has no such prompt; it has believing.txt, claims.txt"),
         ({"": ""}, ": the recipe soliloquy has no such prompt"),
         ({"../recipe.py": ""}, "../recipe.py: the recipe soliloquy has no such prompt"),
         ({"student.txt": "x" * 40_000}, "the changed prompts have 40,000 bytes: use at most 32,768"),

@@ -8,7 +8,7 @@ import pytest
 from deploy import rules_table
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.rulebook import BadRules, rulebook
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
 from tests.unit.recipes.conversations import conversation, sound_turns
 
 RULE = {"says": "the same words again", "of": "turn", "by": ["student"], "rests_on": "fact", "does": "condemn"}
@@ -108,6 +108,6 @@ def test_a_conversation_is_counted_as_other_rules_would_have_it() -> None:
 
 def test_a_rule_does_less_on_a_plan_that_was_read_from_prose() -> None:
     made = rulebook({"rules": {"repeated": RULE | {"on_read_plan": "mark"}}, "mending": MENDING}, "here", ["repeated"])
-    stated, read = made.on_plan(Problem()), made.on_plan(Problem(read_plan=True))
+    stated, read = made.on_plan(Problem()), made.on_plan(Problem(plan=PLAN_SOURCE_PROSE))
     assert (stated.condemns("repeated"), stated.asked_of("student")) == (True, ["repeated"])
     assert (read.condemns("repeated"), read.asked_of("student")) == (False, [])

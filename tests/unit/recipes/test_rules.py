@@ -4,7 +4,7 @@ import pytest
 
 from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.truth.report import CheckedConversation
-from soliloquy.v1.conversation_pb2 import Ending, Turn
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import NamedValue, Status, Value
 from tests.unit.recipes.conversations import calculated, conversation, sound_conversation, sound_turns, turn
 
@@ -77,14 +77,13 @@ def test_a_reading_that_nobody_has_shown_right_rejects_no_conversation(bent: Tur
 
 def on_read_plan(*turns: Turn) -> CheckedConversation:
     made = conversation(*turns)
-    made.problem.read_plan = True
+    made.problem.plan = PLAN_SOURCE_PROSE
     return RECIPE.check(made)
 
 
 @pytest.mark.parametrize(
     ("bent", "rule"),
     [
-        (turn("3 N", "Right! What work is done?", codes="b3r", step=1), "verdict"),
         (turn("3600 N", "Right!", codes="b3r", step=2), "steps"),
         (turn("3 N", "It is 3600 N.", codes="a2r", step=1), "three wrong"),
     ],

@@ -34,8 +34,6 @@ def calculated_turn(*, correct: bool, person: bool = False) -> Conversation:
     """A conversation whose last message is right and waits for a reply."""
     made = conversation(*sound_turns())
     made.ending, made.person = Ending.ENDING_UNSPECIFIED, person
-    # With it the result is worked through.
-    made.problem.agreeing_programs = 2
     turn = made.turns[-1]
     turn.ClearField("tutor")
     turn.calculation.CopyFrom(calculated(correct))
@@ -56,7 +54,7 @@ async def test_a_program_that_finds_a_right_answer_wrong_goes_back_with_what_it_
     assert (turn.calculation.description, len(turn.calculation.attempts)) == ("the net force", 0)
     [one] = turn.rejected
     assert (one.role, one.rule, one.prompt, [*one.calls]) == ("codegen", "wrong_program", "soliloquy/use_python", [2])
-    assert (one.text, one.judge, one.certain) == ("result = 1500 * 2.4", Judge.JUDGE_RULE, False)
+    assert (one.text, one.judge, one.certain) == ("result = 1500 * 2.4", Judge.JUDGE_RULE, True)
     assert "'180000 J' wrong, which is right" in one.because
     assert one.calculation.attempts[0].execution.values
 
@@ -68,7 +66,7 @@ async def test_its_writer_reads_the_program_and_the_reason_and_the_next_one_stan
     assert isinstance(written, CodeWritten)
     [request] = model.requests
     assert [message.text for message in request.messages][-2] == RAW
-    assert "the program finds a right answer wrong" in request.messages[-1].text
+    assert "the program contradicts a settled value" in request.messages[-1].text
     assert [attempt.code for attempt in written.conversation.turns[-1].calculation.attempts] == ["result = 1500 * 2.4"]
 
 

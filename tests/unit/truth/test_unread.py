@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.truth.support import doubt_about, has_supported_answer
+from soliloquy.truth.ledger import doubt_about, is_worked_out
 from soliloquy.v1.conversation_pb2 import Problem
 
 READ = [
@@ -49,7 +49,7 @@ def test_an_answer_is_supported_if_all_of_its_solution_was_read(question: str, s
 @pytest.mark.parametrize(("question", "solution", "bit"), UNREAD[:-1])
 def test_what_was_not_read_leaves_the_answer_unverified_and_is_named(question: str, solution: str, bit: str) -> None:
     problem = _problem(question, solution)
-    assert not has_supported_answer(problem)
+    assert not is_worked_out(problem)
     assert bit in doubt_about(problem)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
+from soliloquy.recipes.mathdial.claims import claimed_answer
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
 from soliloquy.recipes.mathdial.worked_solutions import mistakes, work_through
@@ -10,6 +11,7 @@ from soliloquy.recipes.scripted.agreement import agreeing
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.slips import belief, is_of_the_pen, same
+from soliloquy.recipes.scripted.stated import answer_symbol, message
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_quantity, format_value, with_unit
 from soliloquy.truth.numbers import numbers_in_digits
@@ -61,7 +63,11 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         slots |= {"told": format_value(found.step.result.value, found.step.result.unit)}
     said = book().wordings("student", "asked", _asked(asked, slots), **slots) if asked else ()
     parts = [Part(options=said or book().wordings("student", kind, **slots)), *_further(kind, slots, rng)]
-    return capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
+    text = capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
+    meant = wanted.value if kind == "given_up" else float(found.answer)
+    value = claimed_answer(text, problem)
+    is_given = value is not None and same(value, meant)
+    return message(text, [Quantity(symbol=answer_symbol(problem), value=meant)] if is_given else [])
 
 
 def _further(kind: str, slots: Mapping[str, str], rng: Random) -> list[Part]:

@@ -1,8 +1,9 @@
 """Plays the student: shows the requested state, and sometimes another until the message is sent back."""
 
+from collections.abc import Iterator
 from random import Random
 
-from soliloquy.recipes.scaffold.expected_answers import expects_formula, expects_number, gives_expected
+from soliloquy.recipes.scaffold.expected_answers import expects_formula, expects_number, final_number, gives_expected
 from soliloquy.recipes.scaffold.learner import said, wrong_answers
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
@@ -10,10 +11,11 @@ from soliloquy.recipes.scaffold.scripted.steps import step, target, working
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase, verbatim
 from soliloquy.recipes.scripted.slips import belief, is_of_the_pen, split_working
+from soliloquy.recipes.scripted.stated import message
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import written_value
 from soliloquy.truth.phrases import says
-from soliloquy.v1.conversation_pb2 import Slip, Step
+from soliloquy.v1.conversation_pb2 import Quantity, Slip, Step
 
 # The wordings of an answer that are tried: in some, another number would be taken for it.
 _TRIED = 4
@@ -32,7 +34,15 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         parts = [*_reason(reading), *_wrong(reading, rng)]
     else:
         parts = [book().part("student", "says", kind, name=step(reading).result.name)]
-    return capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
+    text = capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
+    return message(text, _result(text, reading) if kind in ("correct", "incorrect") else ())
+
+
+def _result(text: str, reading: ParsedPrompt) -> Iterator[Quantity]:
+    """Yields the result that a message gives for the sub-question."""
+    at = step(reading)
+    if at.HasField("result") and expects_number(target(reading)) and (found := final_number(text)):
+        yield Quantity(symbol=at.result.symbol, value=found.value)
 
 
 def _right(reading: ParsedPrompt, rng: Random) -> list[Part]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from soliloquy.recipes.answers import StudentMessage
+from soliloquy.recipes.claims import record_claims
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
@@ -108,7 +109,7 @@ class Rehearsal:
                     opening = so_far
                     continue
                 truth = _latest(so_far)
-                if truth.progress.step == step.number and truth.claim.quantity and truth.claim.right:
+                if truth.progress.step == step.number and truth.claim.said and truth.claim.right:
                     return opening, so_far
         return opening, None
 
@@ -130,11 +131,11 @@ class Rehearsal:
             prompt = prompting.student(before, before.turns, said)
             chance = seed(self.seed, right.id, "wrong", number)
             asked = GenerateRequest(role="student", prompt=prompt.name, messages=prompt.messages, seed=chance)
-            text = StudentMessage.read((await self.loop.model.generate(asked)).text)[0].text
+            spoken = StudentMessage.read((await self.loop.model.generate(asked)).text)[0]
             wrong = deepcopy(before)
-            wrong.turns.add(number=right.turns[-1].number, student=said).student.text = text
+            record_claims(wrong.turns.add(number=right.turns[-1].number, student=said).student, spoken)
             claim = _latest(wrong).claim
-            if claim.quantity and claim.right is False:
+            if claim.said and claim.right is False:
                 return wrong
         return None
 

@@ -1,13 +1,14 @@
 """Plays the student: asks for help, then works at the step the tutor last asked about, in its persona's words."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from random import Random
 
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, Phrasebook, capitalize, compose, rephrase
 from soliloquy.recipes.scripted.slips import belief, is_of_the_pen, same, split_working
+from soliloquy.recipes.scripted.stated import message
 from soliloquy.recipes.soliloquy.scripted.phrases import book, voice_of
 from soliloquy.recipes.soliloquy.scripted.steps import (
     answer,
@@ -37,6 +38,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     if kind not in ("opening", "right", "wrong", "reason"):
         raise ModelRefused(f"the <intent> of {reading.prompt} has kind {kind!r}; it must be opening, right or wrong")
     voice = voice_of(reading.persona)
+    step: Step | None = None
     if kind == "opening":
         question = " ".join(reading.problem.question.split())
         request = voice.part("opening", question=question, asked=_task(question))
@@ -51,7 +53,14 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
             knowledge = intent.get("knowledge", "known")
             parts = _behave(step, _behaviour(step, len(before), knowledge, voice, rng), before, voice, rng)
         text = rephrase(parts, rng, reading.word_limit, reading.messages(student=True))
-    return text if voice.tables.get("lower_case") else capitalize(text)
+    text = text if voice.tables.get("lower_case") else capitalize(text)
+    return message(text, _result(text, step) if kind in ("right", "wrong") else ())
+
+
+def _result(text: str, step: Step | None) -> Iterator[Quantity]:
+    """Yields the result that a message gives for the step."""
+    if step is not None and is_numeric(step) and (value := stated_answer(text, step)) is not None:
+        yield Quantity(symbol=step.result.symbol, value=value)
 
 
 def _task(question: str) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 from soliloquy.recipes.soliloquy.truth import assess
+from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.unit.recipes.conversations import problem, turn
 
@@ -11,8 +12,8 @@ def claimed(*said: tuple[str, str]) -> tuple[float, bool | None] | None:
     """Reads the last of these messages, each with the codes of its reply."""
     turns = [turn(text, "Go on.", codes=codes, step=1) for text, codes in said]
     *_, last = assess(Conversation(problem=problem(), turns=turns))
-    quantity = last.claim.quantity
-    return None if quantity is None else (quantity.value, last.claim.right)
+    read = quantities_in(last.claim.said)
+    return (read[0].value, last.claim.right) if read else None
 
 
 @pytest.mark.parametrize(

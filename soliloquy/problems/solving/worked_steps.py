@@ -1,0 +1,111 @@
+"""Has a model read a solution in prose into steps, and calculates each of them again."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
+from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.recipes.answers import Text
+from soliloquy.recipes.claims import is_in
+from soliloquy.recipes.templates import Templates
+from soliloquy.runtime.answers import Answer, Fields, Unreadable
+from soliloquy.runtime.ask import Ask, Prompt, Unusable
+from soliloquy.truth.number_format import format_value
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_MODEL, PLAN_SOURCE_PROSE, Claim, Problem, Step
+
+_TEXTS = Templates(Path(__file__).with_name("prompts"), {"steps": {"question", "solution"}}, recipe="problems").own
+# An input with this source stands in the question.
+_QUESTION = "question"
+
+
+def _number(value: object) -> object:
+    """Accepts a number that is written with separators."""
+    return value.replace(",", "") if isinstance(value, str) else value
+
+
+_Number = Annotated[float, BeforeValidator(_number)]
+
+
+class _Input(Fields):
+    symbol: Text = Field(alias="Symbol")
+    name: str = Field(default="", alias="Name")
+    value: _Number = Field(alias="Value")
+    unit: str = Field(default="", alias="Unit")
+    source: Text = Field(alias="Source")
+
+
+class _Step(Fields):
+    sought: Text = Field(alias="Sought")
+    symbol: Text = Field(alias="Symbol")
+    expression: Text = Field(alias="Expression")
+    inputs: list[_Input] = Field(alias="Inputs")
+    value: _Number = Field(alias="Value")
+    unit: str = Field(default="", alias="Unit")
+
+
+class WorkedSteps(Answer):
+    steps: list[_Step] = Field(min_length=1, alias="Steps")
+
+
+def steps_prompt(problem: Problem) -> Prompt:
+    return _TEXTS.prompt("steps", question=problem.question, solution=problem.solution)
+
+
+async def worked_steps(problem: Problem, ask: Ask) -> Problem:
+    """Returns the steps of a solution and the calls that read them; no steps if no answer of the model holds."""
+    read = Problem()
+    try:
+        found = await ask(steps_prompt(problem), WorkedSteps, partial(_check, problem=problem))
+        read.steps.extend(_steps(found, problem))
+        read.plan = PLAN_SOURCE_MODEL
+    except Unusable:
+        read.plan = PLAN_SOURCE_PROSE
+    read.enrichment.calls.extend(ask.calls)
+    return read
+
+
+def _check(found: WorkedSteps, problem: Problem) -> None:
+    """Raises Unreadable for a step that does not come to its value, or whose numbers stand nowhere."""
+    _steps(found, problem)
+    for number, step in enumerate(found.steps, start=1):
+        if not _stands_in(problem.solution, step.value, step.unit):
+            raise Unreadable(f"step {number}: {format_value(step.value, step.unit)} does not stand in the solution")
+        for known in step.inputs:
+            if known.source == _QUESTION and not _stands_in(problem.question, known.value, known.unit):
+                shown = format_value(known.value, known.unit)
+                raise Unreadable(f"step {number}: {known.symbol} = {shown} does not stand in the question")
+
+
+def _stands_in(text: str, value: float, unit: str) -> bool:
+    return is_in(text, Claim(value=value, unit=unit))
+
+
+def _steps(found: WorkedSteps, problem: Problem) -> Sequence[Step]:
+    answer = {"value": problem.answer.value, "unit": problem.answer.unit}
+    row = {"question": problem.question, "solution": problem.solution, "answer": answer}
+    try:
+        read = ProblemRow.model_validate({**row, "steps": list(map(_row, found.steps))})
+        return problem_from_row(read, problem.source).steps
+    except ValidationError as error:
+        first: Any = error.errors(include_url=False)[0]
+        raise Unreadable(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    except BadField as error:
+        raise Unreadable(str(error)) from error
+
+
+def _row(step: _Step) -> dict[str, Any]:
+    name = step.sought.removeprefix("the ")
+    return {
+        "kind": "compute",
+        "ask": f"What is the {name}?",
+        "explanation": f"Work out the {name}.",
+        "expression": step.expression,
+        "inputs": [
+            {"symbol": one.symbol, "name": one.name, "value": one.value, "unit": one.unit} for one in step.inputs
+        ],
+        "result": {"symbol": step.symbol, "name": step.sought, "value": step.value, "unit": step.unit},
+    }

@@ -1,0 +1,99 @@
+"""What a message claims: stated beside its words, and held against them and the ledger."""
+
+from collections.abc import Callable
+
+from soliloquy.recipes.answers import StatedClaim, StudentMessage
+from soliloquy.recipes.templates import Texts
+from soliloquy.runtime.answers import Unreadable
+from soliloquy.truth.ledger import ledger_of
+from soliloquy.truth.number_format import format_value
+from soliloquy.truth.numbers import numbers_in
+from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
+from soliloquy.truth.units import unit
+from soliloquy.v1.conversation_pb2 import (
+    CLAIM_READER_SPEAKER,
+    LEDGER_ROLE_ANSWER,
+    LEDGER_ROLE_RESULT,
+    PLAN_SOURCE_PROSE,
+    Claim,
+    LedgerEntry,
+    Problem,
+    StudentReply,
+    TutorReply,
+)
+
+_CURRENCIES = tuple("$£€")
+# How far the number of a message may be from a claim that rounds it, relative to it.
+_ROUNDED = 0.005
+
+
+# The slots of `shared_prompts/claims.txt`.
+SLOTS = {"quantities"}
+
+
+def asked_claims(problem: Problem, texts: Texts) -> str:
+    """Returns how a speaker is to answer, with the quantities that it may claim and without their values."""
+    entries = ledger_of(problem).entries
+    if problem.plan == PLAN_SOURCE_PROSE:
+        # What a step that was read in prose comes to has no name of its own.
+        entries = [entry for entry in entries if entry.role != LEDGER_ROLE_RESULT]
+    lines = (_line(entry) for entry in entries if entry.quantity.name or entry.role == LEDGER_ROLE_ANSWER)
+    return texts.fill("claims", quantities="\n".join(lines))
+
+
+def _line(entry: LedgerEntry) -> str:
+    own = entry.quantity
+    name = "the answer to the question" if entry.role == LEDGER_ROLE_ANSWER else own.name
+    return f"{own.symbol}: {name}{own.unit and f', in {own.unit}'}"
+
+
+def stated_with(problem: Problem) -> Callable[[StudentMessage], None]:
+    """Returns a check that raises Unreadable for a claim that the message does not make, or of no known quantity."""
+    ledger = ledger_of(problem)
+
+    def check(spoken: StudentMessage) -> None:
+        for stated in spoken.claims or ():
+            claim = parsed(stated)
+            if claim.quantity and ledger.entry(claim.quantity) is None:
+                unknown = f"it claims {claim.quantity!r}, which is none of the quantities"
+                raise Unreadable(f'{unknown}: name one of them, or leave "Quantity" empty')
+            if not is_in(spoken.text, claim):
+                shown = format_value(claim.value, claim.unit)
+                raise Unreadable(f"it claims {shown}, which the message does not say: claim only what it says")
+
+    return check
+
+
+def record_claims(reply: StudentReply | TutorReply, spoken: StudentMessage) -> None:
+    """Writes a message and what its speaker says that it claims."""
+    reply.text = spoken.text
+    del reply.claims[:]
+    if spoken.claims is not None:
+        reply.claims.extend(map(parsed, spoken.claims))
+        reply.claims_by = CLAIM_READER_SPEAKER
+
+
+def parsed(stated: StatedClaim) -> Claim:
+    """Raises Unreadable for a value that holds no number."""
+    number = next(iter(numbers_in(stated.value)), None)
+    if number is None:
+        raise Unreadable(f'the "Value" {stated.value!r} holds no number: write it in digits')
+    sign = stated.value.strip()[:1]
+    beside = sign if sign in _CURRENCIES else stated.value[number.end :].strip()
+    return Claim(quantity=stated.quantity, value=number.value, unit=stated.unit or beside, half=number.half)
+
+
+def is_in(text: str, claim: Claim) -> bool:
+    """Whether a text states a claimed value: in digits, in words, in another unit, or as a calculation."""
+    found = [*quantities_in(text), *calculations_in(text)]
+    return any(
+        (one.value == claim.value and _may_be(one, claim))
+        or is_same(one, claim.value, claim.unit, _ROUNDED, roughly=True)
+        for one in found
+    )
+
+
+def _may_be(written: WrittenQuantity, claim: Claim) -> bool:
+    """Whether the units of a number and of a claim do not exclude each other."""
+    stated = unit(claim.unit)
+    return written.unit is None or not stated.measure or stated.kind == written.unit.kind

@@ -1,0 +1,74 @@
+"""Weighs the programs of a turn: a settled value overrules them, and where nothing is settled a majority decides."""
+
+from copy import deepcopy
+
+from soliloquy.recipes.agreement import code_verdict
+from soliloquy.recipes.rules import Rules
+from soliloquy.recipes.settled import program_fault
+from soliloquy.recipes.verdicts import verdict
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation
+from soliloquy.v1.events_pb2 import CalculationNeeded
+
+# Programs for one description, where nothing is settled.
+_MOST = 3
+
+
+def further_opinion(conversation: Conversation, rules: Rules) -> Outcome | None:
+    """Asks for another program where nothing settled decides the student's answer and no majority does yet."""
+    calculation = conversation.turns[-1].calculation
+    if not calculation.attempts or calculation.overruled or rules.settled(conversation) is not None:
+        return None
+    said = _verdicts(calculation)
+    is_first_without_verdict = len(said) == 1 and said[0] is None
+    if is_first_without_verdict or len(said) >= _MOST or _majority(said) is not None:
+        return None
+    again = deepcopy(conversation)
+    asked = again.turns[-1].calculation
+    asked.opinions.append(asked.attempts[-1])
+    del asked.attempts[:]
+    return emit(CalculationNeeded(conversation=again))
+
+
+def weighed(conversation: Conversation, rules: Rules) -> Conversation:
+    """Returns the conversation with the program that counts as the last one of its turn, or none that counts."""
+    calculation = conversation.turns[-1].calculation
+    if not calculation.attempts or calculation.overruled:
+        return conversation
+    if settled := rules.settled(conversation):
+        wrong = program_fault(conversation.turns[-1], settled, conversation.problem)
+        return _overruled(conversation, settled.output) if wrong else conversation
+    if not calculation.opinions:
+        return conversation
+    decided = _majority(_verdicts(calculation))
+    if decided is None:
+        return _overruled(conversation, "")
+    return conversation if code_verdict(calculation) is decided else _led_by(conversation, decided)
+
+
+def _verdicts(calculation: Calculation) -> list[bool | None]:
+    return [verdict(one.execution) for one in (*calculation.opinions, calculation.attempts[-1])]
+
+
+def _majority(said: list[bool | None]) -> bool | None:
+    return next((found for found in (True, False) if 2 * said.count(found) > _MOST), None)
+
+
+def _overruled(conversation: Conversation, output: str) -> Conversation:
+    changed = deepcopy(conversation)
+    calculation = changed.turns[-1].calculation
+    calculation.overruled, calculation.settled_output = True, output
+    return changed
+
+
+def _led_by(conversation: Conversation, decided: bool) -> Conversation:
+    """Exchanges the last program, which is in the minority, for one of the majority."""
+    changed = deepcopy(conversation)
+    calculation = changed.turns[-1].calculation
+    place = next(at for at, one in enumerate(calculation.opinions) if verdict(one.execution) is decided)
+    outvoted, chosen = CodeAttempt(), CodeAttempt()
+    outvoted.CopyFrom(calculation.attempts[-1])
+    chosen.CopyFrom(calculation.opinions[place])
+    calculation.opinions[place].CopyFrom(outvoted)
+    calculation.attempts[-1].CopyFrom(chosen)
+    return changed

@@ -1,0 +1,29 @@
+"""Says beside a scripted message what it claims."""
+
+from collections.abc import Iterable
+
+from soliloquy.recipes.answers import StudentMessage
+from soliloquy.recipes.scripted.slips import same
+from soliloquy.truth.ledger import ledger_of
+from soliloquy.truth.number_format import format_number
+from soliloquy.truth.numbers import EXACT
+from soliloquy.truth.quantities import calculations_in, quantities_in
+from soliloquy.v1.conversation_pb2 import Problem, Quantity
+
+
+def answer_symbol(problem: Problem) -> str:
+    answer = ledger_of(problem).answer
+    return answer.quantity.symbol if answer is not None else ""
+
+
+def message(text: str, results: Iterable[Quantity]) -> str:
+    """Returns the answer of a student who claims those of these results that its message says."""
+    claims = []
+    for result in results:
+        known = [*calculations_in(text), *quantities_in(text)]
+        written = [one for one in known if same(one.value, result.value)]
+        if written:
+            said = text[written[-1].start : written[-1].end].strip()
+            value = said if written[-1].digits != EXACT else format_number(result.value)
+            claims.append({"Quantity": result.symbol, "Value": value, "Unit": ""})
+    return StudentMessage.written(text=text, claims=claims)

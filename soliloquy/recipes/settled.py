@@ -1,0 +1,105 @@
+"""What settled values say of a turn: of the student's answer, its program, and the tutor's reply."""
+
+from typing import NamedTuple
+
+from soliloquy.recipes.agreement import code_verdict, verdict_is_true
+from soliloquy.recipes.reached_values import computed_values
+from soliloquy.truth.judge import Judgement, judge
+from soliloquy.truth.ledger import Ledger, ledger_of
+from soliloquy.truth.number_format import format_number, format_value
+from soliloquy.truth.stated_answer import denied_numbers
+from soliloquy.truth.units import unit
+from soliloquy.v1.conversation_pb2 import LedgerEntry, Problem, Turn
+
+
+class SettledAnswer(NamedTuple):
+    """What a settled value says of a student's answer."""
+
+    # None if the student gives none, so that the value is that of the step at hand.
+    right: bool | None
+    # As the message says it; empty for an answer that is no number.
+    said: str
+    entry: LedgerEntry | None
+
+    @property
+    def known(self) -> str:
+        """Returns the settled value: "v2 = 6 m/s"; empty for an answer that is no number."""
+        return shown_entry(self.entry) if self.entry is not None else ""
+
+    @property
+    def output(self) -> str:
+        """Returns what a program that is right would have come to."""
+        verdict = "" if self.right is None else f"student_is_right = {self.right}"
+        return "\n".join(filter(None, (self.known, verdict)))
+
+
+def shown_entry(entry: LedgerEntry) -> str:
+    own = entry.quantity
+    return f"{own.symbol} = {format_value(own.value, own.unit)}"
+
+
+def judged(turn: Turn, problem: Problem, step: int) -> Judgement | None:
+    """Judges what the speaker of a message claims while a step is at hand; None if nobody said what it claims."""
+    return judge(turn.student.claims, ledger_of(problem), step) if turn.student.claims_by else None
+
+
+def settled_by_claims(judgement: Judgement) -> SettledAnswer | None:
+    if judgement.right is None or judgement.claim is None:
+        return None
+    said = format_value(judgement.claim.value, judgement.claim.unit)
+    return SettledAnswer(judgement.right, said, judgement.entry)
+
+
+def program_fault(turn: Turn, settled: SettledAnswer | None, problem: Problem) -> str:
+    """Returns how a program contradicts the settled value, with both numbers; empty if it does not."""
+    if settled is None:
+        return ""
+    if settled.right is None:
+        return _other_value(turn, settled, problem)
+    found = code_verdict(turn.calculation)
+    if found in (settled.right, None):
+        return ""
+    values = ", ".join(map(format_number, computed_values(turn)))
+    came_to = f"comes to {values} and " if values else ""
+    is_so, is_not = ("right", "wrong") if found else ("wrong", "right")
+    told = f": {settled.known}" if settled.known else ""
+    return f"the program {came_to}finds {_quoted(settled)} {is_so}, which is {is_not}{told}"
+
+
+def _other_value(turn: Turn, settled: SettledAnswer, problem: Problem) -> str:
+    """Returns that a program for the tutor's own use comes to no value that the problem knows."""
+    values = [] if turn.calculation.overruled else computed_values(turn)
+    ledger = ledger_of(problem)
+    if not values or not settled.known or any(_is_known(value, ledger) for value in values):
+        return ""
+    return f"the program comes to {', '.join(map(format_number, values))}, and {settled.known}"
+
+
+def _is_known(value: float, ledger: Ledger) -> bool:
+    """Whether a value is one of the ledger's, in the unit of its entry or in base units."""
+    return any(
+        abs(value - form) <= one.tolerance * abs(form)
+        for one in ledger.entries
+        for form in (one.quantity.value, unit(one.quantity.unit).in_base(one.quantity.value))
+    )
+
+
+def reply_fault(turn: Turn, settled: SettledAnswer | None, problem: Problem) -> str:
+    """Returns how a reply contradicts a settled value: by its verdict, a denial or a result; empty if it does not."""
+    if settled is not None and verdict_is_true(turn, settled.right) is False:
+        is_so = "right" if settled.right else "wrong"
+        return f"it calls {_quoted(settled)} {'wrong' if settled.right else 'right'}, which is {is_so}"
+    ledger = ledger_of(problem)
+    for claim in turn.tutor.claims:
+        told = judge([claim], ledger, 0)
+        if told.right is False and told.entry is not None:
+            return f"it tells {format_value(claim.value, claim.unit)}, and {shown_entry(told.entry)}"
+    if settled is not None and settled.right and settled.entry is not None:
+        value = settled.entry.quantity.value
+        if any(abs(one.value - value) <= one.half for one in denied_numbers(turn.tutor.text)):
+            return f"it denies {settled.known}"
+    return ""
+
+
+def _quoted(settled: SettledAnswer) -> str:
+    return repr(settled.said) if settled.said else "what the student says"

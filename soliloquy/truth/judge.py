@@ -1,0 +1,88 @@
+"""Judges claims by the ledger: the only place that says whether a stated value is right."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from soliloquy.truth.ledger import Ledger
+from soliloquy.truth.numbers import EXACT
+from soliloquy.truth.quantities import WrittenQuantity, is_same
+from soliloquy.truth.units import unit
+from soliloquy.v1.conversation_pb2 import Claim, LedgerEntry
+
+
+class Judgement(NamedTuple):
+    """Whether claims are right; None if that is open."""
+
+    right: bool | None = None
+    # What was compared.
+    claim: Claim | None = None
+    entry: LedgerEntry | None = None
+
+
+OPEN = Judgement()
+
+
+def judge(claims: Sequence[Claim], ledger: Ledger, step: int) -> Judgement:
+    """Judges what a message claims while a step is at hand: wrong if anything is, else right if anything is."""
+    found = [_judged(claim, ledger, step) for claim in claims]
+    for right in (False, True):
+        if fitting := [one for one in found if one.right is right]:
+            return fitting[-1]
+    return found[-1] if found else OPEN
+
+
+def _judged(claim: Claim, ledger: Ledger, step: int) -> Judgement:
+    entry = ledger.entry(claim.quantity) if claim.quantity else None
+    if entry is None:
+        entry = next((one for one in ledger.results if one.step >= step and is_value_of(claim, one)), None)
+        return Judgement(True, claim, entry) if entry and ledger.is_settled(entry) else Judgement(None, claim, entry)
+    if not ledger.is_settled(entry):
+        return Judgement(None, claim, entry)
+    right = compare(_written(claim), entry)
+    # The right value of an earlier step does not answer this one.
+    return Judgement(None if right and entry.step < step else right, claim, entry)
+
+
+def is_value_of(claim: Claim, entry: LedgerEntry) -> bool:
+    return compare(_written(claim), entry) is True
+
+
+def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
+    """Whether a quantity is the value of an entry, in any unit of its kind and as exactly as it is written.
+
+    None for a decimal number that may only have been rounded on the way.
+    """
+    own = entry.quantity
+    if is_same(written, own.value, own.unit, entry.tolerance):
+        return True
+    is_decimal = not own.unit and not own.value.is_integer()
+    return None if is_decimal and abs(written.value - own.value) <= entry.tolerance * abs(own.value) else False
+
+
+def in_unit(claim: Claim, stated_unit: str) -> float:
+    """Returns the value of a claim in a unit of the same kind; as it was written if it has no such unit."""
+    own, wanted = unit(claim.unit), unit(stated_unit)
+    return wanted.of(claim.value, own) if claim.unit and own.kind == wanted.kind else claim.value
+
+
+def _written(claim: Claim) -> WrittenQuantity:
+    stated = unit(claim.unit) if claim.unit else None
+    return WrittenQuantity(
+        value=claim.value,
+        half=claim.half,
+        digits=_digits(claim.value, claim.half),
+        unit=stated if stated is not None and stated.measure else None,
+        word=claim.unit,
+        stated=True,
+        term=False,
+        start=0,
+        end=0,
+    )
+
+
+def _digits(value: float, half: float) -> int:
+    """Returns how many digits were written of a number whose last one stands for twice `half`."""
+    if not half:
+        return EXACT
+    return max(1, math.floor(math.log10(abs(value) / (2 * half))) + 1) if value else 1

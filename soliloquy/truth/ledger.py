@@ -1,0 +1,178 @@
+"""Makes a problem's ledger: every quantity that a conversation may be about, and how its value is known."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+
+from soliloquy.truth.exactness import is_right
+from soliloquy.truth.measured_values import is_rounded
+from soliloquy.truth.unread import reading_of
+from soliloquy.v1.conversation_pb2 import (
+    EVIDENCE_KIND_BANK,
+    EVIDENCE_KIND_CALCULATED,
+    EVIDENCE_KIND_PROGRAMS,
+    EVIDENCE_KIND_STATED,
+    LEDGER_ROLE_ANSWER,
+    LEDGER_ROLE_GIVEN,
+    LEDGER_ROLE_RESULT,
+    PLAN_SOURCE_BANK,
+    PLAN_SOURCE_MODEL,
+    PLAN_SOURCE_PROGRAM,
+    Evidence,
+    EvidenceKind,
+    LedgerEntry,
+    Problem,
+    Quantity,
+    Step,
+)
+from soliloquy.v1.conversation_pb2 import Ledger as LedgerRecord
+
+# Of an answer within one percent.
+_TOLERANCE = 0.01
+
+
+class Ledger:
+    """The entries of a ledger, and which of their values are settled."""
+
+    def __init__(self, record: LedgerRecord) -> None:
+        self.entries: Sequence[LedgerEntry] = record.entries
+        self._by_symbol = {entry.quantity.symbol: entry for entry in self.entries}
+
+    @cached_property
+    def results(self) -> Sequence[LedgerEntry]:
+        return [entry for entry in self.entries if entry.role != LEDGER_ROLE_GIVEN]
+
+    @cached_property
+    def answer(self) -> LedgerEntry | None:
+        return next((entry for entry in self.entries if entry.role == LEDGER_ROLE_ANSWER), None)
+
+    @cached_property
+    def is_disputed(self) -> bool:
+        """Whether programs came to another answer. Which step leads there is unknown, so no result is settled."""
+        return self.answer is not None and not _agree(self.answer)
+
+    @cached_property
+    def has_settled_answer(self) -> bool:
+        return self.answer is not None and self.is_settled(self.answer)
+
+    def entry(self, symbol: str) -> LedgerEntry | None:
+        return self._by_symbol.get(symbol)
+
+    def of_step(self, number: int) -> LedgerEntry | None:
+        return next((entry for entry in self.results if entry.step == number), None)
+
+    def is_settled(self, entry: LedgerEntry) -> bool:
+        kinds = {evidence.kind for evidence in entry.evidence}
+        enough = EVIDENCE_KIND_BANK in kinds or len(kinds) > 1
+        return enough and not self.is_disputed and _agree(entry)
+
+
+@lru_cache(512)
+def _ledger(serialised: bytes) -> Ledger:
+    problem = Problem.FromString(serialised)
+    return Ledger(problem.ledger if problem.HasField("ledger") else make_ledger(problem))
+
+
+def ledger_of(problem: Problem) -> Ledger:
+    """Returns the recorded ledger, or one made of the problem's steps."""
+    return _ledger(problem.SerializeToString(deterministic=True))
+
+
+def make_ledger(problem: Problem, programs: Evidence | None = None) -> LedgerRecord:
+    """Makes the ledger of a problem, with what its independent programs came to."""
+    record = LedgerRecord()
+    made = EVIDENCE_KIND_BANK if problem.plan == PLAN_SOURCE_BANK else EVIDENCE_KIND_STATED
+    tolerance = problem.tolerance or _TOLERANCE
+    given = {own.symbol: own for step in problem.steps for own in step.inputs}
+    results = {step.result.symbol for step in problem.steps if step.HasField("result")}
+    for symbol, quantity in given.items():
+        if symbol not in results:
+            record.entries.add(
+                quantity=quantity, role=LEDGER_ROLE_GIVEN, tolerance=tolerance, evidence=[_evidence(made, quantity)]
+            )
+    calculated = _calculated(problem) if problem.plan != PLAN_SOURCE_BANK else frozenset()
+    answer = _answer_step(problem)
+    taken = given.keys() - results
+    for step in _yielding_steps(problem, answer):
+        entry = record.entries.add(
+            quantity=step.result,
+            role=LEDGER_ROLE_ANSWER if step.number == answer else LEDGER_ROLE_RESULT,
+            step=step.number,
+            tolerance=tolerance,
+            formula=step.formula,
+            evidence=[_evidence(made, step.result)],
+        )
+        if step.result.symbol in taken:
+            # A solution in prose may use a letter twice.
+            entry.quantity.symbol = f"{step.result.symbol}{step.number}"
+        taken.add(entry.quantity.symbol)
+        if step.number in calculated:
+            entry.evidence.append(_evidence(EVIDENCE_KIND_CALCULATED, step.result))
+        if programs is not None and entry.role == LEDGER_ROLE_ANSWER:
+            entry.evidence.append(programs)
+        elif programs is not None and problem.plan == PLAN_SOURCE_PROGRAM:
+            # The programs that agree on the answer came to it by these steps.
+            entry.evidence[0].kind = EVIDENCE_KIND_PROGRAMS
+    return record
+
+
+def programs_in(record: LedgerRecord) -> Evidence | None:
+    """Returns what the independent programs came to; None if there were none, or no majority."""
+    answers = (one for one in record.entries if one.role == LEDGER_ROLE_ANSWER)
+    found = (one for answer in answers for one in answer.evidence if one.kind == EVIDENCE_KIND_PROGRAMS)
+    return next(found, None)
+
+
+def is_worked_out(problem: Problem) -> bool:
+    """Whether the solution alone, without any programs, settles the answer."""
+    return Ledger(make_ledger(problem)).has_settled_answer
+
+
+def doubt_about(problem: Problem) -> str:
+    """Returns why the answer of a problem is open; empty if it is settled."""
+    ledger = ledger_of(problem)
+    if ledger.has_settled_answer:
+        return ""
+    if ledger.is_disputed:
+        return "independent programs come to another answer"
+    bit = reading_of(problem).unread
+    return f"cannot read {bit!r}" if bit else "no calculation of the solution gives the answer"
+
+
+def _answer_step(problem: Problem) -> int:
+    """Returns the number of the last step that yields the answer, or of one behind them; 0 without an answer."""
+    if not problem.HasField("answer"):
+        return 0
+    wanted = (problem.answer.value, problem.answer.unit)
+    found = (step.number for step in problem.steps if (step.result.value, step.result.unit) == wanted)
+    return max(found, default=len(problem.steps) + 1)
+
+
+def _yielding_steps(problem: Problem, answer: int) -> Iterator[Step]:
+    yield from (step for step in problem.steps if step.HasField("result"))
+    if answer > len(problem.steps):
+        yield Step(number=answer, result=problem.answer)
+
+
+def _evidence(kind: EvidenceKind, quantity: Quantity) -> Evidence:
+    return Evidence(kind=kind, value=quantity.value)
+
+
+def _calculated(problem: Problem) -> frozenset[int]:
+    """Returns the steps whose result is calculated by a solution that was read completely."""
+    steps = [*_yielding_steps(problem, _answer_step(problem))]
+    if problem.plan == PLAN_SOURCE_MODEL:
+        # Its steps were calculated from their inputs when they were read, and held against the solution.
+        return frozenset(step.number for step in steps if step.expression)
+    reading = reading_of(problem)
+    if reading.unread:
+        return frozenset()
+    return frozenset(step.number for step in steps if step.expression or reading.gives(step.result.value))
+
+
+def _agree(entry: LedgerEntry) -> bool:
+    """Whether every piece of evidence gives the value of the entry."""
+    own = entry.quantity
+    return all(
+        is_rounded(own.value, evidence.value) or is_right(evidence.value, own.value, own.unit, entry.tolerance)
+        for evidence in entry.evidence
+    )

@@ -1,0 +1,138 @@
+"""A settled value overrules programs, a majority decides where nothing is settled, and no false verdict leaves."""
+
+import pytest
+
+from services.codegen.handler import write
+from services.composer.handler import reply
+from soliloquy.recipes.judges import Judges
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.events import ConversationEvent
+from soliloquy.v1.conversation_pb2 import (
+    CLAIM_READER_SPEAKER,
+    EVALUATION_CORRECT,
+    EVALUATION_INCORRECT,
+    PLAN_SOURCE_PROSE,
+    Claim,
+    Conversation,
+    Ending,
+    Turn,
+)
+from soliloquy.v1.events_pb2 import CalculationNeeded, CodeWritten, ReplyNeeded
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from tests.unit.recipes.conversations import calculated, conversation, sound_turns
+
+RECIPE = find("soliloquy")
+assert RECIPE.rules
+TRIES = RECIPE.rules.book.mending.tries.codegen
+PROGRAM = '{"Python": {"Python Code": "```python\\nresult = 1500 * 2.4\\n```", "Result Variable": "result"}}'
+
+
+class Speaker:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.requests: list[GenerateRequest] = []
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        self.requests.append(request)
+        return Completion(text=self.text)
+
+
+def claiming(value: float, *, correct: bool | None, settled: bool = True) -> Conversation:
+    """A conversation whose student claims the work, and whose program calls that right or wrong."""
+    made = conversation(*sound_turns())
+    made.ending = Ending.ENDING_UNSPECIFIED
+    if not settled:
+        made.problem.plan = PLAN_SOURCE_PROSE
+    turn = made.turns[-1]
+    turn.ClearField("tutor")
+    turn.student.text = f"The work is {value:g} J."
+    turn.student.claims.add(quantity="W", value=value, unit="J", half=0.5)
+    turn.student.claims_by = CLAIM_READER_SPEAKER
+    turn.calculation.CopyFrom(calculated(correct))
+    for role, prompt in (("student", "student"), ("tutor", "deciding"), ("codegen", "use_python")):
+        turn.calls.add(role=role, prompt=f"soliloquy/{prompt}", raw=[PROGRAM])
+    return made
+
+
+async def composed(made: Conversation, model: Speaker | None = None) -> ConversationEvent:
+    [event] = await reply(ReplyNeeded(conversation=made), model or Speaker("{}"), Judges())
+    return event
+
+
+async def another_program(event: ConversationEvent, *, correct: bool | None) -> Conversation:
+    [written] = await write(event, Speaker(PROGRAM))
+    assert isinstance(written, CodeWritten)
+    made = written.conversation
+    made.turns[-1].calculation.attempts[-1].execution.CopyFrom(calculated(correct).attempts[0].execution)
+    return made
+
+
+@pytest.mark.parametrize(("value", "correct"), [(180000, False), (90000, True)])
+async def test_a_program_against_a_settled_value_goes_back_with_both_numbers_and_is_overruled_at_last(
+    value: float, correct: bool
+) -> None:
+    made = claiming(value, correct=correct)
+    for _ in range(TRIES):
+        event = await composed(made)
+        assert isinstance(event, CalculationNeeded)
+        why = event.conversation.turns[-1].rejected[-1].because
+        assert "3600" in why
+        assert "W = 180000 J" in why
+        made = await another_program(event, correct=correct)
+    model = Speaker("{}")
+    told = (await composed(made, model)).conversation.turns[-1].calculation
+    assert told.overruled
+    assert told.settled_output == f"W = 180000 J\nstudent_is_right = {value == 180000}"
+    assert told.settled_output in model.requests[0].messages[-1].text
+
+
+async def test_where_nothing_is_settled_two_programs_that_agree_decide() -> None:
+    event = await composed(claiming(90000, correct=False, settled=False))
+    assert isinstance(event, CalculationNeeded)
+    made = await another_program(event, correct=False)
+    turn = (await composed(made)).conversation.turns[-1]
+    assert (len(turn.calculation.opinions), turn.calculation.overruled) == (1, False)
+
+
+async def test_a_program_in_the_minority_gives_way_to_one_of_the_majority() -> None:
+    made = await another_program(await composed(claiming(90000, correct=False, settled=False)), correct=False)
+    made.turns[-1].calculation.attempts[-1].execution.CopyFrom(calculated(True).attempts[0].execution)
+    made = await another_program(await composed(made), correct=False)
+    turn = (await composed(made)).conversation.turns[-1]
+    assert not turn.calculation.attempts[-1].execution.values[-1].value.boolean
+    assert [one.execution.values[-1].value.boolean for one in turn.calculation.opinions] == [False, True]
+
+
+async def test_without_a_majority_the_verdict_is_open_and_the_tutor_is_told_to_judge_nothing() -> None:
+    made = await another_program(await composed(claiming(90000, correct=False, settled=False)), correct=True)
+    made = await another_program(await composed(made), correct=None)
+    model = Speaker("{}")
+    turn = (await composed(made, model)).conversation.turns[-1]
+    assert (turn.calculation.overruled, turn.calculation.settled_output) == (True, "")
+    assert "judge none" in model.requests[0].messages[-1].text
+
+
+def judged(value: float, evaluation: int, text: str = "Well done.") -> list[str]:
+    made = conversation(*sound_turns())
+    turn: Turn = made.turns[-1]
+    turn.student.text = f"The work is {value:g} J."
+    turn.student.claims.append(Claim(quantity="W", value=value, unit="J", half=0.5))
+    turn.student.claims_by = CLAIM_READER_SPEAKER
+    turn.tutor.evaluation, turn.tutor.text = evaluation, text
+    return [fault for fault in RECIPE.check(made).faults if fault.startswith("verdict")]
+
+
+@pytest.mark.parametrize(("value", "evaluation"), [(90000, EVALUATION_CORRECT), (180000, EVALUATION_INCORRECT)])
+def test_a_verdict_against_a_settled_value_rejects_the_conversation(value: float, evaluation: int) -> None:
+    [fault] = judged(value, evaluation)
+    assert f"{value:g}" in fault.replace(",", "")
+
+
+def test_a_verdict_that_agrees_with_the_settled_value_is_no_fault() -> None:
+    assert judged(180000, EVALUATION_CORRECT) == []
+    assert judged(90000, EVALUATION_INCORRECT) == []
+
+
+def test_a_denial_of_a_settled_value_rejects_the_conversation() -> None:
+    [fault] = judged(180000, EVALUATION_CORRECT, "It is 90000 J and not 180000 J.")
+    assert "denies W = 180000 J" in fault
