@@ -1,5 +1,6 @@
 """Describes a calculation, and writes its program from the description alone."""
 
+import builtins
 import json
 import keyword
 import re
@@ -77,6 +78,17 @@ def comparison(known: Law, student: Law, rng: Random) -> str:
     return _book().one_of(rng, "programs", "algebra", letters=letters, expected=sides[0], student=sides[1])
 
 
+def without_input(description: str, rng: Random) -> str:
+    """Leaves one input of the calculation out; its law names it all the same."""
+    inputs = [found[0] for found in _INPUT.finditer(description)]
+    if not inputs:
+        return description
+    left_out = rng.choice(inputs)
+    if left_out.endswith(";"):
+        return description.replace(f"{left_out} ", "", 1)
+    return description.replace(f"; {left_out}" if len(inputs) > 1 else left_out, ". ", 1)
+
+
 def code(reading: ParsedPrompt, rng: Random) -> str:
     description = reading.section("description")
     if description.startswith(UNSETTLED):
@@ -91,6 +103,8 @@ def code(reading: ParsedPrompt, rng: Random) -> str:
     for known in brief.inputs:
         line = f"{names[known.symbol]} = {known.value}"
         lines.append(f"{line}  # {known.name}{known.unit and f' in {known.unit}'}" if commented else line)
+    # A model makes up what it is not told.
+    lines += [f"{name} = 1  # assumed" for name in _unknown(brief)]
     expression = _NAME.sub(lambda name: names.get(name.group(), name.group()), brief.expression)
     lines.append(f"{result} = {expression}")
     variables = [result]
@@ -139,6 +153,11 @@ def _parse_description(description: str) -> Brief:
         expression=expression.group(2),
         student=student.group(1) if student else "",
     )
+
+
+def _unknown(brief: Brief) -> list[str]:
+    known = {"math", *dir(builtins), *(one.symbol for one in brief.inputs)}
+    return [name for name in dict.fromkeys(_NAME.findall(brief.expression)) if name not in known]
 
 
 def _names(brief: Brief, rng: Random) -> Mapping[str, str]:
