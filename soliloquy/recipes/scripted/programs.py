@@ -54,7 +54,8 @@ def description(step: Step, student: float | None, rng: Random) -> str:
     """Describes the calculation of a step and the student's value to compare it with, if there is one."""
     result = step.result
     target = f"`{result.symbol}` ({_plain(result.name)})" + (f", in {result.unit}" if result.unit else "")
-    relation = f"{result.symbol} = {step.expression}"
+    # A step of a solution in prose may state its result alone.
+    relation = f"{result.symbol} = {step.expression or format_exact(result.value)}"
     parts = [
         _book().part("programs", "task", target=target),
         _book().part("programs", "inputs", inputs="; ".join(map(_input, step.inputs))),
