@@ -24,7 +24,7 @@ async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:
     if not admission.enter(conversation):
         return emit()
     STARTED.labels(event.run.recipe).inc()
-    return emit(_first(conversation), admission.standing(event.run))
+    return emit(opening_event(conversation), admission.standing(event.run))
 
 
 async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOutcome:
@@ -41,7 +41,7 @@ async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOu
     return emit(ConversationStarted(conversation=again))
 
 
-def _first(conversation: Conversation) -> ProgramsNeeded | EnrichmentNeeded | ConversationStarted:
+def opening_event(conversation: Conversation) -> ProgramsNeeded | EnrichmentNeeded | ConversationStarted:
     problem = conversation.problem
     if conversation.run.programs and problem.HasField("answer") and not is_weighed(problem):
         return ProgramsNeeded(conversation=conversation)

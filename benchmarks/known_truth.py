@@ -1,0 +1,188 @@
+"""Problems of which every row says what is true, and what conversations about them say that is false."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.brought import BROUGHT, received
+from benchmarks.drawn_answers import DrawnAnswers
+from benchmarks.labelled import cases
+from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Problem, Turn
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
+
+# A number as the product's readers do not read it: any of its digits counts.
+_NUMBER = re.compile(
+    r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:\s*[×x*·]\s*10\s*\^?\s*\(?(?P<power>[-−]?\d+)|e(?P<e>[-+]?\d+))?"
+)
+_FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*[/÷]\s*(\d+(?:\.\d+)?)")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_MARKED = re.compile(r"<<[^<>]*>>")
+_STATED = re.compile(r"####\s*(.*)")
+# A number that is told as a result.
+_TOLD = re.compile(r"(?:=|\b(?:is|are|makes|gives|get|to))\s*$")
+# Texts round to three digits.
+_SAME = 0.006
+# What a message may be sent back for, whether its answer is right or wrong.
+_MANNERS = frozenset(["length", "repeated", "empty", "speaks_for"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownProblem:
+    id: str
+    problem: Problem
+    # The answer that the row states apart from its solution; None if it states none.
+    answer: float | None
+
+    @property
+    def results(self) -> list[float]:
+        """What is right at one of the steps."""
+        stated = [] if self.answer is None else [self.answer]
+        return [*stated, *(step.result.value for step in self.problem.steps if step.HasField("result"))]
+
+    @property
+    def numbers(self) -> list[float]:
+        """All that a truthful tutor may say."""
+        texts = [self.problem.question, self.problem.solution]
+        quantities = [one for step in self.problem.steps for one in (*step.inputs, step.result)]
+        texts += [text for step in self.problem.steps for text in (step.expression, step.formula, step.explanation)]
+        return [*self.results, *numbers_in(" ; ".join(texts)), *(one.value for one in quantities)]
+
+
+def known_problems(form: str) -> list[KnownProblem]:
+    """Returns the problems of `benchmarks brought` of which nothing is false, as somebody writes them in this form."""
+    found = [_known(kind, labelled, form) for kind in FORMS[form] for labelled in _labelled(kind)]
+    # Two rows with one question could not be told apart in a prompt.
+    return list({one.problem.question: one for one in found if one}.values())
+
+
+FORMS = {
+    "prose": ("prose", "own", "answer"),
+    "gsm8k": ("gsm8k",),
+    "mathdial": ("gsm8k",),
+    "answer only": ("gsm8k", "answer"),
+}
+
+
+def _labelled(kind: str) -> Iterator[dict[str, Any]]:
+    for path in sorted(BROUGHT.rglob(f"{kind}.jsonl")):
+        yield from (labelled for labelled in cases(path) if not labelled["planted"])
+
+
+def _known(kind: str, labelled: dict[str, Any], form: str) -> KnownProblem | None:
+    row = labelled["row"]
+    stated, unit = _stated_answer(row)
+    if form == "mathdial":
+        row = {"question": row["question"], "answer": _STATED.sub(r" \1", _MARKED.sub("", row["answer"]))}
+    elif form == "answer only":
+        if stated is None:
+            return None
+        written = f"{stated:.12g} {unit}".strip()
+        row = {
+            "question": row["question"],
+            "solution": f"The answer is {written}.",
+            "answer": {"value": stated, "unit": unit},
+        }
+        kind = "answer"
+    problem, _ = received(row, kind)
+    if problem is None or not problem.steps:
+        return None
+    return KnownProblem(id=labelled["id"], problem=problem, answer=stated)
+
+
+def _stated_answer(row: dict[str, Any]) -> tuple[float | None, str]:
+    answer = row.get("answer")
+    if isinstance(answer, dict):
+        return float(answer["value"]), str(answer.get("unit", ""))
+    marked = _STATED.search(str(answer or ""))
+    found = [*numbers_in(marked[1])] if marked else []
+    return (found[0] if found else None), ""
+
+
+def numbers_in(text: str) -> Iterator[float]:
+    text = text.translate(_SUPERSCRIPTS)
+    for found in _NUMBER.finditer(text):
+        yield _value(found)
+    for fraction in _FRACTION.finditer(text):
+        if float(fraction[2]):
+            yield float(fraction[1]) / float(fraction[2])
+
+
+def _value(found: re.Match[str]) -> float:
+    digits = re.split(r"[×x*·e]", found[0])[0]
+    power = found["power"] or found["e"] or "0"
+    return float(digits.replace(",", "").replace("−", "-").strip()) * 10.0 ** int(power.replace("−", "-"))
+
+
+def is_among(value: float, values: Iterable[float]) -> bool:
+    """Whether it is one of them, a percentage of one or its opposite."""
+    return any(
+        abs(abs(value) - abs(one * factor)) <= _SAME * abs(one * factor) for one in values for factor in (1, 100, 0.01)
+    )
+
+
+def is_verdict(turn: Turn) -> bool:
+    return turn.tutor.evaluation in (EVALUATION_CORRECT, EVALUATION_INCORRECT)
+
+
+def untrue_verdicts(conversation: Conversation, known: KnownProblem, drawn: DrawnAnswers) -> Iterator[str]:
+    """Yields the turns in which the tutor calls right what was drawn to be wrong, or wrong what is right."""
+    for turn in filter(is_verdict, conversation.turns):
+        written, said = drawn.of(conversation, turn.calls).written, turn.student.text
+        is_called_right = turn.tutor.evaluation == EVALUATION_CORRECT
+        if written is False and is_called_right:
+            yield f"{_place(known, turn)}: calls {said!r} right"
+        elif written and not is_called_right and holds(said, known.results):
+            yield f"{_place(known, turn)}: calls {said!r} wrong"
+    if known.answer is not None and not any(holds(text, [known.answer]) for text in _texts(conversation.turns)):
+        yield f"{known.id}: nobody comes to {known.answer:g}"
+
+
+def _texts(turns: Sequence[Turn]) -> Iterator[str]:
+    for turn in turns:
+        yield from (turn.student.text, turn.tutor.text)
+
+
+def holds(text: str, values: Sequence[float]) -> bool:
+    return any(is_among(number, values) for number in numbers_in(text))
+
+
+def untrue_results(conversation: Conversation, known: KnownProblem) -> Iterator[str]:
+    """Yields the turns in which the tutor tells what a program came to that is no result of the problem."""
+    for turn in conversation.turns:
+        for value in filter(lambda value: not is_among(value, known.results), _calculated(turn)):
+            if any(is_among(number, [value]) for number in _told(turn, known.numbers)):
+                yield f"{_place(known, turn)}: tells {value:g} in {turn.tutor.text!r}"
+
+
+def _calculated(turn: Turn) -> Iterator[float]:
+    """Yields what the last program came to itself."""
+    for attempt in turn.calculation.attempts[-1:]:
+        for one in attempt.execution.values if attempt.execution.status == STATUS_OK else ():
+            kind = one.value.WhichOneof("kind")
+            if kind in ("integer", "real") and not one.name.startswith("student"):
+                yield float(getattr(one.value, kind))
+
+
+def _told(turn: Turn, known: Sequence[float]) -> Iterator[float]:
+    """Yields the numbers of a reply, but neither those of the student nor given ones that are no result there."""
+    text, said = turn.tutor.text.translate(_SUPERSCRIPTS), [*numbers_in(turn.student.text)]
+    for found in _NUMBER.finditer(text):
+        value = _value(found)
+        if not is_among(value, said) and (not is_among(value, known) or _TOLD.search(text[: found.start()])):
+            yield value
+
+
+def sent_back(conversation: Conversation, known: KnownProblem, drawn: DrawnAnswers) -> Iterator[str]:
+    """Yields the right answers that went back to the student, who was to be right."""
+    taken_back = [turn for rewind in conversation.rewinds for turn in rewind.turns]
+    for turn in (*conversation.turns, *taken_back):
+        for one in turn.rejected:
+            if one.role != "student" or one.rule in _MANNERS or not holds(one.text, known.results):
+                continue
+            if drawn.of(conversation, [turn.calls[place] for place in one.calls]) == (True, True):
+                yield f"{_place(known, turn)}: {one.text!r} went back: {one.because}"
+
+
+def _place(known: KnownProblem, turn: Turn) -> str:
+    return f"{known.id}, turn {turn.number}"
