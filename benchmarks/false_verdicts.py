@@ -55,6 +55,8 @@ class Counts:
     # Per accepted conversation.
     tokens: float = 0
     undisturbed_tokens: float = 0
+    # What is false or sent back without any noise.
+    undisturbed_faults: int = 0
     # What the noise has changed.
     faults: Counter[str] = field(default_factory=Counter)
 
@@ -107,7 +109,7 @@ def _as_json(counts: Counts) -> dict[str, Any]:
 def _table(found: Mapping[str, Mapping[str, Counts]]) -> Any:
     made = table(
         *("recipe", "problems", "begun", "accepted", "verdicts", "false", "false results", "right sent back"),
-        *("tokens", "faults drawn"),
+        *("without noise", "tokens", "faults drawn"),
     )
     for recipe, forms in found.items():
         for form, one in forms.items():
@@ -123,6 +125,7 @@ def _table(found: Mapping[str, Mapping[str, Counts]]) -> Any:
                     _marked(len(each), "", is_met=not each)
                     for each in (one.false_verdicts, one.false_results, one.sent_back)
                 ),
+                f"{one.undisturbed_faults:,}",
                 _marked(one.token_ratio, ".2f", is_met=0 < one.token_ratio <= _TOKENS),
                 ", ".join(f"{count} {fault}" for fault, count in sorted(one.faults.items())),
             )
@@ -165,19 +168,28 @@ def _shares(conversations: int, forms: Sequence[str]) -> dict[str, int]:
 
 
 async def _counted(run: Run, problems: Sequence[KnownProblem], rates: FaultRates, pool: JobExecutor) -> Counts:
-    played, drawn = await _played(run, problems, rates, pool)
-    undisturbed, _ = await _played(run, problems, NO_FAULTS, pool)
-    kept = sum(not find(run.recipe).faults(conversation) for conversation in undisturbed)
+    counts = _counts(problems, *await _played(run, problems, rates, pool))
+    undisturbed = _counts(problems, *await _played(run, problems, NO_FAULTS, pool))
+    counts.undisturbed_tokens = undisturbed.tokens
+    counts.undisturbed_faults = sum(
+        map(len, (undisturbed.false_verdicts, undisturbed.false_results, undisturbed.sent_back))
+    )
+    return counts
+
+
+def _counts(problems: Sequence[KnownProblem], played: Sequence[Conversation], drawn: DrawnAnswers) -> Counts:
     counts = Counts(begun=len(played), faults=drawn.faults)
     for known, conversation in zip(problems, played, strict=True):
         counts.sent_back += sent_back(conversation, known, drawn)
-        if find(run.recipe).faults(conversation):
+        if find(conversation.run.recipe).faults(conversation):
             continue
         counts.accepted += 1
-        counts.verdicts += sum(is_verdict(turn) for turn in conversation.turns)
+        counts.verdicts += sum(map(is_verdict, conversation.turns))
         counts.false_verdicts += untrue_verdicts(conversation, known, drawn)
         counts.false_results += untrue_results(conversation, known)
-    counts.tokens, counts.undisturbed_tokens = _tokens(played, counts.accepted), _tokens(undisturbed, kept)
+    calls = [call for conversation in played for call in calls_of_turns(conversation)]
+    spent = sum(call.prompt_tokens + call.completion_tokens for call in calls)
+    counts.tokens = spent / max(counts.accepted, 1)
     return counts
 
 
@@ -198,8 +210,3 @@ async def _played(
     # The only fault that the scripted students have without noise is one of these rates.
     with patch.dict(book().tables["student"]["rates"], unlike=0.0):
         return list(await asyncio.gather(*(play(*one) for one in enumerate(problems)))), drawn
-
-
-def _tokens(conversations: Sequence[Conversation], accepted: int) -> float:
-    calls = (call for conversation in conversations for call in calls_of_turns(conversation))
-    return sum(call.prompt_tokens + call.completion_tokens for call in calls) / max(accepted, 1)

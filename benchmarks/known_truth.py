@@ -3,12 +3,20 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from benchmarks.brought import BROUGHT, received
 from benchmarks.drawn_answers import DrawnAnswers
 from benchmarks.labelled import cases
-from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Problem, Turn
+from soliloquy.v1.conversation_pb2 import (
+    ENDING_SOLVED,
+    EVALUATION_CORRECT,
+    EVALUATION_INCORRECT,
+    Conversation,
+    Problem,
+    Turn,
+)
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 # A number as the product's readers do not read it: any of its digits counts.
@@ -33,20 +41,29 @@ class KnownProblem:
     problem: Problem
     # The answer that the row states apart from its solution; None if it states none.
     answer: float | None
+    # The results that the row marks as such; empty if it marks none.
+    marked: Sequence[float]
 
     @property
-    def results(self) -> list[float]:
-        """What is right at one of the steps."""
+    def results(self) -> Sequence[float]:
+        """What is right at one of the steps: as the row marks it, else as its solution was read."""
         stated = [] if self.answer is None else [self.answer]
-        return [*stated, *(step.result.value for step in self.problem.steps if step.HasField("result"))]
+        read = [step.result.value for step in self.problem.steps if step.HasField("result")]
+        return [*stated, *(self.marked or read)]
 
     @property
-    def numbers(self) -> list[float]:
-        """All that a truthful tutor may say."""
+    def numbers(self) -> Sequence[float]:
+        """What the problem gives away itself."""
         texts = [self.problem.question, self.problem.solution]
-        quantities = [one for step in self.problem.steps for one in (*step.inputs, step.result)]
-        texts += [text for step in self.problem.steps for text in (step.expression, step.formula, step.explanation)]
-        return [*self.results, *numbers_in(" ; ".join(texts)), *(one.value for one in quantities)]
+        return [*self.results, *numbers_in(" ; ".join(texts))]
+
+    def is_right(self, said: str, written: bool | None) -> bool | None:
+        """Whether a message gives a right answer; None if it gives none. `written` says what was drawn for it."""
+        if written is not True:
+            return written
+        if holds(said, self.results):
+            return True
+        return False if self.marked and [*numbers_in(said)] else None
 
 
 def known_problems(form: str) -> list[KnownProblem]:
@@ -87,7 +104,12 @@ def _known(kind: str, labelled: dict[str, Any], form: str) -> KnownProblem | Non
     problem, _ = received(row, kind)
     if problem is None or not problem.steps:
         return None
-    return KnownProblem(id=labelled["id"], problem=problem, answer=stated)
+    marked = [value for mark in _MARKED.findall(str(labelled["row"].get("answer", ""))) for value in _result(mark)]
+    return KnownProblem(id=labelled["id"], problem=problem, answer=stated, marked=marked)
+
+
+def _result(mark: str) -> Iterator[float]:
+    return islice(numbers_in(mark.rpartition("=")[2]), 1)
 
 
 def _stated_answer(row: dict[str, Any]) -> tuple[float | None, str]:
@@ -126,16 +148,16 @@ def is_verdict(turn: Turn) -> bool:
 
 
 def untrue_verdicts(conversation: Conversation, known: KnownProblem, drawn: DrawnAnswers) -> Iterator[str]:
-    """Yields the turns in which the tutor calls right what was drawn to be wrong, or wrong what is right."""
+    """Yields the turns in which the tutor calls right what is wrong, or wrong what is right."""
     for turn in filter(is_verdict, conversation.turns):
-        written, said = drawn.of(conversation, turn.calls).written, turn.student.text
+        is_right = known.is_right(turn.student.text, drawn.of(conversation, turn.calls).written)
         is_called_right = turn.tutor.evaluation == EVALUATION_CORRECT
-        if written is False and is_called_right:
-            yield f"{_place(known, turn)}: calls {said!r} right"
-        elif written and not is_called_right and holds(said, known.results):
-            yield f"{_place(known, turn)}: calls {said!r} wrong"
-    if known.answer is not None and not any(holds(text, [known.answer]) for text in _texts(conversation.turns)):
-        yield f"{known.id}: nobody comes to {known.answer:g}"
+        if is_right is not None and is_right != is_called_right:
+            called = "right" if is_called_right else "wrong"
+            yield f"{_place(known, turn)}: calls {turn.student.text!r} {called}"
+    is_solved = conversation.ending == ENDING_SOLVED and known.answer is not None
+    if is_solved and not any(holds(text, [known.answer or 0.0]) for text in _texts(conversation.turns)):
+        yield f"{known.id}: solved, and nobody comes to {known.answer:g}"
 
 
 def _texts(turns: Sequence[Turn]) -> Iterator[str]:

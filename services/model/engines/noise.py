@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from services.model.engines.program_faults import miscalculating
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scripted.faults import LEVELS, Fields, Rates, Spoil, fenced, unfenced
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.program_faults import miscalculating
 from soliloquy.recipes.scripted.programs import without_input
 from soliloquy.runtime.beside import table_beside
 

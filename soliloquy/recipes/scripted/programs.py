@@ -13,6 +13,7 @@ from typing import NamedTuple
 from soliloquy.recipes.codegen import UNSETTLED
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, compose, load_tables
+from soliloquy.recipes.scripted.program_faults import without_operand
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.laws import Law
 from soliloquy.truth.number_format import format_exact, with_unit
@@ -80,10 +81,10 @@ def comparison(known: Law, student: Law, rng: Random) -> str:
 
 
 def without_input(description: str, rng: Random) -> str:
-    """Leaves one input of the calculation out; its law names it all the same."""
+    """Leaves an input out: one of the list, or an operand where the numbers stand in the calculation alone."""
     inputs = [found[0] for found in _INPUT.finditer(description)]
     if not inputs:
-        return description
+        return _EXPRESSION.sub(lambda found: f"`{without_operand(found[0].strip('`'), rng)}`", description, count=1)
     left_out = rng.choice(inputs)
     if left_out.endswith(";"):
         return description.replace(f"{left_out} ", "", 1)

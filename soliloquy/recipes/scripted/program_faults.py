@@ -20,22 +20,26 @@ def miscalculating(code: str, fault: str, rng: Random) -> str:
     """Returns the code with the fault in one place, or with another fault if there is no place for this one."""
     others = [other for other in FAULTS if other != fault]
     rng.shuffle(others)
-    found = next(filter(None, ([*_changed(code, one)] for one in (fault, *others))), [code])
+    found = next(filter(None, ([*_changed(code, FAULTS[one])] for one in (fault, *others))), [code])
     return rng.choice(found)
 
 
-def _changed(code: str, fault: str) -> Iterator[str]:
-    """Yields the code with the fault in each place that it fits."""
+def without_operand(code: str, rng: Random) -> str:
+    """Returns the code with one operand of a calculation left out, if it has any."""
+    return rng.choice([*_changed(code, _without_operand)] or [code])
+
+
+def _changed(code: str, change: Change) -> Iterator[str]:
+    """Yields the code with the change in each place that it fits."""
     given: list[str] = []
     for assigned in _calculations(ast.parse(code)):
         value = assigned.value
-        exponents = [
-            part.right for part in ast.walk(value) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Pow)
-        ]
+        powers = (part for part in ast.walk(value) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Pow))
+        exponents = [power.right for power in powers]
         for at, part in enumerate(ast.walk(value)):
             if not isinstance(part, ast.expr) or part in exponents:
                 continue
-            for other in FAULTS[fault](part, given):
+            for other in change(part, given):
                 whole = deepcopy(value)
                 changed = _Replaced([*ast.walk(whole)][at], other).visit(whole)
                 yield _spliced(code, value, ast.unparse(ast.fix_missing_locations(changed)))
@@ -73,6 +77,11 @@ def _spliced(code: str, part: ast.expr, text: str) -> str:
 def _number(part: ast.expr) -> float | None:
     is_number = isinstance(part, ast.Constant) and type(part.value) in (int, float)
     return float(ast.literal_eval(part)) if is_number else None
+
+
+def _without_operand(part: ast.expr, given: Sequence[str]) -> Iterator[ast.expr]:
+    if isinstance(part, ast.BinOp):
+        yield from (part.left, part.right)
 
 
 def _other_sign(part: ast.expr, given: Sequence[str]) -> Iterator[ast.expr]:
