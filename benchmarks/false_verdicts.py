@@ -12,6 +12,7 @@ from unittest.mock import patch
 import click
 from google.protobuf.message import Message
 from rich.console import Console
+from rich.table import Table
 
 from benchmarks.command import AS_JSON, Tell, status_line, table
 from benchmarks.drawn_answers import NO_FAULTS, DrawnAnswers, FaultRates
@@ -55,7 +56,8 @@ class Counts:
     # Per accepted conversation.
     tokens: float = 0
     undisturbed_tokens: float = 0
-    # What is false or sent back without any noise.
+    # What the same run without any noise comes to.
+    undisturbed_accepted: int = 0
     undisturbed_faults: int = 0
     # What the noise has changed.
     faults: Counter[str] = field(default_factory=Counter)
@@ -87,11 +89,8 @@ def false_verdicts(
     with status_line() as tell:
         found = asyncio.run(measure(recipes, conversations, seed, FaultRates(**rates), tell))
     if as_json:
-        click.echo(
-            json.dumps(
-                {recipe: {form: _as_json(one) for form, one in forms.items()} for recipe, forms in found.items()}
-            )
-        )
+        figures = {name: {form: _as_json(one) for form, one in forms.items()} for name, forms in found.items()}
+        click.echo(json.dumps(figures))
         return
     Console().print(_table(found))
     for recipe, forms in found.items() if listed else ():
@@ -106,27 +105,20 @@ def _as_json(counts: Counts) -> dict[str, Any]:
     return {name: len(one) if isinstance(one, list) else one for name, one in figures.items()}
 
 
-def _table(found: Mapping[str, Mapping[str, Counts]]) -> Any:
+def _table(found: Mapping[str, Mapping[str, Counts]]) -> Table:
     made = table(
-        *("recipe", "problems", "begun", "accepted", "verdicts", "false", "false results", "right sent back"),
-        *("without noise", "tokens", "faults drawn"),
+        *("recipe", "problems", "begun", "accepted", "verdicts", "false", "false results", "right sent back", "tokens"),
+        *("without noise: accepted", "false or sent back", "faults drawn"),
     )
     for recipe, forms in found.items():
         for form, one in forms.items():
+            accepted = one.accepted / one.begun
+            found_false = (one.false_verdicts, one.false_results, one.sent_back)
             made.add_row(
-                *(
-                    recipe,
-                    form,
-                    f"{one.begun:,}",
-                    _marked(one.accepted / one.begun, ".0%", is_met=one.accepted / one.begun >= _ACCEPTED),
-                ),
-                f"{one.verdicts:,}",
-                *(
-                    _marked(len(each), "", is_met=not each)
-                    for each in (one.false_verdicts, one.false_results, one.sent_back)
-                ),
-                f"{one.undisturbed_faults:,}",
+                *(recipe, form, f"{one.begun:,}", _marked(accepted, ".0%", is_met=accepted >= _ACCEPTED)),
+                *(f"{one.verdicts:,}", *(_marked(len(each), "", is_met=not each) for each in found_false)),
                 _marked(one.token_ratio, ".2f", is_met=0 < one.token_ratio <= _TOKENS),
+                *(f"{one.undisturbed_accepted / one.begun:.0%}", f"{one.undisturbed_faults:,}"),
                 ", ".join(f"{count} {fault}" for fault, count in sorted(one.faults.items())),
             )
     return made
@@ -168,9 +160,9 @@ def _shares(conversations: int, forms: Sequence[str]) -> dict[str, int]:
 
 
 async def _counted(run: Run, problems: Sequence[KnownProblem], rates: FaultRates, pool: JobExecutor) -> Counts:
-    counts = _counts(problems, *await _played(run, problems, rates, pool))
-    undisturbed = _counts(problems, *await _played(run, problems, NO_FAULTS, pool))
-    counts.undisturbed_tokens = undisturbed.tokens
+    counts = _counts(problems, *await play(run, problems, rates, pool))
+    undisturbed = _counts(problems, *await play(run, problems, NO_FAULTS, pool))
+    counts.undisturbed_tokens, counts.undisturbed_accepted = undisturbed.tokens, undisturbed.accepted
     counts.undisturbed_faults = sum(
         map(len, (undisturbed.false_verdicts, undisturbed.false_results, undisturbed.sent_back))
     )
@@ -193,14 +185,14 @@ def _counts(problems: Sequence[KnownProblem], played: Sequence[Conversation], dr
     return counts
 
 
-async def _played(
+async def play(
     run: Run, problems: Sequence[KnownProblem], rates: FaultRates, pool: JobExecutor
 ) -> tuple[list[Conversation], DrawnAnswers]:
     """Plays a conversation about each problem to its end, none of them a second time."""
     drawn = DrawnAnswers(rates, [known.problem for known in problems])
     handlers, gate = conversation_handlers(drawn, pool), asyncio.Semaphore(_TOGETHER)
 
-    async def play(place: int, known: KnownProblem) -> Conversation:
+    async def played(place: int, known: KnownProblem) -> Conversation:
         event: Message = opening_event(attempt_at(known.problem, run=run, ordinal=place, attempt=0))
         async with gate:
             while not isinstance(event, ConversationFinished):
@@ -209,4 +201,4 @@ async def _played(
 
     # The only fault that the scripted students have without noise is one of these rates.
     with patch.dict(book().tables["student"]["rates"], unlike=0.0):
-        return list(await asyncio.gather(*(play(*one) for one in enumerate(problems)))), drawn
+        return list(await asyncio.gather(*(played(*one) for one in enumerate(problems)))), drawn
