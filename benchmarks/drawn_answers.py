@@ -38,6 +38,7 @@ class FaultRates:
     students: float
 
 
+_NO_PROBLEMS = ProblemBook(lambda _: None)
 NO_FAULTS = FaultRates(programs=0, descriptions=0, contradicted=0, students=0)
 
 
@@ -108,7 +109,7 @@ class _RememberingNoise(Noise):
         if not name.endswith(_STUDENT):
             self.faults["verdicts"] += read != prompt
             return read
-        wanted, written = (_is_right(ParsedPrompt(name, text, ProblemBook({}.get))) for text in (prompt, read))
+        wanted, written = (_is_right(ParsedPrompt(name, text, _NO_PROBLEMS)) for text in (prompt, read))
         self.latest = Drawn(wanted, written)
         self.faults["students"] += wanted is not written
         return read

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from benchmarks.brought import BROUGHT, received
 from benchmarks.drawn_answers import DrawnAnswers
 from benchmarks.labelled import cases
+from soliloquy.truth.expressions import UNWORKABLE, BadExpression, parse_expression
 from soliloquy.v1.conversation_pb2 import (
     ENDING_SOLVED,
     EVALUATION_CORRECT,
@@ -23,7 +25,9 @@ from soliloquy.v1.sandbox_pb2 import STATUS_OK
 _NUMBER = re.compile(
     r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:\s*[×x*·]\s*10\s*\^?\s*\(?(?P<power>[-−]?\d+)|e(?P<e>[-+]?\d+))?"
 )
-_FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*[/÷]\s*(\d+(?:\.\d+)?)")
+_CALCULATION = re.compile(r"\d+(?:\.\d+)?(?:\s*[-−+*×·/÷]\s*\d+(?:\.\d+)?)+")
+_SIGNS = str.maketrans("−×·÷", "-**/")
+_CLOCK = re.compile(r"(\d+):(\d\d)")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _MARKED = re.compile(r"<<[^<>]*>>")
 _STATED = re.compile(r"####\s*(.*)")
@@ -45,23 +49,27 @@ class KnownProblem:
     marked: Sequence[float]
 
     @property
+    def answers(self) -> Sequence[float]:
+        """The answer as the row states it; in another unit as well where the row does not mark its numbers."""
+        stated = [] if self.answer is None else [self.answer]
+        return stated if stated and self.marked else [*stated, self.problem.answer.value]
+
+    @property
     def results(self) -> Sequence[float]:
         """What is right at one of the steps: as the row marks it, else as its solution was read."""
-        stated = [] if self.answer is None else [self.answer]
         read = [step.result.value for step in self.problem.steps if step.HasField("result")]
-        return [*stated, *(self.marked or read)]
+        return [*self.answers, *(self.marked or read)]
 
     @property
     def numbers(self) -> Sequence[float]:
         """What the problem gives away itself."""
-        texts = [self.problem.question, self.problem.solution]
-        return [*self.results, *numbers_in(" ; ".join(texts))]
+        return [*self.results, *numbers_in(f"{self.problem.question} ; {self.problem.solution}")]
 
-    def is_right(self, said: str, written: bool | None) -> bool | None:
+    def is_right(self, said: str, written: bool | None, right: Sequence[float]) -> bool | None:
         """Whether a message gives a right answer; None if it gives none. `written` says what was drawn for it."""
         if written is not True:
             return written
-        if holds(said, self.results):
+        if holds(said, right):
             return True
         return False if self.marked and [*numbers_in(said)] else None
 
@@ -117,6 +125,8 @@ def _stated_answer(row: dict[str, Any]) -> tuple[float | None, str]:
     if isinstance(answer, dict):
         return float(answer["value"]), str(answer.get("unit", ""))
     marked = _STATED.search(str(answer or ""))
+    if marked and (clock := _CLOCK.match(marked[1])):
+        return 60.0 * int(clock[1]) + int(clock[2]), "min"
     found = [*numbers_in(marked[1])] if marked else []
     return (found[0] if found else None), ""
 
@@ -125,9 +135,9 @@ def numbers_in(text: str) -> Iterator[float]:
     text = text.translate(_SUPERSCRIPTS)
     for found in _NUMBER.finditer(text):
         yield _value(found)
-    for fraction in _FRACTION.finditer(text):
-        if float(fraction[2]):
-            yield float(fraction[1]) / float(fraction[2])
+    for written in _CALCULATION.finditer(text):
+        with suppress(BadExpression, *UNWORKABLE):
+            yield parse_expression(written[0].translate(_SIGNS)).value({})
 
 
 def _value(found: re.Match[str]) -> float:
@@ -149,14 +159,16 @@ def is_verdict(turn: Turn) -> bool:
 
 def untrue_verdicts(conversation: Conversation, known: KnownProblem, drawn: DrawnAnswers) -> Iterator[str]:
     """Yields the turns in which the tutor calls right what is wrong, or wrong what is right."""
+    # MathDial's tutor judges nothing but the answer to the whole problem.
+    right = known.answers if conversation.run.recipe == "mathdial" else known.results
     for turn in filter(is_verdict, conversation.turns):
-        is_right = known.is_right(turn.student.text, drawn.of(conversation, turn.calls).written)
+        is_right = known.is_right(turn.student.text, drawn.of(conversation, turn.calls).written, right)
         is_called_right = turn.tutor.evaluation == EVALUATION_CORRECT
         if is_right is not None and is_right != is_called_right:
             called = "right" if is_called_right else "wrong"
             yield f"{_place(known, turn)}: calls {turn.student.text!r} {called}"
     is_solved = conversation.ending == ENDING_SOLVED and known.answer is not None
-    if is_solved and not any(holds(text, [known.answer or 0.0]) for text in _texts(conversation.turns)):
+    if is_solved and not any(holds(text, known.answers) for text in _texts(conversation.turns)):
         yield f"{known.id}: solved, and nobody comes to {known.answer:g}"
 
 

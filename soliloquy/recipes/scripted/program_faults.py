@@ -152,7 +152,7 @@ def _misread_input(part: ast.expr, given: Sequence[str]) -> Iterator[ast.expr]:
         return
     digits = ast.unparse(part)
     for at in range(len(digits) - 1):
-        one, other = digits[at : at + 2]
+        one, other = digits[at], digits[at + 1]
         if (one + other).isdigit() and one != other and (at or other != "0"):
             yield ast.Constant(ast.literal_eval(f"{digits[:at]}{other}{one}{digits[at + 2 :]}"))
     yield from (ast.Constant(float(f"{number * factor:.12g}")) for factor in (10, 0.1))

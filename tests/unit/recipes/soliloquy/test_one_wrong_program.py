@@ -105,7 +105,7 @@ def _program(lines: Sequence[str], variables: str) -> str:
 
 
 def _last_message(prompt: str) -> str:
-    return re.findall(r"Student: (.*)", prompt)[-1]
+    return str(re.findall(r"Student: (.*)", prompt)[-1])
 
 
 def _decided(said: str, *, is_hose: bool) -> str:
