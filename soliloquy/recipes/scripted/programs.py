@@ -167,7 +167,8 @@ def _names(brief: Brief, rng: Random) -> Mapping[str, str]:
     wordy = {known.symbol: _slug(known.name) for known in brief.inputs} | {brief.symbol: _slug(brief.name)}
     style = rng.choice(("symbols", "words", "worded_result"))
     if style == "symbols" or not _usable(list(wordy.values())):
-        return {symbol: symbol for symbol in wordy}
+        # A symbol that was read from prose may be none in Python: "cm³".
+        return {symbol: symbol if symbol.isidentifier() else f"x{place}" for place, symbol in enumerate(wordy)}
     if style == "words":
         return wordy
     names = {symbol: symbol for symbol in wordy} | {brief.symbol: wordy[brief.symbol]}
