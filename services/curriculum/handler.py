@@ -26,7 +26,7 @@ async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:
     if not conversation.problem.HasField("ledger"):
         conversation.problem.ledger.CopyFrom(make_ledger(conversation.problem))
     STARTED.labels(event.run.recipe).inc()
-    return emit(_first(conversation), admission.standing(event.run))
+    return emit(opening_event(conversation), admission.standing(event.run))
 
 
 async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOutcome:
@@ -43,7 +43,7 @@ async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOu
     return emit(ConversationStarted(conversation=again))
 
 
-def _first(conversation: Conversation) -> ProgramsNeeded | EnrichmentNeeded | ConversationStarted:
+def opening_event(conversation: Conversation) -> ProgramsNeeded | EnrichmentNeeded | ConversationStarted:
     problem = conversation.problem
     if conversation.run.programs and problem.HasField("answer") and not programs_in(problem.ledger):
         return ProgramsNeeded(conversation=conversation)

@@ -10,13 +10,13 @@ from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scripted.faults import LEVELS, Fields, Rates, Spoil, fenced, unfenced
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.program_faults import miscalculating
+from soliloquy.recipes.scripted.programs import without_input
 from soliloquy.runtime.beside import table_beside
 
 _VERDICT = re.compile(r"(?<== )(True|False)(?=\s*$)", re.MULTILINE)
 # What a message is to be, in the last tag of the prompt that says so.
 _KIND = re.compile(r'(?<= kind=")\w+(?=")')
-_SIGN = re.compile(r"(?<=[\w)] )[-+*/](?= [\w(])")
-_OTHER_SIGN = {"+": "-", "-": "+", "*": "/", "/": "*"}
 _ASSIGNED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
 
 
@@ -65,6 +65,8 @@ class Noise:
         fields: Fields = json.loads(answer)
         if "Python" in fields:
             self._spoil_code(fields["Python"], rng, retry=parsed.has("error"))
+        elif "Description" in fields and self._rates.fault("description", rng):
+            fields["Description"] = without_input(fields["Description"], rng)
         elif fields.get("Use Python") == "y" and self._rates.fault("decision", rng):
             fields = {"Use Python": "n"}
         return self._written(fields, rng)
@@ -78,8 +80,8 @@ class Noise:
         variables = fields["Result Variable"]
         if self._rates.fault("code", rng):
             code, variables = self._greek(code, variables, rng)
-        if self._rates.fault("program", rng):
-            code = _miscalculating(code, rng)
+        if fault := self._rates.fault("program", rng):
+            code = miscalculating(code, fault, rng)
         failure = self._rates.fault("failure", rng)
         if failure and not retry:
             code = _broken(code, failure)
@@ -110,14 +112,6 @@ class Noise:
                 return str(rng.choice(self._rates.words["refusals"]))
             case _:
                 return text
-
-
-def _miscalculating(code: str, rng: Random) -> str:
-    """Returns the code with another operator in one place."""
-    if signs := [*_SIGN.finditer(code)]:
-        sign = rng.choice(signs)
-        return f"{code[: sign.start()]}{_OTHER_SIGN[sign.group()]}{code[sign.end() :]}"
-    return code
 
 
 def _broken(code: str, failure: str) -> str:

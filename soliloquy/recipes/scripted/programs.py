@@ -1,5 +1,6 @@
 """Describes a calculation, and writes its program from the description alone."""
 
+import builtins
 import json
 import keyword
 import re
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from soliloquy.recipes.codegen import UNSETTLED
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, compose, load_tables
+from soliloquy.recipes.scripted.program_faults import without_operand
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.laws import Law
 from soliloquy.truth.number_format import format_exact, with_unit
@@ -53,7 +55,8 @@ def description(step: Step, student: float | None, rng: Random) -> str:
     """Describes the calculation of a step and the student's value to compare it with, if there is one."""
     result = step.result
     target = f"`{result.symbol}` ({_plain(result.name)})" + (f", in {result.unit}" if result.unit else "")
-    relation = f"{result.symbol} = {step.expression}"
+    # A step of a solution in prose may state its result alone.
+    relation = f"{result.symbol} = {step.expression or format_exact(result.value)}"
     parts = [
         _book().part("programs", "task", target=target),
         _book().part("programs", "inputs", inputs="; ".join(map(_input, step.inputs))),
@@ -77,6 +80,17 @@ def comparison(known: Law, student: Law, rng: Random) -> str:
     return _book().one_of(rng, "programs", "algebra", letters=letters, expected=sides[0], student=sides[1])
 
 
+def without_input(description: str, rng: Random) -> str:
+    """Leaves an input out: one of the list, or an operand where the numbers stand in the calculation alone."""
+    inputs = [found[0] for found in _INPUT.finditer(description)]
+    if not inputs:
+        return _EXPRESSION.sub(lambda found: f"`{without_operand(found[0].strip('`'), rng)}`", description, count=1)
+    left_out = rng.choice(inputs)
+    if left_out.endswith(";"):
+        return description.replace(f"{left_out} ", "", 1)
+    return description.replace(f"; {left_out}" if len(inputs) > 1 else left_out, ". ", 1)
+
+
 def code(reading: ParsedPrompt, rng: Random) -> str:
     description = reading.section("description")
     if description.startswith(UNSETTLED):
@@ -91,6 +105,8 @@ def code(reading: ParsedPrompt, rng: Random) -> str:
     for known in brief.inputs:
         line = f"{names[known.symbol]} = {known.value}"
         lines.append(f"{line}  # {known.name}{known.unit and f' in {known.unit}'}" if commented else line)
+    # A model makes up what it is not told.
+    lines += [f"{name} = 1  # assumed" for name in _unknown(brief)]
     expression = _NAME.sub(lambda name: names.get(name.group(), name.group()), brief.expression)
     lines.append(f"{result} = {expression}")
     variables = [result]
@@ -141,12 +157,18 @@ def _parse_description(description: str) -> Brief:
     )
 
 
+def _unknown(brief: Brief) -> list[str]:
+    known = {"math", *dir(builtins), *(one.symbol for one in brief.inputs)}
+    return [name for name in dict.fromkeys(_NAME.findall(brief.expression)) if name not in known]
+
+
 def _names(brief: Brief, rng: Random) -> Mapping[str, str]:
     """Chooses the variable names: the symbols, words, or symbols with a worded result."""
     wordy = {known.symbol: _slug(known.name) for known in brief.inputs} | {brief.symbol: _slug(brief.name)}
     style = rng.choice(("symbols", "words", "worded_result"))
     if style == "symbols" or not _usable(list(wordy.values())):
-        return {symbol: symbol for symbol in wordy}
+        # A symbol that was read from prose may be none in Python: "cm³".
+        return {symbol: symbol if symbol.isidentifier() else f"x{place}" for place, symbol in enumerate(wordy)}
     if style == "words":
         return wordy
     names = {symbol: symbol for symbol in wordy} | {brief.symbol: wordy[brief.symbol]}

@@ -154,7 +154,7 @@ def _is_absurd(answer: str, problem: Problem) -> bool:
 
 def _claimed_at(problem: Problem, value: float) -> Step:
     """Returns the step with this result, else the last step."""
-    steps = [step for step in problem.steps if step.expression]
+    steps = [step for step in problem.steps if step.HasField("result")]
     own = [step for step in steps if abs(step.result.value - value) <= _SAME * abs(step.result.value)]
     return own[-1] if own else steps[-1]
 

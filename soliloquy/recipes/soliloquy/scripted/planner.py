@@ -23,7 +23,7 @@ def enrich(reading: ParsedPrompt, rng: Random) -> str:
 def _explanation(step: Step, rng: Random) -> str:
     if not is_numeric(step):
         return f"{step.explanation} {step.formula}." if step.formula else step.explanation
-    if "=" in step.explanation:
+    if "=" in step.explanation or not step.expression:
         # A prose explanation already contains the calculation.
         return step.explanation
     worked = f"{step.formula} = {working(step)} = {format_value(step.result.value, step.result.unit)}"

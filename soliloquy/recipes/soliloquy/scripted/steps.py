@@ -31,7 +31,7 @@ _WRITTEN = {
 
 
 def is_numeric(step: Step) -> bool:
-    return step.HasField("result") and bool(step.expression)
+    return step.HasField("result")
 
 
 def is_algebra(step: Step) -> bool:

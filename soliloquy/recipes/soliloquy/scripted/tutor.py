@@ -290,6 +290,7 @@ def _solution(reading: ParsedPrompt) -> Part:
         formula=spoken_formula(step.formula),
         working=working(step),
         value=value,
+        stated="" if step.expression else value,
         name=step.result.name,
         explanation=step_facts(reading)["explanation"],
     )
