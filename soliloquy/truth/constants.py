@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from soliloquy.truth.units import Unit, measure, unit, unit_after
+from soliloquy.truth.units import Unit, measure, unit_after
 from soliloquy.truth.written_arithmetic import tokens_of
 
 _NAME = re.compile(r"[a-z_]+", re.IGNORECASE)
@@ -24,6 +24,7 @@ class Constant(BaseModel):
     values: tuple[float, ...]
     # The words or signs that give a problem this role.
     near: str
+    # As `measure` reads it.
     unit: str = ""
 
 
@@ -51,7 +52,7 @@ def _sizes(text: str) -> Iterator[Constant]:
         if one.kind == other.kind and one.factor != other.factor and one.kind != "dimensionless":
             size = float(f"{one.factor / other.factor:.12g}")
             role = f"{_plain(other)} in a {_plain(one)}"
-            yield Constant(role=role, values=(size,), near="", unit=f"{_plain(other)}/{_plain(one)}")
+            yield Constant(role=role, values=(size,), near="", unit=f"({other.measure})/({one.measure})")
 
 
 def _plain(own: Unit) -> str:
@@ -71,7 +72,3 @@ def units_in(text: str) -> list[Unit]:
                 parts = (measure(f"({name})") for name in _NAME.findall(one.measure))
                 found |= {part.measure: part for part in parts if part and part.measure not in found}
     return [one for one in found.values() if not one.offset]
-
-
-def constant_unit(constant: Constant) -> Unit | None:
-    return unit(constant.unit) if constant.unit else None

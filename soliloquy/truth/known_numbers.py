@@ -2,16 +2,17 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from soliloquy.truth.arithmetic_terms import measured_number
+from soliloquy.truth.arithmetic_terms import combined, measured_number
 from soliloquy.truth.constants import constants_of, units_in
 from soliloquy.truth.measured_values import Measured, agree, stated_value
 from soliloquy.truth.numbers import numbers_in
-from soliloquy.truth.units import Unit, unit
+from soliloquy.truth.units import Unit, measure
 from soliloquy.truth.written_arithmetic import tokens_of
 from soliloquy.truth.written_numbers import Written
 
@@ -49,16 +50,23 @@ class KnownNumbers:
         for token in tokens_of(question):
             if token.kind == "number":
                 self.learn(token, Source(kind="question", value=token.value, unit=token.unit))
+        for whole in mixed_quantities(tokens_of(question)):
+            self.learn(whole, Source(kind="question", value=whole.value, unit=whole.unit))
         plain = [number.value for number in numbers_in(question)]
         plain += [float(digits.replace(",", "")) for digits in _DIGITS.findall(question)]
+        told = {one.value.number for one in self._entries.values()}
         for number in plain:
-            self._add(stated_value(number), Source(kind="question", value=number))
+            if number not in told:
+                self._add(stated_value(number), Source(kind="question", value=number))
 
     def learn(self, token: Written, source: Source) -> None:
         value = measured_number(token)
         self._add(value, source)
-        for number in _forms(token, value, self._units):
-            self._add(stated_value(number), source)
+        for number, own in _forms(token, value, self._units):
+            self._add(stated_value(number, own), replace(source, unit=own))
+        if token.unit and token.unit.otherwise:
+            # "1.5 % a year"
+            self.learn(token._replace(unit=token.unit.otherwise), source)
 
     def learn_number(self, number: float, source: Source) -> None:
         self._add(stated_value(number), source)
@@ -69,13 +77,38 @@ class KnownNumbers:
         exact = replace(value, coarse=value.place)
         found = [one for one in self._entries.values() if abs(one.value.number) == abs(value.number)]
         found = found or [one for one in self._entries.values() if agree(one.value, exact, about=False)]
-        if found:
-            return [one.source for one in found]
-        constant = self._constants.get(abs(value.number))
+        return [one.source for one in found] or self.constants(value.number)
+
+    def constants(self, number: float) -> list[Source]:
+        constant = self._constants.get(abs(number))
         if constant is None:
             return []
-        own = unit(constant.unit) if constant.unit else None
-        return [Source(kind="constant", value=value.number, unit=own, role=constant.role)]
+        own = measure(constant.unit) if constant.unit else None
+        return [Source(kind="constant", value=number, unit=own, role=constant.role)]
+
+    def derives(self, number: float) -> bool:
+        """Whether a number is a known one squared, one more or one less, or with its point moved."""
+        if number > 0 and math.log10(number) % 1 == 0:
+            return True
+        known = {abs(one.source.value) for one in self._entries.values() if one.source.kind != "statement"}
+        return any(
+            math.isclose(number, result, rel_tol=1e-6)
+            for one in known
+            for result in (one**2, one**3, math.sqrt(one), one + 1, one - 1, *(one * 10.0**power for power in range(-3, 4)))
+        )
+
+    def unit_of(self, value: Measured) -> Unit | None:
+        """Returns the unit of the text in which a quantity has its number."""
+        return next(
+            (
+                own
+                for own in self._units
+                if value.si is not None
+                and _kind(value.powers) == own.kind
+                and math.isclose(own.in_base(value.number), value.si, rel_tol=1e-9)
+            ),
+            None,
+        )
 
     def given(self) -> Iterator[Source]:
         """Yields each number of the question once."""
@@ -87,15 +120,32 @@ class KnownNumbers:
             self._entries[key] = _Entry(value, source)
 
 
-def _forms(token: Written, value: Measured, units: list[Unit]) -> Iterator[float]:
-    """Yields a number as it is calculated with: without its unit, in other units of the text, as a share of a whole."""
+def mixed_quantities(tokens: Sequence[Written]) -> Iterator[Written]:
+    """Yields quantities of two parts, in the unit of the first: "2 h 30 min"."""
+    numbers = [token for token in tokens if token.kind != "word" or token.text.lower() != "and"]
+    for one, other in pairwise(numbers):
+        if one.kind == "number" and one.unit and (both := combined(measured_number(one), other)) and both.si:
+            yield one._replace(value=both.si / one.unit.factor, end=other.end)
+
+
+def _kind(powers: Mapping[str, float]) -> str:
+    return " ".join(f"{unit}^{power:g}" for unit, power in sorted(powers.items())) or "dimensionless"
+
+
+def _forms(token: Written, value: Measured, units: list[Unit]) -> Iterator[tuple[float, Unit | None]]:
+    """Yields a number as it is calculated with: in other units of the text, in SI, as a share of a whole."""
     plain = token.value * token.scale
-    yield plain
     own = token.unit
     if own and value.si is not None and value.has_unit:
+        yield from ((one.of(plain, own), one) for one in units if one.kind == own.kind)
         # "5 cm" may be calculated with as 0.05.
-        yield value.si
-        yield from (one.of(plain, own) for one in units if one.kind == own.kind)
+        yield value.si, Unit(own.kind, 1.0, measure=f"SI {own.kind}")
+    yield from ((number, None) for number in _shares(token, value, plain))
+
+
+def _shares(token: Written, value: Measured, plain: float) -> Iterator[float]:
+    if token.scale != 1.0:
+        yield plain
     share = value.si if value.percent and value.si is not None else plain
     if value.percent:
         yield from (share, 1 + share, 1 - share, 100 + value.number, 100 - value.number)

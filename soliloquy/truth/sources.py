@@ -9,16 +9,19 @@ import math
 import operator
 import re
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS, TOLERANCES
 from soliloquy.truth.arithmetic_terms import measured_number
-from soliloquy.truth.calculations import Calculation, calculations_of
-from soliloquy.truth.known_numbers import KnownNumbers, Source
-from soliloquy.truth.measured_values import Measured, agree, place_of, stated_value
+from soliloquy.truth.arithmetic_words import without_words
+from soliloquy.truth.calculations import Calculation, calculations_of, results_in
+from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
+from soliloquy.truth.measured_values import MONEY, Measured, agree, place_of, stated_value
 from soliloquy.truth.number_format import format_number
+from soliloquy.truth.operand_units import contradicts, result_in_units
 from soliloquy.truth.programs import program_result
 from soliloquy.truth.units import Unit
 from soliloquy.truth.unknowns import comparisons_in
@@ -34,7 +37,10 @@ _EXPONENTS = frozenset([2, 3, 4, 0.5])
 _ALWAYS = frozenset([0, 1, 2, 0.5])
 _COMPARES: Mapping[str, Callable[[float, float], bool]] = {"<": operator.lt, ">": operator.gt}
 _SIGNS = frozenset(["=", *ROUGHLY])
-_CONCLUDES = re.compile(r"\banswer|\bresult|\\boxed|\btotal|\bso\b|\bhence\b|\bthus\b|\btherefore\b", re.IGNORECASE)
+# "What are its height and its weight?"
+_ASKS_SEVERAL = re.compile(r"\band\b[^.?!]*\?|\?.*\?", re.IGNORECASE | re.DOTALL)
+_ANSWERS = re.compile(r"\banswer|\\boxed", re.IGNORECASE)
+_FIRST_OF_DIGITS = frozenset("0123456789.$£€-")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +87,7 @@ def provenance_of(problem: Problem) -> Provenance:
     inputs = tuple(own.value for step in worked for own in step.inputs)
     # The steps are those of the explanation that a problem came with, not of one that a model wrote for it.
     brought = "" if problem.enrichment.calls else problem.enrichment.detailed_solution
-    answer = problem.answer.value if problem.HasField("answer") else None
+    answer = problem.answer.value if problem.HasField("answer") and not problem.read_plan else None
     results = tuple(step.result.value for step in worked)
     return _provenance(problem.question, brought or problem.solution, inputs, results, answer)
 
@@ -95,7 +101,7 @@ def _provenance(
     returned = program_result(solution)
     literals = [*inputs, *(_literals(solution) if returned is not None else ())]
     unknown = [
-        number for number in literals if number not in own and not _is_small(number) and not known.sources(stated_value(number))
+        number for number in literals if number not in own and number not in KNOWN.counts and not known.sources(stated_value(number))
     ]
     if returned is not None or unknown:
         results = () if returned is None else (*worked, returned)
@@ -115,7 +121,8 @@ def _literals(program: str) -> list[float]:
 
 
 def _is_small(number: float) -> bool:
-    return number in KNOWN.counts
+    """Whether a number may count what the question lists, and is often another one by chance."""
+    return number % 1 == 0 and abs(number) <= _SMALL_COUNT
 
 
 @dataclass(kw_only=True)
@@ -123,74 +130,74 @@ class _Walk:
     question: str
     solution: str
     known: KnownNumbers
+    # None where the answer was read from the solution itself.
     answer: float | None
     results: list[float]
     # By the number that a calculation comes to, until another one uses it.
     unused: dict[float, int] = field(default_factory=dict)
+    used: set[float] = field(default_factory=set)
     open: list[tuple[int, str]] = field(default_factory=list)
     nowhere: list[tuple[int, Written]] = field(default_factory=list)
-    used: set[float] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+    # How many terms the sums have so far: a mean divides by it.
     terms: set[int] = field(default_factory=set)
     numbers: int = 0
 
     def provenance(self) -> Provenance:
         solution = self.solution
-        tokens = [token for token in tokens_of(solution) if token.kind == "break" or token.text.strip()]
-        links = [link for link in calculations_of(solution) if link.right]
+        written = tokens_of(solution)
+        tokens = [token for token in written if token.kind == "break" or token.text.strip()]
+        self.links = [link for link in calculations_of(solution) if link.right]
+        self.sides = [token for token in without_words(written) if token.kind not in ("word", "equals")]
+        self.starts = [token.start for token in self.sides]
         uses: list[int | None] = [None] * (len(solution) + 1)
         gives: list[int | None] = [None] * (len(solution) + 1)
-        for number, link in enumerate(links):
+        for number, link in enumerate(self.links):
             uses[link.start : link.stated_at] = [number] * (link.stated_at - link.start)
             gives[link.stated_at : link.end] = [number] * (link.end - link.stated_at)
             self.terms.add(link.expression.count(" + ") + 1)
+        mixed = {whole.start: whole for whole in mixed_quantities(tokens)}
         equations = self._equations()
-        operands: list[list[Operand]] = [[] for _ in links]
+        operands: list[list[Operand]] = [[] for _ in self.links]
         final: list[Written] = []
         for place, token in enumerate(tokens):
             at = token.start
-            use, give, equation = uses[at], gives[at], equations.get(at)
+            use, give, follows = uses[at], gives[at], equations.get(at)
             if token.kind != "number":
-                is_loose = use is None and give is None and equation is None
-                if not self._is_understood(tokens, place, is_loose=is_loose):
-                    self._leave_open(token)
+                self._check_sign(tokens, place, is_loose=use is None and give is None and follows is None)
                 continue
             self.numbers += 1
             sources = self.known.sources(measured_number(token))
             if use is not None:
                 source = self._operand(tokens, place, sources, use, is_given=give is None)
-                operands[use].append(
-                    Operand(value=token.value, unit=token.unit, start=at, end=token.end, source=source)
-                )
+                operands[use].append(Operand(value=token.value, unit=token.unit, start=at, end=token.end, source=source))
             if give is not None:
-                self.known.learn(token, Source(kind="result", value=token.value, unit=token.unit, calculation=give))
-                self.results.append(token.value)
-                if token.end == links[give].end:
-                    self.unused[token.value] = give
+                self._take_result(token, give)
+                if use is not None:
+                    self.unused.pop(token.value, None)
             elif use is None:
-                if equation:
-                    self.known.learn(token, Source(kind="result", value=token.value, unit=token.unit))
-                    self.results.append(token.value)
-                elif not sources and not self._is_form(tokens, place, is_statement=equation is None):
-                    self._leave_open(token)
-                    self.known.learn(token, Source(kind="statement", value=token.value, unit=token.unit))
-                if equation is None and links and at >= links[-1].end:
+                self._take_statement(tokens, place, sources, follows, gives)
+                if follows is None and self.links and at >= self.links[-1].end:
                     final.append(token)
                 else:
                     self._mark_used(sources)
-        faults = [*self._nowhere_faults(links), *self._conclusion(links, final)]
-        steps = [Step(calculation=link, operands=own) for link, own in zip(links, operands, strict=True)]
+            if at in mixed and token.unit:
+                self.known.learn(mixed[at], Source(kind="result", value=mixed[at].value, unit=token.unit))
+        self._explain_nowhere()
+        self._compare_conclusion(final)
+        self._look_for_unused(final)
         return Provenance(
-            steps=steps,
+            steps=[Step(calculation=link, operands=own) for link, own in zip(self.links, operands, strict=True)],
             results=self.results,
             numbers=self.numbers,
             open=[bit for _, bit in sorted(self.open)],
-            faults=faults,
+            faults=self.faults,
         )
 
     def _equations(self) -> dict[int, bool]:
         """Returns for each place in an equation whether what it states follows."""
         offset = len(self.question) + 1
-        found = {}
+        found: dict[int, bool] = {}
         for one in comparisons_in(f"{self.question}\n{self.solution}"):
             if one.holds is not False:
                 found |= dict.fromkeys(range(one.after.start - offset, one.after.end - offset), bool(one.holds))
@@ -209,6 +216,63 @@ class _Walk:
             self.nowhere.append((link, token))
             self.known.learn(token, Source(kind="statement", value=token.value, unit=token.unit))
         return None
+
+    def _take_result(self, token: Written, number: int) -> None:
+        link = self.links[number]
+        own = token.unit
+        side = self.sides[bisect_left(self.starts, link.start) : bisect_left(self.starts, link.stated_at)]
+        options = {one.start: self._units_of(one) for one in side if one.kind == "number"}
+        is_whole = token.start == link.stated_at and token.end == link.end
+        is_known = all(at != number for at, _ in self.nowhere)
+        if is_whole and is_known and len(side) > 1:
+            if own and contradicts(side, options, token):
+                self.faults.append(f"{_line(link)!r} does not come to {token.unit_text or own.measure}")
+            own = own or next(filter(None, map(self.known.unit_of, result_in_units(side, options))), None)
+        told = token._replace(unit=own)
+        self.known.learn(told, Source(kind="result", value=token.value, unit=own, calculation=number))
+        self.results.append(token.value)
+        if is_whole:
+            self.unused[token.value] = number
+
+    def _units_of(self, token: Written) -> list[Unit | None]:
+        """Returns the units that an operand may have: its own, or those of its sources."""
+        if token.unit:
+            return [token.unit, token.unit.otherwise] if token.unit.otherwise else [token.unit]
+        value = measured_number(token)
+        sources = [*self.known.sources(value), *self.known.constants(value.number)]
+        found: list[Unit | None] = [] if sources and not _is_small(value.number) else [None]
+        for source in sources:
+            for own in (source.unit, source.unit and source.unit.otherwise):
+                if own not in found and (own is None) <= (source.unit is None):
+                    found.append(own)
+        return found
+
+    def _take_statement(
+        self,
+        tokens: Sequence[Written],
+        place: int,
+        sources: Sequence[Source],
+        follows: bool | None,
+        gives: Sequence[int | None],
+    ) -> None:
+        token = tokens[place]
+        if follows:
+            self.known.learn(token, Source(kind="result", value=token.value, unit=token.unit))
+            self.results.append(token.value)
+            return
+        if not sources and not self._is_form(tokens, place, is_statement=follows is None):
+            self._leave_open(token)
+            self.known.learn(token, Source(kind="statement", value=token.value, unit=token.unit))
+        before = tokens[place - 2 : place]
+        if token.unit is None or token.unit.kind == "dimensionless" or _is_small(token.value):
+            return
+        continued = len(before) == 2 and before[1].kind == "equals" and before[0].unit and gives[before[0].start] is not None
+        if continued and _is_another(before[0].unit, token.unit):
+            self.faults.append(f"{self.solution[before[0].start : token.end]!r} states another quantity")
+        own = [source.unit for source in sources if abs(source.value) == abs(token.value) or source.unit]
+        if own and all(one and one.kind == token.unit.kind and not math.isclose(one.factor, token.unit.factor) for one in own):
+            given = ", ".join(dict.fromkeys(one.measure.strip("()") for one in own if one))
+            self.faults.append(f"{_bit(self.solution, token)!r} states {token.text}, but the number is given in {given}")
 
     def _mark_used(self, sources: Sequence[Source]) -> None:
         for source in sources:
@@ -235,55 +299,87 @@ class _Walk:
     def _leave_open(self, token: Written) -> None:
         self.open.append((token.start, _bit(self.solution, token)))
 
-    def _is_understood(self, tokens: Sequence[Written], place: int, *, is_loose: bool) -> bool:
+    def _check_sign(self, tokens: Sequence[Written], place: int, *, is_loose: bool) -> None:
         token = tokens[place]
         before, behind = (tokens[at] if 0 <= at < len(tokens) else None for at in (place - 1, place + 1))
+        is_understood = True
         match token.kind:
             case "equals" if token.text in _SIGNS and is_loose and behind and behind.kind != "word":
-                return not _is_arithmetic(tokens, place)
+                is_understood = not _is_arithmetic(tokens, place)
             case "break":
-                return _is_harmless(token, before, behind)
+                is_understood = _is_harmless(token, before, behind)
+                if token.text[:1].isdigit() and token.text.isdigit():
+                    # "his 11th roll"
+                    number = float(token.text)
+                    self.known.learn_number(number, Source(kind="statement", value=number))
             case "factorial":
-                return not is_loose
+                is_understood = not is_loose
             case "word" if token.text.lower() in KNOWN.changes:
-                return not is_loose or not (behind and behind.kind in ("number", "open"))
-        return True
+                is_understood = not is_loose or not (behind and behind.kind in ("number", "open"))
+        if not is_understood:
+            self._leave_open(token)
 
-    def _nowhere_faults(self, links: Sequence[Calculation]) -> Iterator[str]:
+    def _explain_nowhere(self) -> None:
         for number, token in self.nowhere:
-            link = links[number]
-            said = " ".join(link.text.split())
-            told = f"{said!r} uses {format_number(token.value)}, which neither the question nor an earlier step gives"
+            if any(math.isclose(token.value, value) for value in results_in(self.solution[: self.links[number].start])):
+                # "So the mean is (2 + 3 + 4) / 3 pastries, 9 / 3 = 3"
+                continue
+            told = (
+                f"{_line(self.links[number])!r} uses {format_number(token.value)}, "
+                "which neither the question nor an earlier step gives"
+            )
             earlier = [(at, value) for value, at in self.unused.items() if at < number]
-            if earlier:
+            if _is_small(token.value) or self.known.derives(token.value):
+                self.open.append((token.start, told))
+            elif earlier:
                 at, value = max(earlier)
-                yield f"{told}; {' '.join(links[at].text.split())!r} came to {format_number(value)}"
-                continue
-            if token.value % 1 == 0 and abs(token.value) <= _SMALL_COUNT:
-                self._leave_open(token)
-                continue
-            unread = [one.value for one in self.known.given() if one.value not in self.used]
-            near = min(unread, key=lambda one: abs(one - token.value), default=None)
-            yield told if near is None else f"{told}; the question has {format_number(near)}"
+                self.faults.append(f"{told}; {_line(self.links[at])!r} came to {format_number(value)}")
+            else:
+                rest = [one.value for one in self.known.given() if one.value not in self.used]
+                rest = [one for one in rest if 0.5 <= one / token.value <= 2]
+                near = min(rest, key=lambda one: abs(one - token.value), default=None)
+                self.faults.append(told if near is None else f"{told}; the question has {format_number(near)}")
 
-    def _conclusion(self, links: Sequence[Calculation], final: Sequence[Written]) -> Iterator[str]:
+    def _look_for_unused(self, final: Sequence[Written]) -> None:
+        """Leaves results open that nothing uses, with the numbers that are used in their place."""
+        if _ASKS_SEVERAL.search(self.question):
+            return
+        ends = [measured_number(one) for one in final] + ([stated_value(self.answer)] if self.answer is not None else [])
+        for value, at in self.unused.items():
+            if at < len(self.links) - 1 and not any(_is_result(end, value) for end in ends):
+                told = f"nothing uses {format_number(value)} of {_line(self.links[at])!r}; {_line(self.links[at + 1])!r} follows"
+                self.open.append((self.links[at].start, told))
+
+    def _compare_conclusion(self, final: Sequence[Written]) -> None:
         """Says what a solution concludes if that is not what its last calculation comes to."""
-        if not links:
+        if not self.links or (last := self.links[-1].stated) not in self.unused:
             return
-        last = links[-1].stated
-        if last not in self.unused:
-            return
-        stated = [token for token in final if token.value not in KNOWN.counts] or final
+        came = f"but the last calculation, {_line(self.links[-1])!r}, comes to {format_number(last)}"
+        if self.answer is not None and not self._may_conclude(stated_value(self.answer), last):
+            self.faults.append(f"the answer is {format_number(self.answer)}, {came}")
+        stated = [token for token in final if token.text[0] in _FIRST_OF_DIGITS and token.value not in KNOWN.counts]
         if not stated or any(_is_result(measured_number(token), last) for token in final):
             return
-        told = stated[-1]
-        sources = self.known.sources(measured_number(told))
-        if told.value in self.unused:
-            return
-        yield (
-            f"{_bit(self.solution, told)!r} concludes {format_number(told.value)}, but the last calculation, "
-            f"{' '.join(links[-1].text.split())!r}, comes to {format_number(last)}"
-        )
+        told, value = stated[-1], measured_number(stated[-1])
+        is_answer = _ANSWERS.search(self.solution, self.links[-1].end, told.start)
+        is_given = any(one.kind == "question" for one in self.known.sources(value))
+        if not self._may_conclude(value, last) or (is_answer and is_given):
+            self.faults.append(f"{_bit(self.solution, told)!r} concludes {format_number(told.value)}, {came}")
+
+    def _may_conclude(self, told: Measured, last: float) -> bool:
+        """Whether a number may be concluded from a last calculation: as its result, or as one that was left for it."""
+        if _is_result(told, last) or told.number in self.unused:
+            return True
+        earlier = [one for one in self.known.sources(told) if one.kind == "result" and one.calculation is not None]
+        return not earlier or told.number not in self.used
+
+
+def _line(link: Calculation) -> str:
+    return " ".join(link.text.split())
+
+
+def _is_another(one: Unit, other: Unit) -> bool:
+    return one.kind != other.kind and "dimensionless" not in (one.kind, other.kind) and MONEY not in one.kind + other.kind
 
 
 def _is_result(value: Measured, result: float) -> bool:
