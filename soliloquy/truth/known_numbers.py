@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
 from soliloquy.truth.arithmetic_terms import combined, measured_number
@@ -20,6 +20,7 @@ from soliloquy.truth.written_numbers import Written
 Kind = Literal["question", "result", "constant", "form", "statement"]
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _LARGEST_PART = 12
+_MOST_PARTS = 30
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,15 +88,25 @@ class KnownNumbers:
         return [Source(kind="constant", value=number, unit=own, role=constant.role)]
 
     def derives(self, number: float) -> bool:
-        """Whether a number is a known one squared, one more or one less, or with its point moved."""
+        """Whether one operation makes a number of known ones: a square, a step of one, a sum of two of the question."""
         if number > 0 and math.log10(number) % 1 == 0:
             return True
         known = {abs(one.source.value) for one in self._entries.values() if one.source.kind != "statement"}
-        return any(
-            math.isclose(number, result, rel_tol=1e-6)
+        given = [abs(one.value) for one in self.given()][:_MOST_PARTS]
+        results = [
+            result
             for one in known
-            for result in (one**2, one**3, math.sqrt(one), one + 1, one - 1, *(one * 10.0**power for power in range(-3, 4)))
-        )
+            for result in (
+                one**2,
+                one**3,
+                math.sqrt(one),
+                one + 1,
+                one - 1,
+                *(one * 10.0**power for power in range(-3, 4)),
+            )
+        ]
+        results += [result for one, other in combinations(given, 2) for result in (one + other, abs(one - other))]
+        return any(math.isclose(number, result, rel_tol=1e-6) for result in results)
 
     def unit_of(self, value: Measured) -> Unit | None:
         """Returns the unit of the text in which a quantity has its number."""
@@ -112,7 +123,9 @@ class KnownNumbers:
 
     def given(self) -> Iterator[Source]:
         """Yields each number of the question once."""
-        yield from {one.source.value: one.source for one in self._entries.values() if one.source.kind == "question"}.values()
+        yield from {
+            one.source.value: one.source for one in self._entries.values() if one.source.kind == "question"
+        }.values()
 
     def _add(self, value: Measured, source: Source) -> None:
         key = (value.number, value.measure)

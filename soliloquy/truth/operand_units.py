@@ -23,7 +23,10 @@ def result_in_units(tokens: Sequence[Written], options: Options) -> Iterator[Mea
     """Yields what a calculation comes to, for each choice of the units of its operands."""
     choices = (options.get(token.start, [token.unit]) if token.kind == "number" else [None] for token in tokens)
     for chosen in islice(product(*choices), _MOST_CHOICES):
-        own = [token._replace(unit=unit) if token.kind == "number" else token for token, unit in zip(tokens, chosen, strict=True)]
+        own = [
+            token._replace(unit=unit) if token.kind == "number" else token
+            for token, unit in zip(tokens, chosen, strict=True)
+        ]
         parser = Parser(own)
         try:
             term = parser.sum()
@@ -38,24 +41,29 @@ def contradicts(tokens: Sequence[Written], options: Options, stated: Written) ->
     told = measured_number(stated)
     names = {name for one in _powers(tokens, options) for name in one}
     whole = [one for one in result_in_units(tokens, options) if one.si is not None]
+    is_scale = any(own and own.offset for units in options.values() for own in units)
     # Prices are told for one, for a kilogram or for an hour without saying so.
-    if not told.powers or told.si is None or MONEY in names or not whole:
+    if not told.powers or told.si is None or MONEY in names or is_scale or not whole:
         return False
     if not all(one.powers for one in whole) or any(_is_same(one, told) for one in whole):
         return False
     otherwise = stated.unit and stated.unit.otherwise
     if otherwise and not contradicts(tokens, options, stated._replace(unit=otherwise)):
         return False
-    if _is_strict(tokens, options, whole):
-        return True
+    # A number of a few units may count something else.
     bare = {token.start for token in tokens if token.value in KNOWN.counts}
-    left_out = {at: [*own, None] for at, own in options.items()}
+    is_complete = all(None not in own for at, own in options.items() if at not in bare)
+    if is_complete and _is_strict(tokens, options, whole):
+        return True
+    # Whoever writes of forces writes their units out.
+    written = {token.start for token in tokens if token.unit} if names & _PHYSICAL else set[int]()
+    left_out = {at: own if at in written else [*own, None] for at, own in options.items()}
     parts = [one for one in result_in_units(tokens, left_out) if one.si is not None]
     if any(_is_same(one, told) for one in parts):
         return False
     # "135 minutes × 14 = 1890 hours", "1 / 1.6 s = 0.625 m"
-    is_complete = all(None not in own for at, own in options.items() if at not in bare)
-    return any(one.powers == told.powers for one in parts) or (is_complete and not names & set(told.powers))
+    is_other = bool(names & _PHYSICAL) or not names & set(told.powers)
+    return is_complete and (is_other or any(one.powers == told.powers for one in parts))
 
 
 def _is_same(value: Measured, told: Measured) -> bool:
@@ -68,10 +76,10 @@ def _powers(tokens: Sequence[Written], options: Options) -> list[Mapping[str, fl
 
 
 def _is_strict(tokens: Sequence[Written], options: Options, whole: Sequence[Measured]) -> bool:
-    """Whether no unit may be left out: quantities of physics, lengths alone, and units that cancel in a product."""
+    """Whether no unit may be left out: lengths alone, and units that cancel in a product."""
     powers = _powers(tokens, {at: own[:1] for at, own in options.items()})
     names = {name for one in powers for name in one}
-    if names & _PHYSICAL or (names == _LENGTH and len(powers) > 1):
+    if names == _LENGTH and len(powers) > 1:
         return True
     if any(token.kind == "operator" and token.text in "+-" for token in tokens):
         return False

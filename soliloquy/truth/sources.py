@@ -39,6 +39,8 @@ _COMPARES: Mapping[str, Callable[[float, float], bool]] = {"<": operator.lt, ">"
 _SIGNS = frozenset(["=", *ROUGHLY])
 # "What are its height and its weight?"
 _ASKS_SEVERAL = re.compile(r"\band\b[^.?!]*\?|\?.*\?", re.IGNORECASE | re.DOTALL)
+_TIME = "s^1"
+_CLOCK = re.compile(r"\d:\d\d")
 _ANSWERS = re.compile(r"\banswer|\\boxed", re.IGNORECASE)
 _FIRST_OF_DIGITS = frozenset("0123456789.$£€-")
 
@@ -68,11 +70,18 @@ class Provenance:
     steps: Sequence[Step]
     # What calculations, equations or the program come to.
     results: Sequence[float]
-    # How many numbers the solution has, and the bits that are not understood, in order.
+    # How many numbers and signs the solution has, and what is not understood of them, in words and in order.
     numbers: int
     open: Sequence[str]
     # What is certainly wrong, in words.
     faults: Sequence[str]
+
+    @property
+    def doubt(self) -> str:
+        """What is wrong or open, in a line; empty if all of the solution is understood."""
+        if self.faults:
+            return self.faults[0]
+        return f"{len(self.open)} of {self.numbers} numbers open: {self.open[0]}" if self.open else ""
 
     def gives(self, value: float) -> bool:
         return any(
@@ -101,12 +110,18 @@ def _provenance(
     returned = program_result(solution)
     literals = [*inputs, *(_literals(solution) if returned is not None else ())]
     unknown = [
-        number for number in literals if number not in own and number not in KNOWN.counts and not known.sources(stated_value(number))
+        number
+        for number in literals
+        if number not in own and number not in KNOWN.counts and not known.sources(stated_value(number))
     ]
     if returned is not None or unknown:
         results = () if returned is None else (*worked, returned)
         return Provenance(
-            steps=(), results=results, numbers=len(literals), open=[f"{number:g}" for number in unknown], faults=()
+            steps=(),
+            results=results,
+            numbers=len(literals),
+            open=[f"nothing gives {number:g}" for number in unknown],
+            faults=(),
         )
     for number in (*inputs, *worked):
         known.learn_number(number, Source(kind="result", value=number))
@@ -141,6 +156,8 @@ class _Walk:
     faults: list[str] = field(default_factory=list)
     # How many terms the sums have so far: a mean divides by it.
     terms: set[int] = field(default_factory=set)
+    # Whether each calculation comes to a number that was known before it.
+    restated: dict[int, bool] = field(default_factory=dict)
     numbers: int = 0
 
     def provenance(self) -> Provenance:
@@ -169,8 +186,13 @@ class _Walk:
             self.numbers += 1
             sources = self.known.sources(measured_number(token))
             if use is not None:
+                if use not in self.restated:
+                    # "2 5/6 = 17/6"
+                    self.restated[use] = bool(self.known.sources(stated_value(self.links[use].value)))
                 source = self._operand(tokens, place, sources, use, is_given=give is None)
-                operands[use].append(Operand(value=token.value, unit=token.unit, start=at, end=token.end, source=source))
+                operands[use].append(
+                    Operand(value=token.value, unit=token.unit, start=at, end=token.end, source=source)
+                )
             if give is not None:
                 self._take_result(token, give)
                 if use is not None:
@@ -260,19 +282,27 @@ class _Walk:
             self.known.learn(token, Source(kind="result", value=token.value, unit=token.unit))
             self.results.append(token.value)
             return
-        if not sources and not self._is_form(tokens, place, is_statement=follows is None):
+        is_form = self._is_form(tokens, place, is_statement=follows is None)
+        if not sources and not is_form:
             self._leave_open(token)
+        if not sources and (token.unit or not is_form):
             self.known.learn(token, Source(kind="statement", value=token.value, unit=token.unit))
         before = tokens[place - 2 : place]
         if token.unit is None or token.unit.kind == "dimensionless" or _is_small(token.value):
             return
-        continued = len(before) == 2 and before[1].kind == "equals" and before[0].unit and gives[before[0].start] is not None
+        continued = (
+            len(before) == 2 and before[1].kind == "equals" and before[0].unit and gives[before[0].start] is not None
+        )
         if continued and _is_another(before[0].unit, token.unit):
             self.faults.append(f"{self.solution[before[0].start : token.end]!r} states another quantity")
         own = [source.unit for source in sources if abs(source.value) == abs(token.value) or source.unit]
-        if own and all(one and one.kind == token.unit.kind and not math.isclose(one.factor, token.unit.factor) for one in own):
+        if own and all(
+            one and one.kind == token.unit.kind and not math.isclose(one.factor, token.unit.factor) for one in own
+        ):
             given = ", ".join(dict.fromkeys(one.measure.strip("()") for one in own if one))
-            self.faults.append(f"{_bit(self.solution, token)!r} states {token.text}, but the number is given in {given}")
+            self.faults.append(
+                f"{_bit(self.solution, token)!r} states {token.text}, but the number is given in {given}"
+            )
 
     def _mark_used(self, sources: Sequence[Source]) -> None:
         for source in sources:
@@ -297,7 +327,7 @@ class _Walk:
         return value in KNOWN.counts and (before is None or before.kind != "equals" or goes_on)
 
     def _leave_open(self, token: Written) -> None:
-        self.open.append((token.start, _bit(self.solution, token)))
+        self.open.append((token.start, f"cannot read {_bit(self.solution, token)!r}"))
 
     def _check_sign(self, tokens: Sequence[Written], place: int, *, is_loose: bool) -> None:
         token = tokens[place]
@@ -317,6 +347,7 @@ class _Walk:
             case "word" if token.text.lower() in KNOWN.changes:
                 is_understood = not is_loose or not (behind and behind.kind in ("number", "open"))
         if not is_understood:
+            self.numbers += 1
             self._leave_open(token)
 
     def _explain_nowhere(self) -> None:
@@ -329,7 +360,9 @@ class _Walk:
                 "which neither the question nor an earlier step gives"
             )
             earlier = [(at, value) for value, at in self.unused.items() if at < number]
-            if _is_small(token.value) or self.known.derives(token.value):
+            is_time = token.unit is not None and token.unit.kind == _TIME and _CLOCK.search(self.question)
+            restates = self.restated[number] or is_time
+            if _is_small(token.value) or restates or self.known.derives(token.value):
                 self.open.append((token.start, told))
             elif earlier:
                 at, value = max(earlier)
@@ -344,7 +377,9 @@ class _Walk:
         """Leaves results open that nothing uses, with the numbers that are used in their place."""
         if _ASKS_SEVERAL.search(self.question):
             return
-        ends = [measured_number(one) for one in final] + ([stated_value(self.answer)] if self.answer is not None else [])
+        ends = [measured_number(one) for one in final] + (
+            [stated_value(self.answer)] if self.answer is not None else []
+        )
         for value, at in self.unused.items():
             if at < len(self.links) - 1 and not any(_is_result(end, value) for end in ends):
                 told = f"nothing uses {format_number(value)} of {_line(self.links[at])!r}; {_line(self.links[at + 1])!r} follows"
@@ -379,12 +414,17 @@ def _line(link: Calculation) -> str:
 
 
 def _is_another(one: Unit, other: Unit) -> bool:
-    return one.kind != other.kind and "dimensionless" not in (one.kind, other.kind) and MONEY not in one.kind + other.kind
+    return (
+        one.kind != other.kind and "dimensionless" not in (one.kind, other.kind) and MONEY not in one.kind + other.kind
+    )
 
 
 def _is_result(value: Measured, result: float) -> bool:
     number = abs(value.number)
-    rounded = agree(stated_value(result), value, about=False) or number in (math.ceil(abs(result)), math.floor(abs(result)))
+    rounded = agree(stated_value(result), value, about=False) or number in (
+        math.ceil(abs(result)),
+        math.floor(abs(result)),
+    )
     share = value.percent and value.si is not None and math.isclose(value.si, result, rel_tol=TOLERANCES.solution)
     return rounded or share
 

@@ -1,6 +1,6 @@
 """Whether anything supports the numbers of a problem: a solution that was read completely, or programs that agree."""
 
-from soliloquy.truth.unread import reading_of
+from soliloquy.truth.sources import provenance_of
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 
@@ -14,8 +14,8 @@ def is_supported(step: Step, problem: Problem) -> bool:
     is_answer = problem.HasField("answer") and step.HasField("result") and step.result.value == problem.answer.value
     if is_answer and problem.agreeing_programs:
         return True
-    reading = reading_of(problem)
-    return not reading.unread and (bool(step.expression) or reading.gives(step.result.value))
+    found = provenance_of(problem)
+    return not found.doubt and (bool(step.expression) or found.gives(step.result.value))
 
 
 def has_supported_answer(problem: Problem) -> bool:
@@ -34,5 +34,4 @@ def doubt_about(problem: Problem) -> str:
         return ""
     if problem.contradicting_programs:
         return f"{problem.contradicting_programs} independent programs come to another answer"
-    bit = reading_of(problem).unread
-    return f"cannot read {bit!r}" if bit else "no calculation of the solution gives the answer"
+    return provenance_of(problem).doubt or "no calculation of the solution gives the answer"
