@@ -10,7 +10,7 @@ import operator
 import re
 import warnings
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -21,9 +21,9 @@ from soliloquy.truth.calculations import Calculation, calculations_of, results_i
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
 from soliloquy.truth.measured_values import MONEY, Measured, agree, place_of, stated_value
 from soliloquy.truth.number_format import format_number
-from soliloquy.truth.operand_units import contradicts, result_in_units
+from soliloquy.truth.operand_units import asked_unit, contradicts, is_another_kind, result_in_units
 from soliloquy.truth.programs import program_result
-from soliloquy.truth.units import Unit
+from soliloquy.truth.units import Unit, unit
 from soliloquy.truth.unknowns import comparisons_in
 from soliloquy.truth.written_arithmetic import ROUGHLY, tokens_of
 from soliloquy.truth.written_numbers import Written
@@ -98,12 +98,18 @@ def provenance_of(problem: Problem) -> Provenance:
     brought = "" if problem.enrichment.calls else problem.enrichment.detailed_solution
     answer = problem.answer.value if problem.HasField("answer") and not problem.read_plan else None
     results = tuple(step.result.value for step in worked)
-    return _provenance(problem.question, brought or problem.solution, inputs, results, answer)
+    own = problem.answer.unit if problem.HasField("answer") else ""
+    return _provenance(problem.question, brought or problem.solution, inputs, results, answer, own)
 
 
 @lru_cache(1024)
 def _provenance(
-    question: str, solution: str, inputs: Sequence[float], worked: Sequence[float], answer: float | None
+    question: str,
+    solution: str,
+    inputs: Sequence[float],
+    worked: Sequence[float],
+    answer: float | None,
+    answer_unit: str,
 ) -> Provenance:
     known = KnownNumbers(question, solution)
     own = {*worked}
@@ -125,7 +131,14 @@ def _provenance(
         )
     for number in (*inputs, *worked):
         known.learn_number(number, Source(kind="result", value=number))
-    return _Walk(question=question, solution=solution, known=known, answer=answer, results=[*worked]).provenance()
+    return _Walk(
+        question=question,
+        solution=solution,
+        known=known,
+        answer=answer,
+        results=[*worked],
+        answer_unit=unit(answer_unit),
+    ).provenance()
 
 
 def _literals(program: str) -> list[float]:
@@ -148,6 +161,8 @@ class _Walk:
     # None where the answer was read from the solution itself.
     answer: float | None
     results: list[float]
+    answer_unit: Unit | None = None
+    last_unit: Unit | None = None
     # By the number that a calculation comes to, until another one uses it.
     unused: dict[float, int] = field(default_factory=dict)
     used: set[float] = field(default_factory=set)
@@ -208,6 +223,7 @@ class _Walk:
         self._explain_nowhere()
         self._compare_conclusion(final)
         self._look_for_unused(final)
+        self._compare_with_question(final)
         return Provenance(
             steps=[Step(calculation=link, operands=own) for link, own in zip(self.links, operands, strict=True)],
             results=self.results,
@@ -250,6 +266,7 @@ class _Walk:
             if own and contradicts(side, options, token):
                 self.faults.append(f"{_line(link)!r} does not come to {token.unit_text or own.measure}")
             own = own or next(filter(None, map(self.known.unit_of, result_in_units(side, options))), None)
+        self.last_unit = token.unit
         told = token._replace(unit=own)
         self.known.learn(told, Source(kind="result", value=token.value, unit=own, calculation=number))
         self.results.append(token.value)
@@ -262,7 +279,7 @@ class _Walk:
             return [token.unit, token.unit.otherwise] if token.unit.otherwise else [token.unit]
         value = measured_number(token)
         sources = [*self.known.sources(value), *self.known.constants(value.number)]
-        found: list[Unit | None] = [] if sources and not _is_small(value.number) else [None]
+        found: list[Unit | None] = [] if sources and value.number not in KNOWN.counts else [None]
         for source in sources:
             for own in (source.unit, source.unit and source.unit.otherwise):
                 if own not in found and (own is None) <= (source.unit is None):
@@ -335,7 +352,7 @@ class _Walk:
         is_understood = True
         match token.kind:
             case "equals" if token.text in _SIGNS and is_loose and behind and behind.kind != "word":
-                is_understood = not _is_arithmetic(tokens, place)
+                is_understood = not _is_arithmetic(tokens, place) or _is_rounded_again(before, behind)
             case "break":
                 is_understood = _is_harmless(token, before, behind)
                 if token.text[:1].isdigit() and token.text.isdigit():
@@ -362,7 +379,9 @@ class _Walk:
             earlier = [(at, value) for value, at in self.unused.items() if at < number]
             is_time = token.unit is not None and token.unit.kind == _TIME and _CLOCK.search(self.question)
             restates = self.restated[number] or is_time
-            if _is_small(token.value) or restates or self.known.derives(token.value):
+            # What a question shows in a figure or a table stands in no text.
+            is_bare = not any(self.known.given())
+            if _is_small(token.value) or restates or is_bare or self.known.derives(token.value):
                 self.open.append((token.start, told))
             elif earlier:
                 at, value = max(earlier)
@@ -382,7 +401,8 @@ class _Walk:
         )
         for value, at in self.unused.items():
             if at < len(self.links) - 1 and not any(_is_result(end, value) for end in ends):
-                told = f"nothing uses {format_number(value)} of {_line(self.links[at])!r}; {_line(self.links[at + 1])!r} follows"
+                follows = _line(self.links[at + 1])
+                told = f"nothing uses {format_number(value)} of {_line(self.links[at])!r}; {follows!r} follows"
                 self.open.append((self.links[at].start, told))
 
     def _compare_conclusion(self, final: Sequence[Written]) -> None:
@@ -401,12 +421,33 @@ class _Walk:
         if not self._may_conclude(value, last) or (is_answer and is_given):
             self.faults.append(f"{_bit(self.solution, told)!r} concludes {format_number(told.value)}, {came}")
 
+    def _compare_with_question(self, final: Sequence[Written]) -> None:
+        """Says in which unit a solution ends if its question asks for another quantity."""
+        wanted = asked_unit(self.question)
+        last = [*(token.unit for token in final), self.last_unit, self.answer_unit]
+        if wanted is None or not self.links or _ASKS_SEVERAL.search(self.question):
+            return
+        for own in last:
+            if own and own.measure and is_another_kind(own, wanted):
+                told = own.measure.strip("()")
+                self.faults.append(
+                    f"the question asks for {wanted.measure.strip('()')}, but the solution ends with {told}"
+                )
+                return
+
     def _may_conclude(self, told: Measured, last: float) -> bool:
         """Whether a number may be concluded from a last calculation: as its result, or as one that was left for it."""
         if _is_result(told, last) or told.number in self.unused:
             return True
         earlier = [one for one in self.known.sources(told) if one.kind == "result" and one.calculation is not None]
         return not earlier or told.number not in self.used
+
+
+def _is_rounded_again(before: Written | None, behind: Written) -> bool:
+    """Whether a sign only rounds: the second of "= 261.8 ≈ 262"."""
+    if before is None or before.kind != "number" or behind.kind != "number":
+        return False
+    return agree(measured_number(before), measured_number(behind), about=True)
 
 
 def _line(link: Calculation) -> str:

@@ -65,7 +65,7 @@ def problem_id(row: ProblemRow) -> str:
 
 
 def check_row(row: ProblemRow) -> Provenance:
-    """Raises the errors of `problem_from_row` without deriving slips; returns where the solution's numbers come from."""
+    """Raises the errors of `problem_from_row` without deriving slips; returns the sources of its numbers."""
     _check_text(row)
     if row.steps is None and row.answer is not None:
         _answer(row, steps_from_prose(_explained(row)))
@@ -78,7 +78,7 @@ def check_row(row: ProblemRow) -> Provenance:
 
 def _check_sources(row: ProblemRow, steps: Sequence[pb.Step]) -> Provenance:
     """Raises BadField for the first number of the solution that contradicts where it comes from."""
-    answer = pb.Quantity(value=row.answer.value) if row.answer else None
+    answer = pb.Quantity(value=row.answer.value, unit=row.answer.unit) if row.answer else None
     found = provenance_of(
         pb.Problem(
             question=row.question, solution=_explained(row), steps=steps, answer=answer, read_plan=row.steps is None
