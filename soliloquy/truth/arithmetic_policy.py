@@ -52,7 +52,6 @@ class Tolerances(_Table):
 
 class Known(_Table):
     counts: frozenset[float]
-    sizes: frozenset[float]
     parts: frozenset[float]
     latex: frozenset[str]
     punctuation: str

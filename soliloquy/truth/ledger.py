@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 
 from soliloquy.truth.exactness import is_right
 from soliloquy.truth.measured_values import is_rounded
-from soliloquy.truth.unread import reading_of
+from soliloquy.truth.sources import provenance_of
 from soliloquy.v1.conversation_pb2 import (
     EVIDENCE_KIND_BANK,
     EVIDENCE_KIND_CALCULATED,
@@ -134,8 +134,7 @@ def doubt_about(problem: Problem) -> str:
         return ""
     if ledger.is_disputed:
         return "independent programs come to another answer"
-    bit = reading_of(problem).unread
-    return f"cannot read {bit!r}" if bit else "no calculation of the solution gives the answer"
+    return provenance_of(problem).doubt or "no calculation of the solution gives the answer"
 
 
 def _answer_step(problem: Problem) -> int:
@@ -163,10 +162,10 @@ def _calculated(problem: Problem) -> frozenset[int]:
     if problem.plan == PLAN_SOURCE_MODEL:
         # Its steps were calculated from their inputs when they were read, and held against the solution.
         return frozenset(step.number for step in steps if step.expression)
-    reading = reading_of(problem)
-    if reading.unread:
+    found = provenance_of(problem)
+    if found.doubt:
         return frozenset()
-    return frozenset(step.number for step in steps if step.expression or reading.gives(step.result.value))
+    return frozenset(step.number for step in steps if step.expression or found.gives(step.result.value))
 
 
 def _agree(entry: LedgerEntry) -> bool:

@@ -31,8 +31,10 @@ def check(context: click.Context, /, *, source: str, as_json: bool) -> None:
     """Check the families of a bank or folder, or the problems of a file.
 
     A family is a TOML file, in a folder named for its topic. Checks its laws, units, numbers, mistakes and texts with
-    many drawn problems, and at both ends of its ranges. Of a file it also says how many problems each recipe cannot
-    use, and why; with --json each of them by its place.
+    many drawn problems, and at both ends of its ranges. In a file each number of a solution needs a source: the
+    question, an earlier result, or a constant with its role. One that contradicts its source is a fault; how many
+    others are open is said with the first of them. Of a file it also says how many problems each recipe cannot use,
+    and why; with --json each of them by its place.
     """
     path = FAMILIES / source if source in bank_names() else Path(source)
     if not path.exists():
@@ -42,15 +44,20 @@ def check(context: click.Context, /, *, source: str, as_json: bool) -> None:
     families = _families(path)
     if not families and path.is_dir():
         raise Failure(f"{source} holds no families: they are TOML files, in a folder for each topic")
-    found = [*_family_faults(families, path)] if families else [*problem_faults(path)]
+    doubts: list[str] = []
+    found = [*_family_faults(families, path)] if families else [*problem_faults(path, doubts.append)]
     uses = {} if families or found else dict(_uses(path))
     if as_json:
-        echo(json.dumps({"faults": found, "refused": {name: use.refused for name, use in uses.items()}}))
+        refused = {name: use.refused for name, use in uses.items()}
+        echo(json.dumps({"faults": found, "open": doubts, "refused": refused}))
     else:
-        for fault in found:
-            echo(fault)
-        if not found:
-            echo(f"{source}: {len(families)} families, no faults" if families else f"{source}: no faults")
+        for line in (*found, *doubts):
+            echo(line)
+        if families and not found:
+            echo(f"{source}: {len(families)} families, no faults")
+        elif not found:
+            unread = f" in what could be read; problems with open numbers: {len(doubts)}" if doubts else ""
+            echo(f"{source}: no faults{unread}")
         for name, use in uses.items():
             echo(f"{name}: {use}")
     if found:

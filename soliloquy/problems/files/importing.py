@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.imported_row import ImportedRow, import_row
-from soliloquy.problems.files.problem_from_row import BadField, problem_id, unread_in_row
+from soliloquy.problems.files.problem_from_row import BadField, check_row, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.problems.files.row_faults import refusal
@@ -89,9 +89,9 @@ def import_problems(
                 if not keep_repeats:
                     complain(repeat)
                     continue
-            if unread := unread_in_row(row):
+            if doubt := check_row(row).doubt:
                 counts.unread += 1
-                report_unread(f"{source_row.place}: unverified: cannot read {unread!r}")
+                report_unread(f"{source_row.place}: unverified: {doubt}")
             if unread_answer:
                 counts.text_answers += 1
                 report_unread(f"{source_row.place}: answer: {_shown(unread_answer)} is kept as text: {_WRITE_ANSWER}")

@@ -67,13 +67,14 @@ def read_problems(path: Path) -> list[Problem]:
     return [_made(path, line, problem_from_row, line_of) for line in text_lines(path)]
 
 
-def problem_faults(path: Path) -> Iterator[str]:
-    """Yields the first fault of each line, without building the problems."""
+def problem_faults(path: Path, report_open: Callable[[str], None] = lambda _: None) -> Iterator[str]:
+    """Yields the first fault of each line, without building the problems; reports what is open in the others."""
     line_of: dict[str, int] = {}
     try:
         for line in text_lines(path):
             try:
-                _made(path, line, lambda row, source: check_row(row), line_of)
+                if doubt := _made(path, line, lambda row, source: check_row(row).doubt, line_of):
+                    report_open(f"{path}:{line.number}: {doubt}")
             except UnreadableSource as bad:
                 yield str(bad)
     except UnreadableSource as bad:

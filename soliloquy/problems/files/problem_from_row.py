@@ -1,7 +1,7 @@
 """Builds a problem from a row of a problem file: works out its steps and checks that its numbers agree."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow, ResultRow, SlipRow, StepRow
@@ -14,10 +14,10 @@ from soliloquy.truth.ledger import make_ledger
 from soliloquy.truth.measured_values import has_three_digits, is_rounded
 from soliloquy.truth.number_format import format_number, format_value, is_workable, tidy
 from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.sources import Provenance, provenance_of
 from soliloquy.truth.unit_algebra import contradicts
 from soliloquy.truth.units import unit
 from soliloquy.truth.unknowns import contradictions_in
-from soliloquy.truth.unread import unread_in
 from soliloquy.v1 import conversation_pb2 as pb
 
 # The step that states an answer that no other step yields.
@@ -44,6 +44,7 @@ def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
     steps = steps_from_prose(_explained(row)) if row.steps is None else _stated_steps(row)
     answer = _answer(row, steps)
     explained = pb.Enrichment(detailed_solution=row.detailed_solution, outline=row.outline)
+    _check_sources(row, steps)
     problem = pb.Problem(
         id=problem_id(row),
         topic=row.topic,
@@ -75,20 +76,28 @@ def problem_id(row: ProblemRow) -> str:
     return row.id or digest("problem", row.question, row.solution)
 
 
-def unread_in_row(row: ProblemRow) -> str:
-    """Returns the first bit of the solution that was not understood."""
-    steps = steps_from_prose(_explained(row)) if row.steps is None else _stated_steps(row, derive_slips=False)
-    return unread_in(pb.Problem(question=row.question, solution=_explained(row), steps=steps))
-
-
-def check_row(row: ProblemRow) -> None:
-    """Raises the errors of `problem_from_row` without deriving slips."""
+def check_row(row: ProblemRow) -> Provenance:
+    """Raises the errors of `problem_from_row` without deriving slips; returns the sources of its numbers."""
     _check_text(row)
     if row.steps is None and row.answer is not None:
         _answer(row, steps_from_prose(_explained(row)))
-    results = [step.result for step in _stated_steps(row, derive_slips=False) if step.HasField("result")]
+    steps = _stated_steps(row, derive_slips=False)
+    results = [step.result for step in steps if step.HasField("result")]
     if results:
         _check_answer(row, results[-1])
+    return _check_sources(row, steps)
+
+
+def _check_sources(row: ProblemRow, steps: Sequence[pb.Step]) -> Provenance:
+    """Raises BadField for the first number of the solution that contradicts where it comes from."""
+    answer = pb.Quantity(value=row.answer.value, unit=row.answer.unit) if row.answer else None
+    plan = _PLANS["prose" if row.steps is None else row.plan]
+    found = provenance_of(
+        pb.Problem(question=row.question, solution=_explained(row), steps=steps, answer=answer, plan=plan)
+    )
+    if found.faults:
+        raise BadField("detailed_solution" if row.detailed_solution else "solution", found.faults[0])
+    return found
 
 
 def _check_text(row: ProblemRow) -> None:

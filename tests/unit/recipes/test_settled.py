@@ -15,6 +15,7 @@ from soliloquy.v1.conversation_pb2 import (
     Claim,
     Conversation,
     Ending,
+    Evaluation,
     Turn,
 )
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeWritten, ReplyNeeded
@@ -60,6 +61,7 @@ async def composed(made: Conversation, model: Speaker | None = None) -> Conversa
 
 
 async def another_program(event: ConversationEvent, *, correct: bool | None) -> Conversation:
+    assert isinstance(event, CalculationNeeded)
     [written] = await write(event, Speaker(PROGRAM))
     assert isinstance(written, CodeWritten)
     made = written.conversation
@@ -112,7 +114,7 @@ async def test_without_a_majority_the_verdict_is_open_and_the_tutor_is_told_to_j
     assert "judge none" in model.requests[0].messages[-1].text
 
 
-def judged(value: float, evaluation: int, text: str = "Well done.") -> list[str]:
+def judged(value: float, evaluation: Evaluation, text: str = "Well done.") -> list[str]:
     made = conversation(*sound_turns())
     turn: Turn = made.turns[-1]
     turn.student.text = f"The work is {value:g} J."
@@ -123,7 +125,7 @@ def judged(value: float, evaluation: int, text: str = "Well done.") -> list[str]
 
 
 @pytest.mark.parametrize(("value", "evaluation"), [(90000, EVALUATION_CORRECT), (180000, EVALUATION_INCORRECT)])
-def test_a_verdict_against_a_settled_value_rejects_the_conversation(value: float, evaluation: int) -> None:
+def test_a_verdict_against_a_settled_value_rejects_the_conversation(value: float, evaluation: Evaluation) -> None:
     [fault] = judged(value, evaluation)
     assert f"{value:g}" in fault.replace(",", "")
 

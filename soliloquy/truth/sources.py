@@ -1,0 +1,503 @@
+"""Finds where each number of a solution comes from: its question, an earlier result, or a constant with its role.
+
+A solution is walked in its order. What a calculation that holds comes to is known behind it; a number in a calculation
+that nothing gives is a fault, and any other number or sign that is not understood is open.
+"""
+
+import ast
+import math
+import operator
+import re
+import warnings
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS, TOLERANCES
+from soliloquy.truth.arithmetic_terms import measured_number
+from soliloquy.truth.arithmetic_words import without_words
+from soliloquy.truth.calculations import Calculation, calculations_of, results_in
+from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
+from soliloquy.truth.measured_values import MONEY, Measured, agree, place_of, stated_value
+from soliloquy.truth.number_format import format_number
+from soliloquy.truth.operand_units import asked_unit, contradicts, is_another_kind, result_in_units
+from soliloquy.truth.programs import program_result
+from soliloquy.truth.units import Unit, unit
+from soliloquy.truth.unknowns import comparisons_in
+from soliloquy.truth.written_arithmetic import ROUGHLY, tokens_of
+from soliloquy.truth.written_numbers import Written
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
+
+# The characters before and behind an open number that are shown with it.
+_AROUND = 16
+# A whole number up to this one may count things that the question lists.
+_SMALL_COUNT = 7
+_EXPONENTS = frozenset([2, 3, 4, 0.5])
+_ALWAYS = frozenset([0, 1, 2, 0.5])
+_COMPARES: Mapping[str, Callable[[float, float], bool]] = {"<": operator.lt, ">": operator.gt}
+_SIGNS = frozenset(["=", *ROUGHLY])
+# "What are its height and its weight?"
+_ASKS_SEVERAL = re.compile(r"\band\b[^.?!]*\?|\?.*\?", re.IGNORECASE | re.DOTALL)
+_TIME = "s^1"
+_CLOCK = re.compile(r"\d:\d\d")
+_ANSWERS = re.compile(r"\banswer|\\boxed", re.IGNORECASE)
+_FIRST_OF_DIGITS = frozenset("0123456789.$£€-")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operand:
+    value: float
+    unit: Unit | None
+    start: int
+    end: int
+    # None if nothing gives the number.
+    source: Source | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """A calculation that holds, with the source of each of its numbers."""
+
+    calculation: Calculation
+    operands: Sequence[Operand]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Provenance:
+    """Where the numbers of a solution come from."""
+
+    steps: Sequence[Step]
+    # What calculations, equations or the program come to.
+    results: Sequence[float]
+    # How many numbers and signs the solution has, and what is not understood of them, in words and in order.
+    numbers: int
+    open: Sequence[str]
+    # What is certainly wrong, in words.
+    faults: Sequence[str]
+
+    @property
+    def doubt(self) -> str:
+        """What is wrong or open, in a line; empty if all of the solution is understood."""
+        if self.faults:
+            return self.faults[0]
+        return f"{len(self.open)} of {self.numbers} numbers open: {self.open[0]}" if self.open else ""
+
+    def gives(self, value: float) -> bool:
+        return any(
+            abs(value - result) <= max(min(place_of(value), place_of(result)) / 2, abs(result) * TOLERANCES.exact)
+            for result in self.results
+        )
+
+
+def provenance_of(problem: Problem) -> Provenance:
+    # Steps that were read from prose are no further evidence for it.
+    worked = [] if problem.plan == PLAN_SOURCE_PROSE else [step for step in problem.steps if step.expression]
+    inputs = tuple(own.value for step in worked for own in step.inputs)
+    # The steps are those of the explanation that a problem came with, not of one that a model wrote for it.
+    brought = "" if problem.enrichment.calls else problem.enrichment.detailed_solution
+    answer = problem.answer.value if problem.HasField("answer") and not problem.plan == PLAN_SOURCE_PROSE else None
+    results = tuple(step.result.value for step in worked)
+    own = problem.answer.unit if problem.HasField("answer") else ""
+    return _provenance(problem.question, brought or problem.solution, inputs, results, answer, own)
+
+
+@lru_cache(1024)
+def _provenance(
+    question: str,
+    solution: str,
+    inputs: Sequence[float],
+    worked: Sequence[float],
+    answer: float | None,
+    answer_unit: str,
+) -> Provenance:
+    known = KnownNumbers(question, solution)
+    own = {*worked}
+    returned = program_result(solution)
+    literals = [*inputs, *(_literals(solution) if returned is not None else ())]
+    unknown = [
+        number
+        for number in literals
+        if number not in own and number not in KNOWN.counts and not known.sources(stated_value(number))
+    ]
+    if returned is not None or unknown:
+        results = () if returned is None else (*worked, returned)
+        return Provenance(
+            steps=(),
+            results=results,
+            numbers=len(literals),
+            open=[f"nothing gives {number:g}" for number in unknown],
+            faults=(),
+        )
+    for number in (*inputs, *worked):
+        known.learn_number(number, Source(kind="result", value=number))
+    return _Walk(
+        question=question,
+        solution=solution,
+        known=known,
+        answer=answer,
+        results=[*worked],
+        answer_unit=unit(answer_unit),
+    ).provenance()
+
+
+def _literals(program: str) -> list[float]:
+    with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
+        tree = ast.parse(program)
+    nodes = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return [float(value) for value in nodes if isinstance(value, int | float)]
+
+
+def _is_small(number: float) -> bool:
+    """Whether a number may count what the question lists, and is often another one by chance."""
+    return number % 1 == 0 and abs(number) <= _SMALL_COUNT
+
+
+@dataclass(kw_only=True)
+class _Walk:
+    question: str
+    solution: str
+    known: KnownNumbers
+    # None where the answer was read from the solution itself.
+    answer: float | None
+    results: list[float]
+    answer_unit: Unit | None = None
+    last_unit: Unit | None = None
+    # By the number that a calculation comes to, until another one uses it.
+    unused: dict[float, int] = field(default_factory=dict)
+    used: set[float] = field(default_factory=set)
+    open: list[tuple[int, str]] = field(default_factory=list)
+    nowhere: list[tuple[int, Written]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    # How many terms the sums have so far: a mean divides by it.
+    terms: set[int] = field(default_factory=set)
+    # Whether each calculation comes to a number that was known before it.
+    restated: dict[int, bool] = field(default_factory=dict)
+    numbers: int = 0
+
+    def provenance(self) -> Provenance:
+        solution = self.solution
+        written = tokens_of(solution)
+        tokens = [token for token in written if token.kind == "break" or token.text.strip()]
+        self.links = [link for link in calculations_of(solution) if link.right]
+        self.sides = [token for token in without_words(written) if token.kind not in ("word", "equals")]
+        self.starts = [token.start for token in self.sides]
+        uses: list[int | None] = [None] * (len(solution) + 1)
+        gives: list[int | None] = [None] * (len(solution) + 1)
+        for number, link in enumerate(self.links):
+            uses[link.start : link.stated_at] = [number] * (link.stated_at - link.start)
+            gives[link.stated_at : link.end] = [number] * (link.end - link.stated_at)
+            self.terms.add(link.expression.count(" + ") + 1)
+        mixed = {whole.start: whole for whole in mixed_quantities(tokens)}
+        equations = self._equations()
+        operands: list[list[Operand]] = [[] for _ in self.links]
+        final: list[Written] = []
+        for place, token in enumerate(tokens):
+            at = token.start
+            use, give, follows = uses[at], gives[at], equations.get(at)
+            if token.kind != "number":
+                self._check_sign(tokens, place, is_loose=use is None and give is None and follows is None)
+                continue
+            self.numbers += 1
+            sources = self.known.sources(measured_number(token))
+            if use is not None:
+                if use not in self.restated:
+                    # "2 5/6 = 17/6"
+                    self.restated[use] = bool(self.known.sources(stated_value(self.links[use].value)))
+                source = self._operand(tokens, place, sources, use, is_given=give is None)
+                operands[use].append(
+                    Operand(value=token.value, unit=token.unit, start=at, end=token.end, source=source)
+                )
+            if give is not None:
+                self._take_result(token, give)
+                if use is not None:
+                    self.unused.pop(token.value, None)
+            elif use is None:
+                self._take_statement(tokens, place, sources, follows, gives)
+                if follows is None and self.links and at >= self.links[-1].end:
+                    final.append(token)
+                else:
+                    self._mark_used(sources)
+            if at in mixed and token.unit:
+                self.known.learn(mixed[at], Source(kind="result", value=mixed[at].value, unit=token.unit))
+        self._explain_nowhere()
+        self._compare_conclusion(final)
+        self._look_for_unused(final)
+        self._compare_with_question(final)
+        return Provenance(
+            steps=[Step(calculation=link, operands=own) for link, own in zip(self.links, operands, strict=True)],
+            results=self.results,
+            numbers=self.numbers,
+            open=[bit for _, bit in sorted(self.open)],
+            faults=self.faults,
+        )
+
+    def _equations(self) -> dict[int, bool]:
+        """Returns for each place in an equation whether what it states follows."""
+        offset = len(self.question) + 1
+        found: dict[int, bool] = {}
+        for one in comparisons_in(f"{self.question}\n{self.solution}"):
+            if one.holds is not False:
+                found |= dict.fromkeys(range(one.after.start - offset, one.after.end - offset), bool(one.holds))
+        return found
+
+    def _operand(
+        self, tokens: Sequence[Written], place: int, sources: Sequence[Source], link: int, *, is_given: bool
+    ) -> Source | None:
+        token = tokens[place]
+        self._mark_used(sources)
+        if sources:
+            return sources[0]
+        if self._is_form(tokens, place, is_statement=False):
+            return Source(kind="form", value=token.value)
+        if is_given:
+            self.nowhere.append((link, token))
+            self.known.learn(token, Source(kind="statement", value=token.value, unit=token.unit))
+        return None
+
+    def _take_result(self, token: Written, number: int) -> None:
+        link = self.links[number]
+        own = token.unit
+        side = self.sides[bisect_left(self.starts, link.start) : bisect_left(self.starts, link.stated_at)]
+        options = {one.start: self._units_of(one) for one in side if one.kind == "number"}
+        is_whole = token.start == link.stated_at and token.end == link.end
+        is_known = all(at != number for at, _ in self.nowhere)
+        if is_whole and is_known and len(side) > 1:
+            if own and contradicts(side, options, token):
+                self.faults.append(f"{_line(link)!r} does not come to {token.unit_text or own.measure}")
+            own = own or next(filter(None, map(self.known.unit_of, result_in_units(side, options))), None)
+        self.last_unit = token.unit
+        told = token._replace(unit=own)
+        self.known.learn(told, Source(kind="result", value=token.value, unit=own, calculation=number))
+        self.results.append(token.value)
+        if is_whole:
+            self.unused[token.value] = number
+
+    def _units_of(self, token: Written) -> list[Unit | None]:
+        """Returns the units that an operand may have: its own, or those of its sources."""
+        if token.unit:
+            return [token.unit, token.unit.otherwise] if token.unit.otherwise else [token.unit]
+        value = measured_number(token)
+        sources = [*self.known.sources(value), *self.known.constants(value.number)]
+        found: list[Unit | None] = [] if sources and value.number not in KNOWN.counts else [None]
+        for source in sources:
+            for own in (source.unit, source.unit and source.unit.otherwise):
+                if own not in found and (own is None) <= (source.unit is None):
+                    found.append(own)
+        return found
+
+    def _take_statement(
+        self,
+        tokens: Sequence[Written],
+        place: int,
+        sources: Sequence[Source],
+        follows: bool | None,
+        gives: Sequence[int | None],
+    ) -> None:
+        token = tokens[place]
+        if follows:
+            self.known.learn(token, Source(kind="result", value=token.value, unit=token.unit))
+            self.results.append(token.value)
+            return
+        is_form = self._is_form(tokens, place, is_statement=follows is None)
+        if not sources and not is_form:
+            self._leave_open(token)
+        if not sources and (token.unit or not is_form):
+            self.known.learn(token, Source(kind="statement", value=token.value, unit=token.unit))
+        before = tokens[place - 2 : place]
+        if token.unit is None or token.unit.kind == "dimensionless" or _is_small(token.value):
+            return
+        continued = (
+            len(before) == 2 and before[1].kind == "equals" and before[0].unit and gives[before[0].start] is not None
+        )
+        if continued and before[0].unit is not None and _is_another(before[0].unit, token.unit):
+            self.faults.append(f"{self.solution[before[0].start : token.end]!r} states another quantity")
+        own = [source.unit for source in sources if abs(source.value) == abs(token.value) or source.unit]
+        if own and all(
+            one and one.kind == token.unit.kind and not math.isclose(one.factor, token.unit.factor) for one in own
+        ):
+            given = ", ".join(dict.fromkeys(one.measure.strip("()") for one in own if one))
+            self.faults.append(
+                f"{_bit(self.solution, token)!r} states {token.text}, but the number is given in {given}"
+            )
+
+    def _mark_used(self, sources: Sequence[Source]) -> None:
+        for source in sources:
+            self.used.add(source.value)
+            self.unused.pop(source.value, None)
+
+    def _is_form(self, tokens: Sequence[Written], place: int, *, is_statement: bool) -> bool:
+        """Whether a number belongs to the form of a calculation, and needs no source."""
+        token = tokens[place]
+        before, behind = (tokens[at] if 0 <= at < len(tokens) else None for at in (place - 1, place + 1))
+        value = abs(token.value * token.scale)
+        if token.text[0].isalpha() and any(math.isclose(value, part) for part in KNOWN.parts):
+            return True
+        if not is_statement:
+            is_power = before is not None and before.text == "^" and value in _EXPONENTS
+            return value in _ALWAYS or is_power or value in self.terms
+        goes_on = behind is not None and (
+            behind.kind in ("operator", "function", "open")
+            or behind.value == math.pi
+            or (behind.kind == "word" and len(behind.text) < LIMITS.shortest_noun)
+        )
+        return value in KNOWN.counts and (before is None or before.kind != "equals" or goes_on)
+
+    def _leave_open(self, token: Written) -> None:
+        self.open.append((token.start, f"cannot read {_bit(self.solution, token)!r}"))
+
+    def _check_sign(self, tokens: Sequence[Written], place: int, *, is_loose: bool) -> None:
+        token = tokens[place]
+        before, behind = (tokens[at] if 0 <= at < len(tokens) else None for at in (place - 1, place + 1))
+        is_understood = True
+        match token.kind:
+            case "equals" if token.text in _SIGNS and is_loose and behind and behind.kind != "word":
+                is_understood = not _is_arithmetic(tokens, place) or _is_rounded_again(before, behind)
+            case "break":
+                is_understood = _is_harmless(token, before, behind)
+                if token.text[:1].isdigit() and token.text.isdigit():
+                    # "his 11th roll"
+                    number = float(token.text)
+                    self.known.learn_number(number, Source(kind="statement", value=number))
+            case "factorial":
+                is_understood = not is_loose
+            case "word" if token.text.lower() in KNOWN.changes:
+                is_understood = not is_loose or not (behind and behind.kind in ("number", "open"))
+        if not is_understood:
+            self.numbers += 1
+            self._leave_open(token)
+
+    def _explain_nowhere(self) -> None:
+        for number, token in self.nowhere:
+            if any(math.isclose(token.value, value) for value in results_in(self.solution[: self.links[number].start])):
+                # "So the mean is (2 + 3 + 4) / 3 pastries, 9 / 3 = 3"
+                continue
+            told = (
+                f"{_line(self.links[number])!r} uses {format_number(token.value)}, "
+                "which neither the question nor an earlier step gives"
+            )
+            earlier = [(at, value) for value, at in self.unused.items() if at < number]
+            is_time = token.unit is not None and token.unit.kind == _TIME and _CLOCK.search(self.question)
+            restates = self.restated[number] or is_time
+            # What a question shows in a figure or a table stands in no text.
+            is_bare = not any(self.known.given())
+            if _is_small(token.value) or restates or is_bare or self.known.derives(token.value):
+                self.open.append((token.start, told))
+            elif earlier:
+                at, value = max(earlier)
+                self.faults.append(f"{told}; {_line(self.links[at])!r} came to {format_number(value)}")
+            else:
+                rest = [one.value for one in self.known.given() if one.value not in self.used]
+                rest = [one for one in rest if 0.5 <= one / token.value <= 2]
+                near = min(rest, key=lambda one: abs(one - token.value), default=None)
+                self.faults.append(told if near is None else f"{told}; the question has {format_number(near)}")
+
+    def _look_for_unused(self, final: Sequence[Written]) -> None:
+        """Leaves results open that nothing uses, with the numbers that are used in their place."""
+        if _ASKS_SEVERAL.search(self.question):
+            return
+        ends = [measured_number(one) for one in final] + (
+            [stated_value(self.answer)] if self.answer is not None else []
+        )
+        for value, at in self.unused.items():
+            if at < len(self.links) - 1 and not any(_is_result(end, value) for end in ends):
+                follows = _line(self.links[at + 1])
+                told = f"nothing uses {format_number(value)} of {_line(self.links[at])!r}; {follows!r} follows"
+                self.open.append((self.links[at].start, told))
+
+    def _compare_conclusion(self, final: Sequence[Written]) -> None:
+        """Says what a solution concludes if that is not what its last calculation comes to."""
+        if not self.links or (last := self.links[-1].stated) not in self.unused:
+            return
+        came = f"but the last calculation, {_line(self.links[-1])!r}, comes to {format_number(last)}"
+        if self.answer is not None and not self._may_conclude(stated_value(self.answer), last):
+            self.faults.append(f"the answer is {format_number(self.answer)}, {came}")
+        stated = [token for token in final if token.text[0] in _FIRST_OF_DIGITS and token.value not in KNOWN.counts]
+        if not stated or any(_is_result(measured_number(token), last) for token in final):
+            return
+        told, value = stated[-1], measured_number(stated[-1])
+        is_answer = _ANSWERS.search(self.solution, self.links[-1].end, told.start)
+        is_given = any(one.kind == "question" for one in self.known.sources(value))
+        if not self._may_conclude(value, last) or (is_answer and is_given):
+            self.faults.append(f"{_bit(self.solution, told)!r} concludes {format_number(told.value)}, {came}")
+
+    def _compare_with_question(self, final: Sequence[Written]) -> None:
+        """Says in which unit a solution ends if its question asks for another quantity."""
+        wanted = asked_unit(self.question)
+        last = [*(token.unit for token in final), self.last_unit, self.answer_unit]
+        if wanted is None or not self.links or _ASKS_SEVERAL.search(self.question):
+            return
+        for own in last:
+            if own and own.measure and is_another_kind(own, wanted):
+                told = own.measure.strip("()")
+                self.faults.append(
+                    f"the question asks for {wanted.measure.strip('()')}, but the solution ends with {told}"
+                )
+                return
+
+    def _may_conclude(self, told: Measured, last: float) -> bool:
+        """Whether a number may be concluded from a last calculation: as its result, or as one that was left for it."""
+        if _is_result(told, last) or told.number in self.unused:
+            return True
+        earlier = [one for one in self.known.sources(told) if one.kind == "result" and one.calculation is not None]
+        return not earlier or told.number not in self.used
+
+
+def _is_rounded_again(before: Written | None, behind: Written) -> bool:
+    """Whether a sign only rounds: the second of "= 261.8 ≈ 262"."""
+    if before is None or before.kind != "number" or behind.kind != "number":
+        return False
+    return agree(measured_number(before), measured_number(behind), about=True)
+
+
+def _line(link: Calculation) -> str:
+    return " ".join(link.text.split())
+
+
+def _is_another(one: Unit, other: Unit) -> bool:
+    return (
+        one.kind != other.kind and "dimensionless" not in (one.kind, other.kind) and MONEY not in one.kind + other.kind
+    )
+
+
+def _is_result(value: Measured, result: float) -> bool:
+    number = abs(value.number)
+    rounded = agree(stated_value(result), value, about=False) or number in (
+        math.ceil(abs(result)),
+        math.floor(abs(result)),
+    )
+    share = value.percent and value.si is not None and math.isclose(value.si, result, rel_tol=TOLERANCES.solution)
+    return rounded or share
+
+
+def _bit(text: str, token: Written) -> str:
+    """Returns the token with the words around it."""
+    start = text.rfind(" ", 0, max(0, token.start - _AROUND)) + 1 if token.start > _AROUND else 0
+    end = text.find(" ", token.end + _AROUND)
+    return " ".join(text[start : end if end > 0 else len(text)].split())
+
+
+def _is_arithmetic(tokens: Sequence[Written], end: int) -> bool:
+    """Whether what stands before an equals sign is a calculation of numbers, and no formula with symbols."""
+    side: list[Written] = []
+    while end > 0 and (token := tokens[end - 1]).kind not in ("word", "break", "equals"):
+        side.append(token)
+        end -= 1
+    opened = sum(token.kind == "open" for token in side) - sum(token.kind == "close" for token in side)
+    return bool(side) and side[-1].kind not in ("operator", "raised", "factorial") and opened == 0
+
+
+def _is_harmless(token: Written, before: Written | None, behind: Written | None) -> bool:
+    is_number = before is not None and before.kind in ("number", "close")
+    if token.text == ":" and is_number and behind and behind.kind in ("number", "open"):
+        # "8 : 2", and not "after 20 years: 30 - 20".
+        return before is not None and before.end == token.start and token.end < behind.start
+    if token.text in _COMPARES and before and behind and before.kind == behind.kind == "number":
+        return _COMPARES[token.text](before.value, behind.value)
+    if token.text == "|":
+        # The bar of a table, and not that of an absolute value.
+        beside = [one for one in (before, behind) if one and one.kind in ("number", "operator", "open", "close")]
+        return all(one.end < token.start or one.start > token.end for one in beside)
+    if not token.text.strip() or token.text[0] in KNOWN.punctuation or token.text[-1:].isdigit():
+        return True
+    return not any(one and one.kind in ("number", "operator", "equals") for one in (before, behind))
