@@ -96,7 +96,7 @@ def provenance_of(problem: Problem) -> Provenance:
     inputs = tuple(own.value for step in worked for own in step.inputs)
     # The steps are those of the explanation that a problem came with, not of one that a model wrote for it.
     brought = "" if problem.enrichment.calls else problem.enrichment.detailed_solution
-    answer = problem.answer.value if problem.HasField("answer") and not problem.plan == PLAN_SOURCE_PROSE else None
+    answer = problem.answer.value if problem.HasField("answer") and problem.plan != PLAN_SOURCE_PROSE else None
     results = tuple(step.result.value for step in worked)
     own = problem.answer.unit if problem.HasField("answer") else ""
     return _provenance(problem.question, brought or problem.solution, inputs, results, answer, own)
