@@ -23,7 +23,16 @@ _COLUMNS = ("question", "solution", "answer", "steps")
 
 # "Taken as right" is an answer with an error that its solution seems to calculate. Both it and what is unverified are
 # checked by independent programs in a run with a real model.
-_OUTCOMES = ("good", "good refused", "with an error", "refused", "told", "unverified", "taken as right", "with programs")
+_OUTCOMES = (
+    "good",
+    "good refused",
+    "with an error",
+    "refused",
+    "told",
+    "unverified",
+    "taken as right",
+    "with programs",
+)
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
@@ -35,8 +44,8 @@ def brought(*, folder: Path, listed: bool, as_json: bool) -> None:
     """Count which of the labelled problems in FOLDER are refused, and which false ones are taken as right.
 
     Each line of a JSONL file has a `row`, and in `planted` what is false in it; that is empty if all of it is right.
-    The seven sets of this repository were written and labelled before the reader was run on them. `with programs` counts
-    the errors that are refused or contradicted by programs that come to `true`, the right answer in the stated unit.
+    The seven sets of this repository were written and labelled before the reader was run on them. `with programs`
+    counts the errors that are refused or contradicted by programs that come to `true`, the right answer in its unit.
     Where a line has the false `number`, an error is told if it is refused or if what is open names that number; the
     kinds of such errors have rows of their own.
     """

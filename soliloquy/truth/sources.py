@@ -426,9 +426,9 @@ class _Walk:
     def _compare_with_question(self, final: Sequence[Written]) -> None:
         """Says in which unit a solution ends if its question asks for another quantity, which it never states."""
         wanted = asked_unit(self.question)
-        stated = [token.unit for token in final if token.unit] or [self.last_unit]
-        own = self.answer_unit if self.answer_unit and self.answer_unit.measure else stated[-1]
-        if wanted is None or own is None or not own.measure or self.open or _ASKS_SEVERAL.search(self.question):
+        stated = [self.last_unit, *(token.unit for token in final if token.unit), self.answer_unit]
+        own = next((one for one in reversed(stated) if one and one.measure), None)
+        if wanted is None or own is None or self.open or _ASKS_SEVERAL.search(self.question):
             return
         if all(is_another_kind(one, wanted) for one in (own, *self.units)):
             ends = own.measure.strip("()")
@@ -453,10 +453,9 @@ def _line(link: Calculation) -> str:
     return " ".join(link.text.split())
 
 
-def _is_another(one: Unit, other: Unit) -> bool:
-    return (
-        one.kind != other.kind and "dimensionless" not in (one.kind, other.kind) and MONEY not in one.kind + other.kind
-    )
+def _is_another(one: Unit | None, other: Unit) -> bool:
+    kinds = {one.kind, other.kind} if one else set[str]()
+    return len(kinds) > 1 and "dimensionless" not in kinds and not any(MONEY in kind for kind in kinds)
 
 
 def _is_result(value: Measured, result: float) -> bool:
