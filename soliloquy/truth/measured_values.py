@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from soliloquy.truth.arithmetic_policy import TOLERANCES
-from soliloquy.truth.units import Unit
+from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.units import unit as unit_of
 
 PERCENT = unit_of("%")

@@ -11,8 +11,9 @@ from soliloquy.truth.local_numbers import standard
 from soliloquy.truth.markup import without_markup
 from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, unit_behind, written_quantity
-from soliloquy.truth.spelled import ONES
+from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, written_quantity
+from soliloquy.truth.quantity_grammar import ONES
+from soliloquy.truth.units import unit_behind
 from soliloquy.truth.tentative_answers import FILLERS, is_tentative
 
 _CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("utf-8"))
@@ -65,7 +66,7 @@ _OPERAND_BEFORE = lazy_pattern(
 _GROUP_BEFORE = _any(
     "groups",
     r"(?:\d\s+[^\W\d_]+|\b(?:{}))\s+of\s+$|(?<![\d.,/%])\d+\s+of\s+(?:(?:the|these|those|all)\s+)?$"
-    rf"|\b(?:{ONES})\s+of\s+(?:the|these|those|all)\s+$",
+    rf"|\b(?:{'|'.join(ONES)})\s+of\s+(?:the|these|those|all)\s+$",
 )
 _INSTRUCTS = lazy_pattern(
     r"\W*(?:you |to |I['’]d |I would |we )?(?:add|subtract|divide|multiply|take|use|write)\b", re.IGNORECASE

@@ -9,8 +9,9 @@ from itertools import pairwise
 
 from soliloquy.truth.numbers import Number, numbers_in
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.spelled import FRACTIONS
-from soliloquy.truth.units import Unit, unit, unit_after
+from soliloquy.truth.quantity_grammar import FRACTIONS
+from soliloquy.truth.unit_table import Unit
+from soliloquy.truth.units import unit, unit_after
 
 # Both parts of a quotient count as numbers; parsed as one number, only its value would.
 _TEX_FRACTION = lazy_pattern(r"\\[dt]?frac\{([^{}]+)\}\{([^{}]+)\}")

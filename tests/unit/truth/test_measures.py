@@ -9,7 +9,8 @@ import pint
 import pytest
 
 import soliloquy.truth.units
-from soliloquy.truth.units import Unit, measure
+from soliloquy.truth.unit_table import Unit
+from soliloquy.truth.units import measure
 
 _TABLES = tomllib.loads(Path(soliloquy.truth.units.__file__).with_name("measures.toml").read_text("utf-8"))
 _NAMES = list(_TABLES["measures"])
