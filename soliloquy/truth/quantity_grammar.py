@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.unit_table import NO_UNIT, SYMBOL, WORD, Unit, any_of, symbol, word
+from soliloquy.truth.unit_table import NO_UNIT, SYMBOL, WORD, Unit, any_of, named, symbol, word
 
 _TABLE = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text("utf-8"))
 MAGNITUDES: Mapping[str, float] = _TABLE["magnitudes"]
@@ -300,6 +300,9 @@ def _plain(parts: Sequence[Any]) -> Value:
             return decimal(f"{int(hours) * 60 + int(minutes)}", 0, first.start, first.end)
         case Token(name="VULGAR"), _:
             first = _fraction([first])
+        case Token(name="MIXED"), _:
+            whole, top, bottom = map(float, re.findall(r"\d+", first.text))
+            first = _exact(whole + top / bottom if bottom else math.inf, first.start, first.end)
         case Value(), [Token(name="VULGAR") as part, *_]:
             first, rest = _exact(first.value + FRACTIONS[part.text], first.start, part.end), rest[1:]
     return first._replace(scale=_scale(rest[0]), end=rest[0].end) if rest else Value(*first)
@@ -407,6 +410,13 @@ def _exact_of(number: Value, value: float) -> Value:
     return number._replace(value=value, half=0.0, digits=EXACT)
 
 
+def _time(parts: Sequence[Any]) -> Quantity:
+    [token] = parts
+    hours, minutes = re.findall(r"\d+", token.text)
+    number = Value(int(hours) + int(minutes) / 60, 0.5 / 60, EXACT, token.start, token.end)
+    return Quantity(number, named("hour"), token.end)
+
+
 def _price_rate(parts: Sequence[Any]) -> Quantity:
     _, number, rate = parts
     return Quantity(number, rate_of(symbol("$") or NO_UNIT, rate), rate.end)
@@ -508,6 +518,7 @@ _MEANINGS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
     "debt": _quantity,
     "price_rate": _price_rate,
     "below": _quantity,
+    "time": _time,
     "operand": _quantity,
     "operand_rate": _price_rate,
     "signed": _signed,
@@ -518,7 +529,6 @@ _MEANINGS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
     "power_of_ten": _power_of_ten,
     "exponent": _exponent,
     "rational": _rational,
-    "mixed": _rational,
     "fraction": _fraction,
     "exact": _exact_number,
     "irrational": _irrational,
