@@ -16,10 +16,11 @@ __all__ = ["EXACT", "Number", "has_number_word", "numbers_in", "numbers_in_digit
 _WORDS = {*ONES, *TENS, *PARTS, *MAGNITUDES}
 _LARGE, _PART = any_of(MAGNITUDES), any_of(PARTS)
 _NUMBER_WORD = lazy_pattern(rf"(?i:\b(?:{any_of(ONES)}|{any_of(TENS)}|{_PART}|an?\s(?:{_LARGE}))\b)")
-# A minus subtracts behind a number, a bracket or a name, and the word behind anything but these.
+# A minus subtracts behind a number, a bracket or a name, and the word before digits behind anything but these.
 _STATED = "|".join(rf"(?<=\b{word}\s)" for word in WORDS_BEFORE_MINUS)
 _MINUS = rf"(?i:(?:{_STATED}|(?<=[:(=]\s)|(?<=[=(:])|\A)minus\s|negative\s)"
 _SIGN = rf"(?<![\d)}}\w])(?:[-−]|(?<![\d)}}\w]\s)[-−]\s|{_MINUS})"
+_SIGN_IN_WORDS = r"(?i:(?<![\d)}]\s)(?:minus|negative)\s)"
 _DIGIT = rf"[\d{''.join(FRACTIONS)}√π]|\.\d|\\(?:[dt]?frac\{{\d*\s?(?:\d|\\(?:pi|sqrt))|sqrt|pi\b)|sqrt\b|pi\b"
 _FIRST_WORD = (
     rf"(?i:(?:{any_of(ONES)}|{any_of(TENS)})\b|half\san?\s|an?\s(?:(?:{_LARGE})\b|(?:{_PART})\s(?:of|an?)\b|[a-z]+\sand\sa))"
@@ -30,12 +31,9 @@ _PRICE = r"[$£€]\s?(?=[-−]?[\d.])"
 _MAY_BEGIN = rf"(?=[-−.\d\\{''.join(FRACTIONS)}√πspmn$£€]|P|S|M|N)"
 
 
-def _beginnings(first: str) -> str:
-    return rf"(?:{_PRICE}|{_NO_NAME}(?:{_SIGN}(?={_PRICE}|{first})|(?={first})))"
-
-
-_IN_DIGITS = lazy_pattern(_MAY_BEGIN + _beginnings(_DIGIT))
-_OR_WORD = lazy_pattern(_beginnings(rf"{_DIGIT}|\b{_FIRST_WORD}"))
+_IN_DIGITS = rf"{_PRICE}|{_NO_NAME}(?:{_SIGN}(?={_PRICE}|{_DIGIT})|(?={_DIGIT}))"
+_DIGIT_BEGINS = lazy_pattern(_MAY_BEGIN + rf"(?:{_IN_DIGITS})")
+_BEGINS = lazy_pattern(rf"{_IN_DIGITS}|{_NO_NAME}\b(?:{_SIGN_IN_WORDS})?(?={_FIRST_WORD})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +46,8 @@ class Number:
     start: int
     end: int
     spelled: bool = False
+    # π and the roots in it: "2π" is a number, and the 2 of a formula.
+    factor: float = 1.0
 
 
 def has_number_word(text: str) -> bool:
@@ -64,7 +64,7 @@ def parsed_in(text: str) -> Sequence[Parsed]:
 
 
 def _parsed(text: str) -> Iterator[Parsed]:
-    pattern = _OR_WORD if has_number_word(text) else _IN_DIGITS
+    pattern = _BEGINS if has_number_word(text) else _DIGIT_BEGINS
     at = 0
     while beginning := pattern.search(text, at):
         found = parse("quantity", text, beginning.start())
@@ -84,7 +84,7 @@ def numbers_in(text: str) -> Sequence[Number]:
 
 def _number(parsed: Parsed) -> Number:
     one = parsed.number
-    return Number(one.value, one.half, one.digits, one.start, one.end, one.spelled)
+    return Number(one.value, one.half, one.digits, one.start, one.end, one.spelled, one.factor)
 
 
 def numbers_in_digits(text: str) -> Sequence[Number]:

@@ -25,7 +25,7 @@ _FRACTION = lazy_pattern(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _COMMAND = lazy_pattern(r"\\([A-Za-z]+)")
 _SUBSCRIPT = lazy_pattern(r"_\{(\w+)\}")
 _EXPONENT = lazy_pattern(r"\^\{([^{}]+)\}")
-_DECIMAL_COMMA = lazy_pattern(r"[-−]?\d+,\d+")
+_DECIMAL_COMMA = lazy_pattern(r"[-−]?(?:0,\d+|\d+,\d{1,2})")
 # Smaller numbers in words are more often pronouns, articles or counts.
 _COUNTED = 12
 _OPERATIONS = {"times": "×", "multiplied by": "×", "divided by": "/", "plus": "+", "minus": "-"}

@@ -36,7 +36,9 @@ _ENGLISH = lazy_pattern(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:,\d{3}){2,
 # Money and shares are asked for with and without "per month".
 _SHARES = ("money^1", "dimensionless")
 _POWERS = {"²": 2, "³": 3, "⁴": 4, "squared": 2, "cubed": 3, "square": 2, "cubic": 3}
-_UNIT_GLUE = " \u00a0\u202f\t\r\n~-,\\/1"
+_UNIT_GLUE = lazy_pattern(r"[\s~,\\/1-]+")
+# No part of a quantity unless more of it follows; tells the ends of most quantities soonest.
+_CLAUSE_ENDS = frozenset(["", ".", ",", ";", ":", "!", "?", "\n"])
 _WHOLE_EXPONENT = lazy_pattern(r"[-+]?\d{1,6}")
 
 
@@ -58,9 +60,10 @@ class Value(NamedTuple):
     # A million, in "3 million"; in an operand the value is without it.
     scale: float = 1.0
     exponent: int = 0
-    # Whether it has a power of ten, and whether π or a root is a factor of it.
+    # Whether it has a power of ten.
     has_power: bool = False
-    irrational: bool = False
+    # π and the roots in it.
+    factor: float = 1.0
 
 
 class Measure(NamedTuple):
@@ -110,24 +113,32 @@ class _Grammar:
     def longest(self, start: Start, text: str, at: int) -> Any:
         states, values = [self._starts[start]], list[Any]()
         tokens: list[Token] = []
-        complete = 0
-        while (token := self._next(states[-1], text, at)) and self._feed(states, values, token):
+        token = self._next(states[-1], text, at)
+        while token and self._feed(states, values, token):
             tokens.append(token)
-            at = token.end
-            if "$END" in self._states[states[-1]]:
-                complete = len(tokens)
-        if not complete:
-            return None
-        if token or complete < len(tokens):
-            # The text went on as a longer quantity does, and was none.
+            token = self._next(states[-1], text, token.end)
+        # The text may have gone on as a longer quantity does, and be none.
+        is_whole = token is None
+        while tokens:
+            if is_whole and self._finish(states, values, start):
+                return values[0]
+            if is_whole:
+                tokens.pop()
             states, values = [self._starts[start]], []
-            for token in tokens[:complete]:
-                self._feed(states, values, token)
+            is_whole = all([self._feed(states, values, one) for one in tokens])
+        return None
+
+    def _finish(self, states: list[int], values: list[Any], start: Start) -> bool:
         while states[-1] != self._ends[start]:
-            self._reduce(states, values, self._states[states[-1]]["$END"])
-        return values[0]
+            action = self._states[states[-1]].get("$END")
+            if action is None:
+                return False
+            self._reduce(states, values, action)
+        return True
 
     def _next(self, state: int, text: str, at: int) -> Token | None:
+        if text[at : at + 1] in _CLAUSE_ENDS and not text[at + 1 : at + 2].isalnum():
+            return None
         for name, terminal in self._fitting[state]:
             if (found := terminal.match(text, at)) and found.end() > at:
                 return Token(name, found[0], at, found.end())
@@ -241,7 +252,8 @@ def _fraction(parts: Sequence[Any]) -> Value:
 def _rational(parts: Sequence[Any]) -> Value:
     first, last = parts[0], parts[-1]
     if len(parts) == 1:
-        return Value(*first)
+        value: Value = first
+        return value
     part = _part(last.text) if isinstance(last, Token) and last.name == "AND_PART" else None
     if part is None:
         part = last.value if isinstance(last, Value) else _fraction([last]).value
@@ -251,15 +263,16 @@ def _rational(parts: Sequence[Any]) -> Value:
 def _irrational(parts: Sequence[Any]) -> Value:
     [token] = parts
     value = math.pi if token.name == "PI" else math.sqrt(float(re.findall(r"\d+(?:\.\d+)?", token.text)[0]))
-    return _exact(value, token.start, token.end)
+    return _exact(value, token.start, token.end)._replace(factor=value)
 
 
 def _exact_number(parts: Sequence[Any]) -> Value:
-    value = half = 1.0
+    value = half = factor = 1.0
     is_rounded, digits = False, EXACT
     for part in _flat(parts):
         if isinstance(part, Value):
             value *= part.value
+            factor *= part.factor
             is_rounded = is_rounded or "." in part.plain
             half, digits = (half * part.half, part.digits) if part.plain else (half * part.value, digits)
         elif part.name in ("DIGITS", "OVER_NUMBER"):
@@ -268,7 +281,7 @@ def _exact_number(parts: Sequence[Any]) -> Value:
             value = value * number if is_top else value / number if number else math.inf
             half = half / number if number and not is_top else half
     ends = [part for part in _flat(parts)]
-    whole = _exact(value, ends[0].start, ends[-1].end)._replace(irrational=True)
+    whole = _exact(value, ends[0].start, ends[-1].end)._replace(factor=factor)
     return whole._replace(half=half, digits=digits) if is_rounded else whole
 
 
@@ -279,6 +292,8 @@ def _flat(parts: Sequence[Any]) -> list[Any]:
 def _scaled_number(parts: Sequence[Any]) -> Value:
     """Applies "thousand", and takes "of an" along."""
     first, *rest = parts
+    if not rest and isinstance(first, Value):
+        return first
     value = first if isinstance(first, Value) else _exact(0.5 if first.name == "HALF" else 1.0, *first[2:], spelled=True)
     for part in rest:
         value = value._replace(end=part.end)
@@ -384,18 +399,26 @@ def _spoken_price(parts: Sequence[Any]) -> Value:
 
 
 def _signed(parts: Sequence[Any]) -> Value:
-    number = parts[-1]
-    return number._replace(value=-number.value, start=parts[0].start) if len(parts) > 1 else Value(*number)
+    number: Value = parts[-1]
+    return number._replace(value=-number.value, start=parts[0].start) if len(parts) > 1 else number
 
 
 def _quantity(parts: Sequence[Any]) -> Quantity:
-    first = next(part for part in parts if isinstance(part, Value))
-    measure = next((part for part in parts if isinstance(part, Measure)), None)
-    money = next((symbol("$") for part in parts if isinstance(part, Token) and part.name == "CURRENCY"), None)
-    if any(isinstance(part, Token) and part.name in ("SIGN", "BELOW") for part in parts):
-        first = first._replace(value=-abs(first.value), start=parts[0].start)
-    end = parts[-1].end
-    return Quantity(first, measure.unit if measure else money, end)
+    number = known = None
+    for part in parts:
+        if isinstance(part, Value):
+            number = part if number is None else number
+        elif isinstance(part, Measure):
+            known = part.unit
+        elif part.name == "CURRENCY":
+            known = symbol("$")
+    assert number is not None
+    if isinstance(parts[0], Token) and parts[0].name == "SIGN":
+        number = number._replace(value=-number.value, start=parts[0].start)
+    elif isinstance(parts[-1], Token):
+        # "below zero"
+        number = number._replace(value=-abs(number.value))
+    return Quantity(number, known, parts[-1].end)
 
 
 def _quantity_and_part(parts: Sequence[Any]) -> Quantity:
@@ -456,7 +479,8 @@ def _named(parts: Sequence[Any], *, divides: bool = False) -> Measure:
     token = next(part for part in parts if part.name.endswith(("SYMBOL", "WORD")))
     exponent = parts[-1] if parts[-1].name in ("POWER", "TYPED", "RAISED_WORD") else None
     power = _power_value(exponent) if exponent else 1
-    text = token.text.strip(_UNIT_GLUE)
+    glue = _UNIT_GLUE.match(token.text)
+    text = token.text[glue.end() :] if glue else token.text
     if token.name.endswith("SYMBOL"):
         if text == "ms" and power < 0:
             # "ms^-2" is a metre per second squared, whatever "ms" is elsewhere.

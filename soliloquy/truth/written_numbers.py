@@ -74,6 +74,8 @@ def number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool) 
     if _ORDINAL.match(text, number.end) or is_label or not math.isfinite(number.value):
         return Written("break", text[number.start : number.end], at, number.end)
     own, end = (parsed.unit, parsed.end) if number.start > at or _is_unit(text, parsed) else (None, number.end)
+    if ":" in text[at : number.end]:
+        own = unit("min")
     place, coarse = _places(number)
     return Written(
         "number",

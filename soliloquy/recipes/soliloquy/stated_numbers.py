@@ -84,11 +84,14 @@ def stated_numbers(text: str) -> list[StatedNumber]:
             continue
         known, unit_end = _unit_after(text, end)
         behind_number = bool(found) and not text[found[-1].end : number.start].strip(" ×*·⋅÷/+−–-(")
-        in_formula = _is_beside_symbol(text, number, end, known, unit_end, behind_number=behind_number)
+        in_formula = number.factor != 1 or _is_beside_symbol(
+            text, number, end, known, unit_end, behind_number=behind_number
+        )
         found.append(
             StatedNumber(
                 text=text[number.start : unit_end].strip(),
-                value=abs(number.value),
+                # The π of a formula needs no source.
+                value=abs(number.value / number.factor),
                 half=number.half,
                 digits=number.digits,
                 spelled=number.spelled,
@@ -121,7 +124,8 @@ def _counts(number: Number, unit: Unit | None) -> bool:
 
 
 def _is_small(text: str, number: Number, end: int) -> bool:
-    return number.value in _PARTS or (number.value < _SMALL and text[number.start : end].isdecimal())
+    value = number.value / number.factor
+    return value in _PARTS or (value < _SMALL and value % 1 == 0 and (number.factor != 1 or text[number.start : end].isdecimal()))
 
 
 def _unit_after(text: str, at: int) -> tuple[Unit | None, int]:
