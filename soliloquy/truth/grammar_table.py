@@ -14,11 +14,11 @@ STARTS = ["quantity", "operand", "unit", "rate"]
 
 def compiled() -> dict[str, Any]:
     """Returns terminals, rules and states; an action of a state shifts to state n, or reduces by rule -n-1."""
-    from lark import Lark  # noqa: PLC0415
-    from lark.parsers.lalr_analysis import Shift  # noqa: PLC0415
+    from lark import Lark
+    from lark.parsers.lalr_analysis import Shift
 
     lark = Lark(GRAMMAR.read_text("utf-8"), parser="lalr", start=STARTS)
-    table = lark.parser.parser._parse_table  # noqa: SLF001
+    table = lark.parser.parser._parse_table
     rules = {rule: place for place, rule in enumerate(lark.rules)}
     states = {
         state: {

@@ -25,6 +25,7 @@ BEFORE = 32
 
 
 _WORD = lazy_pattern(r"[\s-]*([^\W\d_]+)")
+_ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
 # With spaces around it and a word behind it, a dash subtracts nothing.
 _GOES_ON = lazy_pattern(r"\s*(?:[×*/+^·⋅=π√²³]|(?!(?<=\s)-\s+[^\W\d_]{3})[-−]\s?[\w($€£])")
 _OPERATOR_BEFORE = lazy_pattern(r"(?:[-−×*/+^(√·⋅]|[-−×*/+·⋅]\s*[$€£])\s*$")
@@ -36,7 +37,12 @@ _IN_PYTHON = str.maketrans({"^": "**", "−": "-", "²": "**2", "³": "**3", "×
 # The kinds of units that people combine.
 _COMBINED_KINDS = {unit("s").kind, unit("$").kind, unit("m").kind}
 # The unit of the second part in "2 minutes 25".
-_SMALLER_UNITS = {unit("min").measure: unit("s"), unit("h").measure: unit("min"), unit("$").measure: unit("ct")}
+_SMALLER_UNITS = {
+    unit("min").measure: unit("s"),
+    unit("h").measure: unit("min"),
+    unit("$").measure: unit("ct"),
+    unit("ft").measure: unit("inch"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +112,27 @@ def _quantities(text: str) -> Iterator[WrittenQuantity]:
     last_end = 0
     for parsed in parsed_in(text):
         number = parsed.number
-        if number.open or LABELS.search(_before(text, number.start)):
+        if number.open or LABELS.search(_before(text, number.start)) or _ORDINAL.match(text, number.end):
             continue
-        written = _written(text, parsed)
-        last, last_end = last_end, written.end
+        one = written(text, parsed)
+        last, last_end = last_end, one.end
         # "one" and similar words are more often pronouns than numbers.
         goes_on = last and not text[last : number.start].strip()
         simple = number.spelled and not goes_on and text[number.start : number.end].isalpha()
-        counts = number.value != 1 and written.word.endswith("s")
-        if simple and written.unit is None and not written.stated and not counts:
+        counts = number.value != 1 and one.word.endswith("s")
+        if simple and one.unit is None and not one.stated and not counts:
             continue
-        yield written
+        yield one
 
 
 def written_quantity(text: str, number: Number) -> WrittenQuantity:
     """Returns a number of a text with the unit or the word behind it."""
     at = next(one for one in parsed_in(text) if one.number.start == number.start)
-    return _written(text, at)
+    return written(text, at)
 
 
-def _written(text: str, parsed: Parsed) -> WrittenQuantity:
+def written(text: str, parsed: Parsed) -> WrittenQuantity:
+    """Returns what the grammar read, and what the words around it say of it."""
     number = parsed.number
     before = _before(text, number.start)
     found = None if parsed.unit else _WORD.match(text, number.end)

@@ -294,7 +294,9 @@ def _scaled_number(parts: Sequence[Any]) -> Value:
     first, *rest = parts
     if not rest and isinstance(first, Value):
         return first
-    value = first if isinstance(first, Value) else _exact(0.5 if first.name == "HALF" else 1.0, *first[2:], spelled=True)
+    value = (
+        first if isinstance(first, Value) else _exact(0.5 if first.name == "HALF" else 1.0, *first[2:], spelled=True)
+    )
     for part in rest:
         value = value._replace(end=part.end)
         if isinstance(part, Token) and part.name == "MAGNITUDE":
@@ -393,7 +395,9 @@ def _spelled_share(parts: Sequence[Any]) -> Value:
 
 def _spoken_price(parts: Sequence[Any]) -> Value:
     whole, cents = (_small([part]) if len(part.text.split()) < 2 else part for part in parts)
-    cents = sum(TENS.get(name, 0.0) or ONES.get(name, 0.0) for name in re.split(r"[-\s]+", parts[1].text.lower().strip()))
+    cents = sum(
+        TENS.get(name, 0.0) or ONES.get(name, 0.0) for name in re.split(r"[-\s]+", parts[1].text.lower().strip())
+    )
     value = ONES[parts[0].text.lower()] + cents / 100
     return Value(value, 0.005, EXACT, parts[0].start, parts[1].end, spelled=True, open=True)
 

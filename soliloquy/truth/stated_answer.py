@@ -13,8 +13,8 @@ from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, written_quantity
 from soliloquy.truth.quantity_grammar import ONES
-from soliloquy.truth.units import unit_behind
 from soliloquy.truth.tentative_answers import FILLERS, is_tentative
+from soliloquy.truth.units import unit_behind
 
 _CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("utf-8"))
 
@@ -115,6 +115,8 @@ def _told(message: str, unit: str) -> str:
 
 def _chosen(text: str, unit: str, given: frozenset[float]) -> Number | None:
     numbers = [one for one in _numbers(text) if not _is_beside(text, one)]
+    # An exact form is stated again in digits: "25π cm², so 78.5 cm²".
+    numbers = [one for place, one in enumerate(numbers) if one.factor == 1 or place == len(numbers) - 1]
     if len(numbers) > 1 and _leaves_open(text, numbers):
         return None
     if numbers and _stands_alone(text, numbers[0]):

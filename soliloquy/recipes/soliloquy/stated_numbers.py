@@ -125,7 +125,9 @@ def _counts(number: Number, unit: Unit | None) -> bool:
 
 def _is_small(text: str, number: Number, end: int) -> bool:
     value = number.value / number.factor
-    return value in _PARTS or (value < _SMALL and value % 1 == 0 and (number.factor != 1 or text[number.start : end].isdecimal()))
+    return value in _PARTS or (
+        value < _SMALL and value % 1 == 0 and (number.factor != 1 or text[number.start : end].isdecimal())
+    )
 
 
 def _unit_after(text: str, at: int) -> tuple[Unit | None, int]:

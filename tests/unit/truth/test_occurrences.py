@@ -23,6 +23,13 @@ from soliloquy.truth.occurrences import find_quantity
         ("It costs 350 cents", 3.5, "$", "350 cents"),
         ("3 dollars and 50 cents left", 3.5, "$", "3 dollars and 50 cents"),
         ("twenty-four eggs", 24, "eggs", "twenty-four"),
+        ("The taxi was five fifty", 5.5, "$", "five fifty"),
+        ("The rim is 10π cm", 31.416, "cm", "10π cm"),
+        ("so √2", 1.4142, "m", "√2"),
+        ("It fell to 7 below zero", -7, "°C", "7 below zero"),
+        ("It has 3.91 x 10^-10 N", 3.9123e-10, "N", "3.91 x 10^-10 N"),
+        ("at 2:30 h", 150, "min", "2:30 h"),
+        ("0,75 of it", 75, "%", "0,75"),
     ],
 )
 def test_a_quantity_is_found_in_any_form(text: str, value: float, unit: str, stated: str) -> None:
@@ -44,6 +51,9 @@ def test_a_quantity_is_found_in_any_form(text: str, value: float, unit: str, sta
         ("No one knows.", 1, ""),
         ("I got -5 m.", 5, "m"),
         ("Step 5 is next.", 5, ""),
+        ("On the 5th day", 5, "days"),
+        ("Of page five fifty", 5.5, "m"),
+        ("(3/2)kT on average", 1.5, "J"),
     ],
 )
 def test_what_only_looks_like_the_quantity_is_no_place(text: str, value: float, unit: str) -> None:
