@@ -30,8 +30,7 @@ def compiled() -> dict[str, Any]:
     terminals = sorted(lark.terminals, key=lambda terminal: -terminal.priority)
     return {
         "terminals": {one.name: one.pattern.to_regexp() for one in terminals},
-        "rules": [[rule.alias or rule.origin.name, len(rule.expansion)] for rule in lark.rules],
-        "origins": [rule.origin.name for rule in lark.rules],
+        "rules": [[rule.alias or rule.origin.name, len(rule.expansion), rule.origin.name] for rule in lark.rules],
         "states": [states[place] for place in range(len(states))],
         "starts": table.start_states,
         "ends": table.end_states,

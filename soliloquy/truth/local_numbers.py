@@ -36,6 +36,7 @@ def _mixed(scale: int, name: str) -> Callable[[re.Match[str]], str]:
 
 
 _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
+    (lazy_pattern(r"(?<![\d:])(\d+):(\d\d) ?(?=h\b|hours?\b)"), r"\1 h \2 min "),
     (
         lazy_pattern(
             r"(?<![\d:.])(?P<hours>[01]?\d|2[0-3])[:h](?P<minutes>[0-5]\d)(?![\d:])"

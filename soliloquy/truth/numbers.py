@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from soliloquy.truth.number_meanings import EXACT, FRACTIONS, MAGNITUDES, ONES, PARTS, TENS, WORDS_BEFORE_MINUS
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.phrases import words_of
-from soliloquy.truth.quantity_grammar import EXACT, FRACTIONS, MAGNITUDES, ONES, PARTS, TENS, WORDS_BEFORE_MINUS, parse
 from soliloquy.truth.quantity_grammar import Quantity as Parsed
+from soliloquy.truth.quantity_grammar import parse
 from soliloquy.truth.unit_table import any_of
 
 __all__ = ["EXACT", "Number", "has_number_word", "numbers_in", "numbers_in_digits", "parsed_in"]

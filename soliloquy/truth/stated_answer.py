@@ -9,10 +9,10 @@ from pathlib import Path
 
 from soliloquy.truth.local_numbers import standard
 from soliloquy.truth.markup import without_markup
+from soliloquy.truth.number_meanings import ONES
 from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, written_quantity
-from soliloquy.truth.quantity_grammar import ONES
 from soliloquy.truth.tentative_answers import FILLERS, is_tentative
 from soliloquy.truth.units import unit_behind
 

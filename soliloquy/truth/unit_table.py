@@ -55,15 +55,20 @@ class Unit:
 
     def times(self, other: "Unit", power: int = 1) -> "Unit":
         """Returns the product with a power of another unit."""
-        own, others = powers_of(self.kind), powers_of(other.kind)
-        powers = {name: own.get(name, 0) + power * others.get(name, 0) for name in {**own, **others}}
-        single = other.measure.isidentifier()
-        written = f"{other.measure if single else f'({other.measure})'}{'' if power in (1, -1) else f'**{abs(power)}'}"
-        measure = f"{self.measure or 1}{'*' if power > 0 else '/'}{written}" if self.measure or power < 0 else written
-        return Unit(_kind(powers), self.factor * other.factor**power, 0.0, measure)
+        return _product(self, other, power)
 
 
 NO_UNIT = Unit("", 1.0)
+
+
+@lru_cache(1024)
+def _product(one: Unit, other: Unit, power: int) -> Unit:
+    own, others = powers_of(one.kind), powers_of(other.kind)
+    powers = {name: own.get(name, 0) + power * others.get(name, 0) for name in {**own, **others}}
+    single = other.measure.isidentifier()
+    written = f"{other.measure if single else f'({other.measure})'}{'' if power in (1, -1) else f'**{abs(power)}'}"
+    measure = f"{one.measure or 1}{'*' if power > 0 else '/'}{written}" if one.measure or power < 0 else written
+    return Unit(_kind(powers), one.factor * other.factor**power, 0.0, measure)
 
 
 def _kind(powers: Mapping[str, float]) -> str:

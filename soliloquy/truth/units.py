@@ -6,7 +6,8 @@ pint knows all of this too, but takes most of a second to load, which every proc
 from functools import lru_cache
 
 from soliloquy.truth.markup import end_of_gap
-from soliloquy.truth.quantity_grammar import parse, rate_of
+from soliloquy.truth.quantity_grammar import parse
+from soliloquy.truth.unit_meanings import rate_of
 from soliloquy.truth.unit_table import NO_UNIT, Unit, symbol
 
 

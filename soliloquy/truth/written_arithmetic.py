@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from soliloquy.truth.arithmetic_policy import WORDS
 from soliloquy.truth.markup import without_markup
+from soliloquy.truth.number_meanings import FRACTIONS
 from soliloquy.truth.numbers import has_number_word
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.quantity_grammar import FRACTIONS
 from soliloquy.truth.written_numbers import (
     FIRST_OF_NUMBERS,
     PERCENT,

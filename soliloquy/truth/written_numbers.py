@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple
 
 from soliloquy.truth.arithmetic_policy import WORDS
 from soliloquy.truth.markup import end_of_gap
+from soliloquy.truth.number_meanings import FRACTIONS, Value
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.quantity_grammar import FRACTIONS, Quantity, Value, parse
+from soliloquy.truth.quantity_grammar import Quantity, parse
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.units import unit, unit_after
 

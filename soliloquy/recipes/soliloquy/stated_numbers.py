@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
+from soliloquy.truth.number_meanings import FRACTIONS
 from soliloquy.truth.numbers import Number, numbers_in
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.quantity_grammar import FRACTIONS
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.units import unit, unit_after
 
