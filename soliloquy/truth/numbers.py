@@ -23,13 +23,14 @@ _MINUS = rf"(?i:(?:{_STATED}|(?<=[:(=]\s)|(?<=[=(:])|\A)minus\s|negative\s)"
 _SIGN = rf"(?<![\d)}}\w])(?:[-−]|(?<![\d)}}\w]\s)[-−]\s|{_MINUS})"
 _SIGN_IN_WORDS = r"(?i:(?<![\d)}]\s)(?:minus|negative)\s)"
 _DIGIT = rf"[\d{''.join(FRACTIONS)}√π]|\.\d|\\(?:[dt]?frac\{{\d*\s?(?:\d|\\(?:pi|sqrt))|sqrt|pi\b)|sqrt\b|pi\b"
-_FIRST_WORD = rf"(?i:(?:{any_of(ONES)}|{any_of(TENS)})\b|half\san?\s|an?\s(?:(?:{_LARGE})\b|(?:{_PART})\s(?:of|an?)\b|[a-z]+\sand\sa))"
+_AFTER_ARTICLE = rf"(?:{_LARGE})\b|(?:{_PART})\s(?:of|an?)\b|[a-z]+\sand\sa"
+_FIRST_WORD = rf"(?i:(?:{any_of(ONES)}|{any_of(TENS)})\b|half\san?\s|an?\s(?:{_AFTER_ARTICLE}))"
 # Excludes the digits of names (v2), exponents and longer numbers.
 _NO_NAME = r"(?<![\w^.\u2070-\u207b])(?<![^\W\d_]-)(?<!\^[-−{(])"
 _PRICE = r"[$£€]\s?(?=[-−]?[\d.])"
 # What a formula multiplies by is no quantity: "(3/2)kT", "π r²", "2π√(l/g)".
 _BRACKET_AND_SYMBOL = lazy_pattern(r"\)(?:[^\W\d_]|\s(?:[b-zB-HJ-Z]|[a-z][A-Z])(?![^\W\d_]))")
-_SYMBOL_OR_BRACKET = lazy_pattern(r"\s?[×*·⋅]?\s?(?:[√(]|(?!(?<=\s)[aI]\b)[^\W\d_](?![^\W\d_]))")
+_SYMBOL_OR_BRACKET = lazy_pattern(r"\s?[×*·⋅]?\s?(?:[√(]|(?!(?<=\s)[aI]\b)[^\W\d_](?![^\W\d_²³⁴]))")
 _MAY_BEGIN = rf"(?=[-−.\d\\{''.join(FRACTIONS)}√πspmn$£€]|P|S|M|N)"
 
 
