@@ -118,7 +118,7 @@ def _grouped(draw: random.Random) -> tuple[str, float, str]:
 
 def _indian(value: int) -> str:
     digits, last = str(value)[:-3], str(value)[-3:]
-    pairs = []
+    pairs: list[str] = []
     while digits:
         digits, pair = digits[:-2], digits[-2:]
         pairs.insert(0, pair)
@@ -168,7 +168,7 @@ def _exact_in_unit(draw: random.Random) -> tuple[str, float, str]:
 
 def _words(value: int) -> str:
     """Writes a whole number in words."""
-    ones, tens = list(ONES), list(TENS)
+    ones, tens = [*map(str, ONES)], [*map(str, TENS)]
     if value < 20:
         return ones[value]
     if value < 100:
