@@ -136,7 +136,7 @@ def _reply_faults(fields: Mapping[str, Any]) -> Iterator[str]:
         yield "code: labelled"
     elif any(len(code.split()) > 3 for code in written):
         yield "code: sentence"
-    missing = {field.alias for field in Reply.model_fields.values()} - fields.keys()
+    missing = {field.alias for field in Reply.model_fields.values() if field.is_required()} - fields.keys()
     if missing - {"Action Based on Evaluation"} or not all(map(str, fields.values())):
         yield "field: fields missing"
     number = str(fields.get("Step Number", ""))

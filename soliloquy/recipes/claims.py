@@ -59,16 +59,10 @@ class Spoken(Protocol):
 
 
 def stated_with(problem: Problem) -> Callable[[Spoken], None]:
-    """Returns a check that raises Unreadable for a claim that the message does not make, or of no known quantity."""
-    ledger = ledger_of(problem)
+    """Returns a check that raises Unreadable for a claim that the message does not make."""
 
     def check(spoken: Spoken) -> None:
-        for stated in spoken.claims or ():
-            claim = parsed(stated)
-            if claim.quantity and ledger.entry(claim.quantity) is None:
-                known = ", ".join(entry.quantity.symbol for entry in ledger.entries)
-                unknown = f"it claims {claim.quantity!r}, which is none of the quantities ({known})"
-                raise Unreadable(f'{unknown}: name one of them, or leave "Quantity" empty')
+        for claim in claims_of(spoken, problem):
             if not is_in(spoken.text, claim):
                 shown = format_value(claim.value, claim.unit)
                 raise Unreadable(f"it claims {shown}, which the message does not say: claim only what it says")
@@ -76,23 +70,33 @@ def stated_with(problem: Problem) -> Callable[[Spoken], None]:
     return check
 
 
-def record_claims(reply: StudentReply | TutorReply, spoken: Spoken) -> None:
+def record_claims(reply: StudentReply | TutorReply, spoken: Spoken, problem: Problem) -> None:
     """Writes a message and what its speaker says that it claims."""
     reply.text = spoken.text
     del reply.claims[:]
     if spoken.claims is not None:
-        reply.claims.extend(map(parsed, spoken.claims))
+        reply.claims.extend(claims_of(spoken, problem))
         reply.claims_by = CLAIM_READER_SPEAKER
 
 
-def parsed(stated: StatedClaim) -> Claim:
-    """Raises Unreadable for a value that holds no number."""
+def claims_of(spoken: Spoken, problem: Problem) -> list[Claim]:
+    """Returns what a speaker claims; raises Unreadable for a value that holds no number.
+
+    A quantity may go by its symbol or its name; what the ledger does not know has none.
+    """
+    entries = ledger_of(problem).entries if spoken.claims else ()
+    own = [one.quantity for one in entries]
+    known = {called.casefold(): one.symbol for one in own for called in (one.name, one.symbol) if called}
+    return [_parsed(stated, known.get(stated.quantity.strip().casefold(), "")) for stated in spoken.claims or ()]
+
+
+def _parsed(stated: StatedClaim, symbol: str) -> Claim:
     number = next(iter(numbers_in(stated.value)), None)
     if number is None:
         raise Unreadable(f'the "Value" {stated.value!r} holds no number: write it in digits')
     sign = stated.value.strip()[:1]
     beside = sign if sign in _CURRENCIES else stated.value[number.end :].strip()
-    return Claim(quantity=stated.quantity, value=number.value, unit=stated.unit or beside, half=number.half)
+    return Claim(quantity=symbol, value=number.value, unit=stated.unit or beside, half=number.half)
 
 
 def written_claim(claim: Claim) -> dict[str, str]:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.outcomes import calculate
 from soliloquy.recipes.templates import Templates, Texts
+from soliloquy.recipes.verdicts import verdict
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.values import shown
@@ -62,9 +63,10 @@ def program_prompt(texts: Texts, calculation: Calculation) -> Prompt:
 
 
 def program_prompts(texts: Texts, calculation: Calculation) -> list[Prompt]:
-    """Returns the prompt of each attempt; every prompt but the first shows the error before it."""
+    """Returns the prompt of each program; that of another attempt shows the error before it."""
     attempts = calculation.attempts
-    return [_prompt(texts, calculation.description, failed) for failed in [None, *attempts][: len(attempts)]]
+    before = [None] * len(calculation.opinions) + [None, *attempts][: len(attempts)]
+    return [_prompt(texts, calculation.description, failed) for failed in before]
 
 
 def has_run(calculation: Calculation) -> bool:
@@ -88,8 +90,13 @@ def written_answers(turn: Turn) -> Iterator[str]:
     yield Decision.written(
         use_python="y" if needed else "n", description=turn.calculation.description if needed else None
     )
+    # Nothing is learned from a program that was outvoted or overruled.
+    counts = not turn.calculation.overruled
+    found = verdict(turn.calculation.attempts[-1].execution) if turn.calculation.attempts else None
+    for opinion in turn.calculation.opinions:
+        yield _program(opinion) if counts and verdict(opinion.execution) is found else ""
     for attempt in turn.calculation.attempts:
-        yield _program(attempt) if attempt.execution.status == STATUS_OK else ""
+        yield _program(attempt) if counts and attempt.execution.status == STATUS_OK else ""
 
 
 def _program(attempt: CodeAttempt) -> str:

@@ -52,7 +52,8 @@ def settled_by_claims(judgement: Judgement) -> SettledAnswer | None:
 
 def program_fault(turn: Turn, settled: SettledAnswer | None, problem: Problem) -> str:
     """Returns how a program contradicts the settled value, with both numbers; empty if it does not."""
-    if settled is None:
+    if settled is None or settled.entry is None:
+        # A law or an idea that was read in words overrules no program.
         return ""
     if settled.right is None:
         return _other_value(turn, settled, problem)

@@ -35,7 +35,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     spoken = await ask(prompt, StudentMessage, stated_with(conversation.problem))
     labels = StudentLabels(belief=belief, reasons=reasons).SerializeToString()
     said = StudentReply(intent=_MEANT.get(belief), labels=labels)
-    record_claims(said, spoken)
+    record_claims(said, spoken, conversation.problem)
     conversation.turns.add(number=len(conversation.turns) + 1, student=said)
     return emit(StudentReplied(conversation=conversation))
 

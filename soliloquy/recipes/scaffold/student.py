@@ -44,7 +44,8 @@ async def retry(event: StudentRejected, ask: Ask) -> Outcome:
 
 async def _ask_for_message(conversation: Conversation, turn: Turn, ask: Ask) -> None:
     check = stated_with(conversation.problem)
-    record_claims(turn.student, await ask(prompting.student(conversation, turn), StudentMessage, check))
+    spoken = await ask(prompting.student(conversation, turn), StudentMessage, check)
+    record_claims(turn.student, spoken, conversation.problem)
 
 
 def record_message(conversation: Conversation, text: str) -> None:

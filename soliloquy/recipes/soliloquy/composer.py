@@ -22,7 +22,7 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     said = TutorReply(
         thoughts=reply.thoughts, evaluation=EVALUATIONS[reply.evaluation], labels=labels.SerializeToString()
     )
-    record_claims(said, reply)
+    record_claims(said, reply, conversation.problem)
     conversation.turns[-1].tutor.CopyFrom(said)
     if reply.state == "t":
         return finish(conversation, Ending.ENDING_SOLVED)

@@ -32,7 +32,8 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     ).SerializeToString()
     student = StudentReply(intent=_intent(conversation, stance), labels=labels)
     prompt = prompting.student(conversation, conversation.turns, student)
-    record_claims(student, await ask(prompt, StudentMessage, stated_with(conversation.problem)))
+    spoken = await ask(prompt, StudentMessage, stated_with(conversation.problem))
+    record_claims(student, spoken, conversation.problem)
     conversation.turns.add(number=len(conversation.turns) + 1, student=student)
     return emit(StudentReplied(conversation=conversation))
 

@@ -101,6 +101,8 @@ def _tagged(value: object) -> Value:
             return Value(integer=str(value))
         case float():
             return Value(real=value)
+        case str():
+            return Value(text=value)
         case _:
             raise AssertionError(f"scripted code yields {value!r}")
 

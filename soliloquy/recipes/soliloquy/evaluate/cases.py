@@ -133,7 +133,8 @@ class Rehearsal:
             asked = GenerateRequest(role="student", prompt=prompt.name, messages=prompt.messages, seed=chance)
             spoken = StudentMessage.read((await self.loop.model.generate(asked)).text)[0]
             wrong = deepcopy(before)
-            record_claims(wrong.turns.add(number=right.turns[-1].number, student=said).student, spoken)
+            turn = wrong.turns.add(number=right.turns[-1].number, student=said)
+            record_claims(turn.student, spoken, wrong.problem)
             claim = _latest(wrong).claim
             if claim.said and claim.right is False:
                 return wrong
