@@ -70,14 +70,14 @@ def verdict_is_true(turn: Turn, right: bool | None) -> bool | None:
 
 
 def verification(turn: Turn, *, settled: bool) -> Verification:
-    """Returns what the verdict of a reply rests on: a settled value with or without a program, or several programs."""
+    """Returns what the verdict of a reply rests on: a settled value with or without a program, or nothing."""
     if letter_of(turn) not in _VERDICTS:
         return VERIFICATION_UNSPECIFIED
     calculation = turn.calculation
     told = not calculation.overruled and has_run(calculation) and _TELLING.search(output(calculation)) is not None
-    if told and (settled or calculation.opinions):
-        return VERIFICATION_PROGRAM
-    return VERIFICATION_STEP if settled else VERIFICATION_NONE
+    if not settled:
+        return VERIFICATION_NONE
+    return VERIFICATION_PROGRAM if told else VERIFICATION_STEP
 
 
 def contradictions(conversation: Conversation, turns: Sequence[Turn], agreeing: AgreeingLetters) -> Findings:

@@ -3,7 +3,7 @@
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from soliloquy.recipes.soliloquy.facts import Facts, is_weak, matches
 from soliloquy.truth.algebra_answers import gives_algebra
@@ -14,7 +14,6 @@ from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import (
-    PLAN_SOURCE_PROSE,
     STEP_KIND_ALGEBRA,
     STEP_KIND_CONCEPT,
     STEP_KIND_KNOWNS,
@@ -48,9 +47,6 @@ def claim_judged(judgement: Judgement) -> Claim:
 def claim_in(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int, *, is_reason: bool) -> Claim:
     """Reads no answer in the numbers of a reason, unless one is the result."""
     claim = _answer(text, written, facts, number)
-    if facts.problem.plan == PLAN_SOURCE_PROSE:
-        # A result that was read in prose may be a number on the way to what the tutor asks for, and so may this one.
-        claim = replace(claim, right=claim.right or None, settled=False)
     return Claim() if is_reason and claim.said and not claim.right else claim
 
 

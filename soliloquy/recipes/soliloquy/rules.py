@@ -87,7 +87,7 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
 
 
 def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
-    for truth in truths:
+    for truth in (truth for truth in truths if not truth.is_guess):
         if why := reply_fault(truth.turn, truth.settled, conversation.problem):
             yield truth.turn.number, why
 

@@ -27,6 +27,8 @@ class TurnTruth:
     progress: StepProgress
     # The steps whose results the student has stated so far.
     solved: frozenset[int]
+    # Whether patterns read both the message and the plan, whose results may be numbers on the way.
+    is_guess: bool = False
     # The settled result of the step at hand.
     result: LedgerEntry | None = None
     # Claims and results are read once a rule asks for them: most rules are asked of the last turn alone.
@@ -43,7 +45,7 @@ class TurnTruth:
         claim, said = self.claim, self.turn.student
         if said.claims_by and not said.claims and self.result is not None:
             return SettledAnswer(None, "", self.result)
-        if claim.right is None or not claim.settled:
+        if claim.right is None or not claim.settled or (self.is_guess and not claim.right):
             return None
         return SettledAnswer(claim.right, claim.said, claim.entry)
 
@@ -92,6 +94,7 @@ def assess(conversation: Conversation) -> Iterator[TurnTruth]:
             said=message,
             progress=progress,
             solved=frozenset(solved),
+            is_guess=conversation.problem.plan == PLAN_SOURCE_PROSE and not turn.student.claims_by,
             result=facts.settled_result(progress.step),
             read_claim=partial(_claim, turn, message, written, facts, progress.step, is_reason=is_reason),
             read_early=partial(early_results, turn.tutor.text, early, frozenset(said), facts, progress.step, computed),
