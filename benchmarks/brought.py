@@ -1,6 +1,7 @@
 """`python -m benchmarks brought`."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path, PurePath
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from soliloquy.problems.files.imported_row import import_row
 from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.problems.solving.independent_programs import PROGRAMS, dispute, weigh
-from soliloquy.truth.ledger import is_worked_out
+from soliloquy.truth.ledger import doubt_about, is_worked_out
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Problem
 
 BROUGHT = Path(__file__).parents[1] / "tests" / "unit" / "problems" / "brought"
@@ -22,7 +23,17 @@ _COLUMNS = ("question", "solution", "answer", "steps")
 
 # "Taken as right" is an answer with an error that its solution seems to calculate. Both it and what is unverified are
 # checked by independent programs in a run with a real model.
-_OUTCOMES = ("good", "good refused", "with an error", "refused", "unverified", "taken as right", "with programs")
+_OUTCOMES = (
+    "good",
+    "good refused",
+    "with an error",
+    "refused",
+    "told",
+    "unverified",
+    "taken as right",
+    "with programs",
+)
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 @click.command()
@@ -33,11 +44,13 @@ def brought(*, folder: Path, listed: bool, as_json: bool) -> None:
     """Count which of the labelled problems in FOLDER are refused, and which false ones are taken as right.
 
     Each line of a JSONL file has a `row`, and in `planted` what is false in it; that is empty if all of it is right.
-    The five sets of this repository were written and labelled before the reader was run on them. `with programs` counts
-    the errors that are refused or contradicted by programs that come to `true`, the right answer in the stated unit.
+    The seven sets of this repository were written and labelled before the reader was run on them. `with programs`
+    counts the errors that are refused or contradicted by programs that come to `true`, the right answer in its unit.
+    Where a line has the false `number`, an error is told if it is refused or if what is open names that number; the
+    kinds of such errors have rows of their own.
     """
     files = judge(folder)
-    report(files | totals(files), _OUTCOMES, listed=listed, as_json=as_json)
+    report(files | totals(files) | kinds(folder), _OUTCOMES, listed=listed, as_json=as_json)
 
 
 def judge(folder: Path) -> dict[str, Readings]:
@@ -52,13 +65,30 @@ def totals(files: Mapping[str, Readings]) -> dict[str, Readings]:
     return {name: total(files[one] for one in members) for name, members in sets}
 
 
+def kinds(folder: Path) -> dict[str, Readings]:
+    """Returns what became of each kind of planted error, where a line says which number is false."""
+    found: dict[str, Readings] = {}
+    for path in sorted(folder.rglob("*.jsonl")):
+        for labelled in cases(path):
+            if "number" in labelled:
+                name = f"{path.parent.name}: {labelled['planted']}"
+                found[name] = total([found.get(name, Readings()), _judged([labelled], path.stem)])
+    return found
+
+
 def _judge_file(path: Path) -> Readings:
+    return _judged(cases(path), path.stem)
+
+
+def _judged(rows: Iterable[dict[str, Any]], kind: str) -> Readings:
     readings = Readings()
-    for labelled in cases(path):
-        problem, refused = received(labelled["row"], path.stem)
+    for labelled in rows:
+        problem, refused = received(labelled["row"], kind)
         if labelled["planted"]:
             supported = problem is not None and is_worked_out(problem)
             outcomes = ["with an error", "refused" if refused else "taken as right" if supported else "unverified"]
+            if "number" in labelled and (problem is None or _names(doubt_about(problem), labelled["number"])):
+                outcomes.append("told")
             if problem is None or ("true" in labelled and _is_contradicted(problem, labelled["true"])):
                 outcomes.append("with programs")
         else:
@@ -66,6 +96,10 @@ def _judge_file(path: Path) -> Readings:
         is_wrong = bool(labelled["planted"]) != bool(refused)
         readings.add(outcomes, f"{labelled['id']}: {labelled['planted'] or refused}" if is_wrong else "")
     return readings
+
+
+def _names(text: str, number: float) -> bool:
+    return any(float(digits.replace(",", "")) == number for digits in _NUMBER.findall(text))
 
 
 def _is_contradicted(problem: Problem, right: float) -> bool:

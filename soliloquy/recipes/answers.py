@@ -131,12 +131,15 @@ class StatedClaim(Fields):
     unit: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Unit")
 
 
+StatedClaims = Annotated[list[StatedClaim] | None, BeforeValidator(_claims)]
+
+
 class StudentMessage(Answer):
     """A student's message, and what it claims."""
 
     text: Text = Field(alias="Message")
     # None if the speaker wrote the message alone.
-    claims: Annotated[list[StatedClaim] | None, BeforeValidator(_claims)] = Field(default=None, alias="Claims")
+    claims: StatedClaims = Field(default=None, alias="Claims")
     speaker: ClassVar[str] = "student"
 
     @classmethod

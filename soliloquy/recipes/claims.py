@@ -1,12 +1,13 @@
 """What a message claims: stated beside its words, and held against them and the ledger."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from soliloquy.recipes.answers import StatedClaim, StudentMessage
+from soliloquy.recipes.answers import StatedClaim
 from soliloquy.recipes.templates import Texts
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.truth.ledger import ledger_of
-from soliloquy.truth.number_format import format_value
+from soliloquy.truth.number_format import format_number, format_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.units import unit
@@ -47,15 +48,26 @@ def _line(entry: LedgerEntry) -> str:
     return f"{own.symbol}: {name}{own.unit and f', in {own.unit}'}"
 
 
-def stated_with(problem: Problem) -> Callable[[StudentMessage], None]:
+class Spoken(Protocol):
+    """A message and what its speaker says that it claims."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def claims(self) -> Sequence[StatedClaim] | None: ...
+
+
+def stated_with(problem: Problem) -> Callable[[Spoken], None]:
     """Returns a check that raises Unreadable for a claim that the message does not make, or of no known quantity."""
     ledger = ledger_of(problem)
 
-    def check(spoken: StudentMessage) -> None:
+    def check(spoken: Spoken) -> None:
         for stated in spoken.claims or ():
             claim = parsed(stated)
             if claim.quantity and ledger.entry(claim.quantity) is None:
-                unknown = f"it claims {claim.quantity!r}, which is none of the quantities"
+                known = ", ".join(entry.quantity.symbol for entry in ledger.entries)
+                unknown = f"it claims {claim.quantity!r}, which is none of the quantities ({known})"
                 raise Unreadable(f'{unknown}: name one of them, or leave "Quantity" empty')
             if not is_in(spoken.text, claim):
                 shown = format_value(claim.value, claim.unit)
@@ -64,7 +76,7 @@ def stated_with(problem: Problem) -> Callable[[StudentMessage], None]:
     return check
 
 
-def record_claims(reply: StudentReply | TutorReply, spoken: StudentMessage) -> None:
+def record_claims(reply: StudentReply | TutorReply, spoken: Spoken) -> None:
     """Writes a message and what its speaker says that it claims."""
     reply.text = spoken.text
     del reply.claims[:]
@@ -81,6 +93,11 @@ def parsed(stated: StatedClaim) -> Claim:
     sign = stated.value.strip()[:1]
     beside = sign if sign in _CURRENCIES else stated.value[number.end :].strip()
     return Claim(quantity=stated.quantity, value=number.value, unit=stated.unit or beside, half=number.half)
+
+
+def written_claim(claim: Claim) -> dict[str, str]:
+    """Returns a claim as its speaker is to write it."""
+    return {"Quantity": claim.quantity, "Value": format_number(claim.value), "Unit": claim.unit}
 
 
 def is_in(text: str, claim: Claim) -> bool:

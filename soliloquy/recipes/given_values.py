@@ -19,7 +19,7 @@ def check_given_values(conversation: Conversation, turns: Sequence[Turn]) -> Fin
             continue
         described = {number.value for number in numbers_in(description)}
         others = [(name, value) for name, value in _given(turn.calculation.attempts[-1].code) if value not in described]
-        known = KnownNumbers(_told(conversation, turn)) if others else None
+        known = KnownNumbers(_told(conversation, turn), turn.calculation.attempts[-1].code) if others else None
         for name, value in others:
             if known and value not in KNOWN.counts and not known.sources(stated_value(value)):
                 yield turn.number, f"the program takes {name} = {value:g}, which nobody gave"

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from soliloquy.truth.ledger import Ledger
 from soliloquy.truth.numbers import EXACT
-from soliloquy.truth.quantities import WrittenQuantity, is_same
+from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
+from soliloquy.truth.stated_answer import answer_quantity
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Claim, LedgerEntry
 
@@ -21,6 +23,8 @@ class Judgement(NamedTuple):
 
 
 OPEN = Judgement()
+# A message of so few words holds nothing but its answer.
+_SHORT = 6
 
 
 def judge(claims: Sequence[Claim], ledger: Ledger, step: int) -> Judgement:
@@ -54,10 +58,37 @@ def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
     None for a decimal number that may only have been rounded on the way.
     """
     own = entry.quantity
-    if is_same(written, own.value, own.unit, entry.tolerance):
+    # An answer without a unit contradicts none.
+    forms = [written] if own.unit or written.unit is None else [written, replace(written, unit=None)]
+    if any(is_same(form, own.value, own.unit, entry.tolerance) for form in forms):
         return True
     is_decimal = not own.unit and not own.value.is_integer()
     return None if is_decimal and abs(written.value - own.value) <= entry.tolerance * abs(own.value) else False
+
+
+def judge_text(text: str, entry: LedgerEntry, ledger: Ledger) -> bool | None:
+    """Judges a message whose speaker does not say what it claims, by a search for the settled value.
+
+    It is right if it comes to the value, and wrong only if it states another one as its result, in a unit of the kind,
+    that the problem does not know while the right one stands nowhere in it. Anything else is open.
+    """
+    chosen = answer_quantity(text, entry.quantity.unit)
+    if chosen is None:
+        return None
+    right = compare(chosen, entry)
+    if right is not False:
+        return right
+    found, wanted = quantities_in(text), unit(entry.quantity.unit)
+    is_of_kind = not wanted.measure or chosen.unit is None or chosen.unit.kind == wanted.kind
+    others = [one for one in found if one.start != chosen.start and not one.term and not _is_known(one, ledger)]
+    is_result = chosen.stated or (not others and len(text.split()) <= _SHORT)
+    if not is_of_kind or not is_result:
+        return None
+    return None if _is_known(chosen, ledger) or any(compare(one, entry) for one in found) else False
+
+
+def _is_known(written: WrittenQuantity, ledger: Ledger) -> bool:
+    return any(compare(written, entry) for entry in ledger.entries)
 
 
 def in_unit(claim: Claim, stated_unit: str) -> float:

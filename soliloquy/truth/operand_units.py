@@ -59,6 +59,10 @@ def asked_unit(question: str) -> Unit | None:
 
 def is_another_kind(one: Unit, other: Unit) -> bool:
     """Whether two units measure different things, also if "per hour" is left out."""
+    if (one.otherwise and not is_another_kind(one.otherwise, other)) or (
+        other.otherwise and not is_another_kind(one, other.otherwise)
+    ):
+        return False
     powers, others = (measured(1.0, own, 0.0, 0.0, rounded=False).powers for own in (one, other))
     differing = {name for name in {**powers, **others} if powers.get(name) != others.get(name)}
     return (
@@ -70,8 +74,14 @@ def contradicts(tokens: Sequence[Written], options: Options, stated: Written) ->
     """Whether a stated unit is another than that of the result: "30 × 60 = 1800 litres", of minutes."""
     told = measured_number(stated)
     names = {name for one in _powers(tokens, options) for name in one}
-    whole = [one for one in result_in_units(tokens, options) if one.si is not None]
-    if not told.powers or told.si is None or not any(one.powers for one in whole):
+    whole = [*result_in_units(tokens, options)]
+    # Quantities of two kinds are added only where a unit was taken for another.
+    if (
+        any(one.si is None for one in whole)
+        or not told.powers
+        or told.si is None
+        or not any(one.powers for one in whole)
+    ):
         return False
     if MONEY in names:
         # Prices are told for one, for a kilogram or for an hour without saying so; "262 × 9 € = 2358 kg" is none.

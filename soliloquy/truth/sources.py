@@ -96,7 +96,7 @@ def provenance_of(problem: Problem) -> Provenance:
     inputs = tuple(own.value for step in worked for own in step.inputs)
     # The steps are those of the explanation that a problem came with, not of one that a model wrote for it.
     brought = "" if problem.enrichment.calls else problem.enrichment.detailed_solution
-    answer = problem.answer.value if problem.HasField("answer") and not problem.plan == PLAN_SOURCE_PROSE else None
+    answer = problem.answer.value if problem.HasField("answer") and problem.plan != PLAN_SOURCE_PROSE else None
     results = tuple(step.result.value for step in worked)
     own = problem.answer.unit if problem.HasField("answer") else ""
     return _provenance(problem.question, brought or problem.solution, inputs, results, answer, own)
@@ -161,6 +161,7 @@ class _Walk:
     # None where the answer was read from the solution itself.
     answer: float | None
     results: list[float]
+    units: list[Unit] = field(default_factory=list)
     answer_unit: Unit | None = None
     last_unit: Unit | None = None
     # By the number that a calculation comes to, until another one uses it.
@@ -199,6 +200,7 @@ class _Walk:
                 self._check_sign(tokens, place, is_loose=use is None and give is None and follows is None)
                 continue
             self.numbers += 1
+            self.units += [token.unit] if token.unit else []
             sources = self.known.sources(measured_number(token))
             if use is not None:
                 if use not in self.restated:
@@ -422,18 +424,15 @@ class _Walk:
             self.faults.append(f"{_bit(self.solution, told)!r} concludes {format_number(told.value)}, {came}")
 
     def _compare_with_question(self, final: Sequence[Written]) -> None:
-        """Says in which unit a solution ends if its question asks for another quantity."""
+        """Says in which unit a solution ends if its question asks for another quantity, which it never states."""
         wanted = asked_unit(self.question)
-        last = [*(token.unit for token in final), self.last_unit, self.answer_unit]
-        if wanted is None or not self.links or _ASKS_SEVERAL.search(self.question):
+        stated = [self.last_unit, *(token.unit for token in final if token.unit), self.answer_unit]
+        own = next((one for one in reversed(stated) if one and one.measure), None)
+        if wanted is None or own is None or self.open or _ASKS_SEVERAL.search(self.question):
             return
-        for own in last:
-            if own and own.measure and is_another_kind(own, wanted):
-                told = own.measure.strip("()")
-                self.faults.append(
-                    f"the question asks for {wanted.measure.strip('()')}, but the solution ends with {told}"
-                )
-                return
+        if all(is_another_kind(one, wanted) for one in (own, *self.units)):
+            ends = own.measure.strip("()")
+            self.faults.append(f"the question asks for {wanted.measure.strip('()')}, but the solution ends with {ends}")
 
     def _may_conclude(self, told: Measured, last: float) -> bool:
         """Whether a number may be concluded from a last calculation: as its result, or as one that was left for it."""
@@ -454,10 +453,9 @@ def _line(link: Calculation) -> str:
     return " ".join(link.text.split())
 
 
-def _is_another(one: Unit, other: Unit) -> bool:
-    return (
-        one.kind != other.kind and "dimensionless" not in (one.kind, other.kind) and MONEY not in one.kind + other.kind
-    )
+def _is_another(one: Unit | None, other: Unit) -> bool:
+    kinds = {one.kind, other.kind} if one else set[str]()
+    return len(kinds) > 1 and "dimensionless" not in kinds and not any(MONEY in kind for kind in kinds)
 
 
 def _is_result(value: Measured, result: float) -> bool:

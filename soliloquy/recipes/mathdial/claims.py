@@ -8,7 +8,7 @@ from soliloquy.recipes.settled import SettledAnswer, settled_by_claims
 from soliloquy.truth import exactness
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
-from soliloquy.truth.judge import in_unit, judge
+from soliloquy.truth.judge import in_unit, judge, judge_text
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_value
 from soliloquy.truth.numbers import numbers_in_digits
@@ -61,10 +61,11 @@ def settled_answer(conversation: Conversation, turn: Turn) -> SettledAnswer | No
     ledger = ledger_of(problem)
     if turn.student.claims_by:
         return settled_by_claims(judge(turn.student.claims, ledger, ledger.answer.step if ledger.answer else 0))
-    value = claimed_answer(turn.student.text, problem)
-    if value is None or not ledger.has_settled_answer:
+    value, answer = claimed_answer(turn.student.text, problem), ledger.answer
+    if value is None or answer is None or not ledger.has_settled_answer:
         return None
-    return SettledAnswer(is_right(value, problem), format_value(value, problem.answer.unit), ledger.answer)
+    right = judge_text(turn.student.text, answer, ledger)
+    return None if right is None else SettledAnswer(right, format_value(value, problem.answer.unit), answer)
 
 
 def is_right(value: float, problem: Problem) -> bool:

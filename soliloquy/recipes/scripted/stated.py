@@ -18,6 +18,11 @@ def answer_symbol(problem: Problem) -> str:
 
 def message(text: str, results: Iterable[Quantity]) -> str:
     """Returns the answer of a student who claims those of these results that its message says."""
+    return StudentMessage.written(text=text, claims=claims_in(text, results))
+
+
+def claims_in(text: str, results: Iterable[Quantity]) -> list[dict[str, str]]:
+    """Returns those of these results that a message says, as its speaker claims them."""
     claims = []
     for result in results:
         known = [*calculations_in(text), *quantities_in(text)]
@@ -26,4 +31,4 @@ def message(text: str, results: Iterable[Quantity]) -> str:
             said = text[written[-1].start : written[-1].end].strip()
             value = said if written[-1].digits != EXACT else format_number(result.value)
             claims.append({"Quantity": result.symbol, "Value": value, "Unit": ""})
-    return StudentMessage.written(text=text, claims=claims)
+    return claims

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from soliloquy.recipes.answers import Text, any_of, says_nothing, spoken_by_tutor
+from soliloquy.recipes.answers import StatedClaims, Text, any_of, says_nothing, spoken_by_tutor
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.runtime.answers import Answer, partial_field
 
@@ -115,6 +115,8 @@ class Reply(Answer):
         alias="Step State"
     )
     text: Annotated[Text, BeforeValidator(spoken_by_tutor)] = Field(alias="Tutorbot Response")
+    # None if the tutor does not say which results it tells.
+    claims: StatedClaims = Field(default=None, alias="Results Told")
 
     @staticmethod
     def text_so_far(raw: str) -> str:

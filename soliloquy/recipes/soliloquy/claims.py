@@ -3,7 +3,7 @@
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from soliloquy.recipes.soliloquy.facts import Facts, is_weak, matches
 from soliloquy.truth.algebra_answers import gives_algebra
@@ -48,9 +48,9 @@ def claim_judged(judgement: Judgement) -> Claim:
 def claim_in(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int, *, is_reason: bool) -> Claim:
     """Reads no answer in the numbers of a reason, unless one is the result."""
     claim = _answer(text, written, facts, number)
-    if claim.right is False and claim.said and facts.problem.plan == PLAN_SOURCE_PROSE:
-        # A result that was read in prose may be a number on the way to what the tutor asks for.
-        claim = Claim(said=claim.said)
+    if facts.problem.plan == PLAN_SOURCE_PROSE:
+        # A result that was read in prose may be a number on the way to what the tutor asks for, and so may this one.
+        claim = replace(claim, right=claim.right or None, settled=False)
     return Claim() if is_reason and claim.said and not claim.right else claim
 
 
@@ -73,6 +73,9 @@ def _answer(text: str, written: Sequence[WrittenQuantity], facts: Facts, number:
     if not said:
         return Claim()
     right = compare(quantity, entry) if quantity is not None and entry is not None else False
+    if right is False and entry is not None and any(compare(one, entry) for one in written):
+        # The right value stands in the message, too: which one is meant is a matter of understanding.
+        right = None
     return Claim(said=said, right=right, settled=is_settled, entry=entry)
 
 

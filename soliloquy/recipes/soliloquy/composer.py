@@ -1,5 +1,6 @@
 """The tutor's two replying states: with Python's output and without."""
 
+from soliloquy.recipes.claims import record_claims, stated_with
 from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.outcomes import finish
@@ -16,16 +17,13 @@ from soliloquy.v1.events_pb2 import ReplyNeeded, TutorReplied
 async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """Runs the Received Python state if there is an output, else the No Python state."""
     conversation = event.conversation
-    reply = await ask(prompting.composing(conversation), Reply)
+    reply = await ask(prompting.composing(conversation), Reply, stated_with(conversation.problem))
     labels = TutorLabels(action=int(reply.action), step=int(reply.step), state=STATES[reply.state])
-    conversation.turns[-1].tutor.CopyFrom(
-        TutorReply(
-            text=reply.text,
-            thoughts=reply.thoughts,
-            evaluation=EVALUATIONS[reply.evaluation],
-            labels=labels.SerializeToString(),
-        )
+    said = TutorReply(
+        thoughts=reply.thoughts, evaluation=EVALUATIONS[reply.evaluation], labels=labels.SerializeToString()
     )
+    record_claims(said, reply)
+    conversation.turns[-1].tutor.CopyFrom(said)
     if reply.state == "t":
         return finish(conversation, Ending.ENDING_SOLVED)
     if len(conversation.turns) >= conversation.run.max_turns:

@@ -95,7 +95,7 @@ def test_endpoints_are_in_the_file_or_in_the_options(tmp_path: Path) -> None:
     [
         ("mathdial/solvin", "there is no prompt 'mathdial/solvin': did you mean mathdial/solving?"),
         ("mathdail/solving", "there is no prompt 'mathdail/solving': did you mean mathdial/solving?"),
-        ("physics", "there is no prompt 'physics': use problems/program, mathdial/.., mathwell/.."),
+        ("physics", "there is no prompt 'physics': use problems/program, problems/steps, mathdial/.., mathwell/.."),
     ],
 )
 def test_a_prompt_that_no_recipe_has_is_refused_with_the_nearest(tmp_path: Path, name: str, words: str) -> None:

@@ -366,7 +366,9 @@ def test_an_answer_is_a_number_only_where_it_is_nothing_else(
 def test_what_cannot_be_read_of_a_row_is_reported_and_the_row_kept(tmp_path: Path) -> None:
     row = {"question": "Half of 18 apples, three times?", "solution": "Half of them are 8. 8 * 3 = 24"}
     outcome = imported(jsonl(tmp_path / "a.jsonl", row), "jsonl")
-    assert outcome.unread == ["a.jsonl:1: unverified: cannot read 'Half of them are 8. 8 * 3 = 24'"]
+    assert outcome.unread == [
+        "a.jsonl:1: unverified: 1 of 4 numbers open: cannot read 'Half of them are 8. 8 * 3 = 24'"
+    ]
     assert (outcome.counts.written, outcome.counts.unread, outcome.complaints) == (1, 1, [])
 
 

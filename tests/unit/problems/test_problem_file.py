@@ -19,6 +19,8 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.truth.units import unit as known_unit
 from soliloquy.v1 import conversation_pb2 as pb
 
+# Its numbers stand in no text, so a solution may use any.
+FIGURE = "What follows from the figure?"
 FORCE = {
     "question": "Which force gives 50 kg an acceleration of 10 m/s²?",
     "solution": "Step 1) Use Newton's second law. Step 2) The force is F = m × a = 50 kg × 10 m/s² = 500 N.",
@@ -73,7 +75,7 @@ def test_an_answer_may_be_written_as_people_write_it(tmp_path: Path, answer: obj
     ],
 )
 def test_a_number_of_a_formula_begins_no_step(tmp_path: Path, solution: str) -> None:
-    law, energy = read_one(tmp_path, solution=solution).steps
+    law, energy = read_one(tmp_path, question=FIGURE, solution=solution).steps
     assert (law.explanation, law.HasField("result")) == ("Use E = m v^2 / 2.", False)
     assert (energy.result.symbol, energy.result.value, energy.result.unit) == ("E", 1260, "J")
 
@@ -109,7 +111,7 @@ def test_a_check_finds_the_faults_of_all_lines(tmp_path: Path) -> None:
 def test_a_sentence_with_arithmetic_becomes_a_step(
     tmp_path: Path, solution: str, expression: str, value: float, unit: str
 ) -> None:
-    step = read_one(tmp_path, solution=solution).steps[0]
+    step = read_one(tmp_path, question=FIGURE, solution=solution).steps[0]
     assert (step.expression, step.result.value, step.result.unit) == (expression, value, unit)
 
 
@@ -143,7 +145,7 @@ def test_a_solution_with_a_false_calculation_is_refused_with_the_line_and_both_n
     ],
 )
 def test_a_solution_is_cut_by_numbers_lines_or_sentences(tmp_path: Path, solution: str, count: int) -> None:
-    assert len(read_one(tmp_path, solution=solution).steps) == count
+    assert len(read_one(tmp_path, question=FIGURE, solution=solution).steps) == count
 
 
 @pytest.mark.parametrize(
@@ -157,9 +159,9 @@ def test_the_unit_of_a_result_is_read_through_its_markup(tmp_path: Path, stated:
 
 
 def test_an_answer_that_the_prose_leaves_out_becomes_the_last_step(tmp_path: Path) -> None:
-    problem = read_one(tmp_path, solution="Think hard.", answer={"value": 40, "unit": "m"})
+    problem = read_one(tmp_path, solution="Think hard.", answer={"value": 40, "unit": "N"})
     assert problem.steps[-1].result == problem.answer
-    assert (problem.answer.value, problem.answer.unit) == (40, "m")
+    assert (problem.answer.value, problem.answer.unit) == (40, "N")
 
 
 def test_stated_steps_use_inputs_and_earlier_results(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Plays the tutor: whether its reply needs a calculation, and the reply with its assessment of the message."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from typing import NamedTuple
@@ -11,6 +11,8 @@ from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import comparison, description
 from soliloquy.recipes.scripted.questions import nudges, questions_for
 from soliloquy.recipes.scripted.slips import kind_of_mistake, same, split_working
+from soliloquy.recipes.scripted.stated import claims_in
+from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
 from soliloquy.recipes.soliloquy.scripted.closing import farewell, untold_idea
 from soliloquy.recipes.soliloquy.scripted.hints import (
     concept_wordings,
@@ -37,7 +39,7 @@ from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.quantity_names import result_name
 from soliloquy.truth.utterances import content_words
-from soliloquy.v1.conversation_pb2 import Slip, Step
+from soliloquy.v1.conversation_pb2 import Quantity, Slip, Step
 
 # After this many wrong answers the tutor solves the step at the next one.
 PATIENCE = 2
@@ -104,17 +106,29 @@ def _hear_reason(reading: ParsedPrompt, said: ReplyReading) -> Move:
 
 def written(move: Move, reading: ParsedPrompt, rng: Random) -> str:
     """Returns the move as the answer that the recipe asks for."""
+    text = capitalize(
+        rephrase(move.parts, rng, reading.word_limit, reading.messages(student=False), tutor_book(reading).style)
+    )
+    told = claims_in(text, _result_told(reading)) if move.action in GIVING_ACTIONS else []
     fields = {
         "Thoughts of Tutorbot": book().one_of(rng, "hidden", "thoughts", move.thought, step=str(move.step)),
         "Evaluation of Student Response": move.evaluation,
         "Action Based on Evaluation": str(move.action),
         "Step Number": str(move.step),
         "Step State": move.state,
-        "Tutorbot Response": capitalize(
-            rephrase(move.parts, rng, reading.word_limit, reading.messages(student=False), tutor_book(reading).style)
-        ),
+        "Tutorbot Response": text,
+        "Results Told": told,
     }
     return json.dumps(fields, ensure_ascii=False)
+
+
+def _result_told(reading: ParsedPrompt) -> Iterator[Quantity]:
+    """Yields the result of the step at hand, as it was calculated for the reply."""
+    if not is_numeric(reading.step):
+        return
+    number = calculated_number(reading.output) if reading.has("output") else None
+    result = reading.step.result
+    yield Quantity(symbol=result.symbol, value=result.value if number is None else number, unit=result.unit)
 
 
 def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:

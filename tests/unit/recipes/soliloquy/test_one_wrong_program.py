@@ -32,6 +32,7 @@ HOSE = (
     "Water runs at 0.8 m/s through a garden hose of 18 mm width and leaves by a nozzle of 6 mm. How fast is the jet?",
     "What flows in flows out: A1 v1 = A2 v2. Areas grow with the square of the width, so v2 = 0.8 × (18/6)² = 7.2 m/s.",
 )
+_RESULT = re.compile(r"(\d+(?:\.\d+)?) (N|m/s²?)(?=[.:,?!]| |$)")
 _SQUARED, _NOT_SQUARED = "v2 = v1 * (d1 / d2) ** 2", "v2 = v1 * d1 / d2"
 # A student of whom every answer is to be right.
 _KNOWING = "[knowing]\nshare = 1.0\nmistaken = 0.0\nshaky = 0.0\nevidence = { one = 1.0, two = 0.0, three = 0.0 }\n"
@@ -52,7 +53,9 @@ class WrittenAnswers:
                 text = _program(*(_hose(_SQUARED) if is_hose else _force()))
             case "soliloquy/student":
                 said = self._said.setdefault(request.draw_key, iter(_OF_THE_HOSE if is_hose else _OF_THE_SLEDGE))
-                text = next(said)
+                text = _claiming(next(said), is_hose=is_hose)
+            case "problems/steps":
+                text = json.dumps({"Steps": _HOSE_STEPS if is_hose else _SLEDGE_STEPS})
             case "soliloquy/deciding":
                 text = _decided(_last_message(prompt), is_hose=is_hose)
             case "soliloquy/use_python":
@@ -87,6 +90,48 @@ _OF_THE_SLEDGE = [
 ]
 
 
+def _given(symbol: str, value: float, unit: str) -> dict[str, object]:
+    return {"Symbol": symbol, "Name": symbol, "Value": value, "Unit": unit, "Source": "question"}
+
+
+_HOSE_STEPS = [
+    {
+        "Sought": "speed of the jet",
+        "Symbol": "v2",
+        "Expression": "v1 * (d1 / d2) ** 2",
+        "Inputs": [_given("v1", 0.8, "m/s"), _given("d1", 18, "mm"), _given("d2", 6, "mm")],
+        "Value": 7.2,
+        "Unit": "m/s",
+    }
+]
+_SLEDGE_STEPS = [
+    {
+        "Sought": "acceleration",
+        "Symbol": "a",
+        "Expression": "v ** 2 / (2 * s)",
+        "Inputs": [_given("v", 6, "m/s"), _given("s", 15, "m")],
+        "Value": 1.2,
+        "Unit": "m/s²",
+    },
+    {
+        "Sought": "pulling force",
+        "Symbol": "F",
+        "Expression": "m * a",
+        "Inputs": [_given("m", 40, "kg")],
+        "Value": 48,
+        "Unit": "N",
+    },
+]
+
+
+def _claiming(said: str, *, is_hose: bool) -> str:
+    """Says beside a message which result it gives: the last one with its unit, unless it only tells the problem."""
+    results = [] if "help" in said or "begin" in said else _RESULT.findall(said)
+    symbol = "v2" if is_hose else "F" if " N" in said else "a"
+    claims = [{"Quantity": symbol, "Value": value, "Unit": unit} for value, unit in results[-1:]]
+    return json.dumps({"Message": said, "Claims": claims})
+
+
 def _force() -> tuple[list[str], str]:
     return ["m = 40", "a = 6 ** 2 / (2 * 15)", "F = m * a"], "F"
 
@@ -109,7 +154,7 @@ def _last_message(prompt: str) -> str:
 
 
 def _decided(said: str, *, is_hose: bool) -> str:
-    results = re.findall(r"(\d+(?:\.\d+)?) (?:N|m/s²?)(?=[.:,?!]| |$)", said)
+    results = [value for value, _ in _RESULT.findall(said)]
     if not results or "help" in said or "begin" in said:
         return json.dumps({"Use Python": "n"})
     sought = "the speed of the jet" if is_hose else "the force" if " N" in said else "the acceleration"
@@ -124,9 +169,12 @@ def _reply(prompt: str, *, is_hose: bool) -> str:
     step = int(re.findall(r"Step being worked on: (\d)", prompt)[-1])
     if found == ["False"]:
         return _judged("a", 1, step, "q", "Not quite. Which part of your working are you least sure of?")
-    if found or ("A1 v1" in said and "m/s" not in said):
-        onward = "Well done, that was all!" if step == 2 else "What does that give for the next step?"
-        return _judged("b", 3, step, "t" if step == 2 else "r", f"Yes, I agree with you. {onward}")
+    if "A1 v1" in said and "m/s" not in said:
+        return _judged("b", 3, step, "q", "That is the law to use. Which speed does it give?")
+    if found:
+        is_last = is_hose or step == 2
+        onward = "Well done, that was all!" if is_last else "What does that give for the next step?"
+        return _judged("b", 3, step, "t" if is_last else "r", f"Yes, I agree with you. {onward}")
     asked = (
         "What has to be the same in the hose and in the nozzle?" if is_hose else "Which law links speed and distance?"
     )

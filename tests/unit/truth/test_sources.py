@@ -1,12 +1,15 @@
-"""Promises of support: a solution is verified only if every number of it was read."""
+"""Promises of sources: a solution is verified only if every number of it was read and comes from somewhere."""
+
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.problems.files.problem_from_row import problem_from_row
+from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.truth.ledger import doubt_about, is_worked_out
+from soliloquy.truth.sources import provenance_of
 from soliloquy.v1.conversation_pb2 import Problem
 
 READ = [
@@ -26,14 +29,42 @@ READ = [
     ("What are 6 rows of 7?", "def solution():\n    rows = 6\n    return rows * 7"),
 ]
 UNREAD = [
-    ("A box holds 12 eggs. How many are in 5 boxes?", "5 * 13 = 65 eggs", "5 * 13 = 65 eggs"),
+    ("A box holds 12 eggs. How many are in 5 boxes?", "5 * 13 = 65 eggs", "uses 13"),
     ("I share 24 sweets between 3.", "24 ÷÷ 3 = 9, and 9 + 1 = 10", "24 ÷÷ 3 = 9"),
     ("How many ways to choose 2 of 6?", "C(6, 2) = 14, 14 * 2 = 28", "14"),
     ("What is ⌊7.8⌋ plus 5?", "⌊7.8⌋ is 9. 9 + 5 = 14", "9"),
     ("Half of 18 apples, three times?", "Half of them are 8. 8 * 3 = 24", "8"),
-    ("A coat of $240 is 25 % off, and a hat is $12.", "0.25 * 240 = 60. 240 - 60 = 180. 190 + 12 = 202", "190 + 12"),
     ("A car drives 60 km in an hour.", "In 3 hours it is 190 km. 190 / 2 = 95", "190 km"),
     ("What are 6 rows of 7?", "def solution():\n    rows = 8\n    return rows * 7", "8"),
+]
+FALSE = [
+    (
+        "A coat of $240 is 25 % off, and a hat is $12.",
+        "0.25 * 240 = 60. 240 - 60 = 180. 190 + 12 = 202",
+        "'190 + 12 = 202' uses 190, which neither the question nor an earlier step gives; '240 - 60 = 180' came to 180",
+    ),
+    (
+        "A box of 24 pens costs $1.80 a pen.",
+        "29 * 1.80 = 52.20",
+        "'29 * 1.80 = 52.20' uses 29, which neither the question nor an earlier step gives; the question has 24",
+    ),
+    (
+        "A shop had 312 cups, sold 144 and packs the rest by 4. How many packs?",
+        "312 - 144 = 168. 168 / 4 = 42. The answer is 168.",
+        "concludes 168, but the last calculation, '168 / 4 = 42', comes to 42",
+    ),
+    ("A tank is drained in 30 minutes. How many seconds is that?", "30 * 60 = 1800 litres", "does not come to litres"),
+    (
+        "Stairs of 66 steps roll at 1.2 steps a second. How many seconds is one under way?",
+        "66 / 1.2 = 55 m",
+        "the question asks for second, but the solution ends with meter",
+    ),
+]
+WITH_ROLES = [
+    ("Two angles of a triangle are 48° and 67°. The third?", "180 - 48 - 67 = 65°"),
+    ("A film takes 2 hours. How many minutes is it?", "2 * 60 = 120 minutes"),
+    ("A kettle of 2 kg falls 5 m.", "E = 2 * 9.8 * 5 = 98 J"),
+    ("A cycle of 3 weeks: how many days?", "3 * 7 = 21 days"),
 ]
 
 
@@ -51,6 +82,26 @@ def test_what_was_not_read_leaves_the_answer_unverified_and_is_named(question: s
     problem = _problem(question, solution)
     assert not is_worked_out(problem)
     assert bit in doubt_about(problem)
+
+
+@pytest.mark.parametrize(("question", "solution", "fault"), FALSE)
+def test_a_number_that_contradicts_its_source_is_refused_with_both_numbers(
+    question: str, solution: str, fault: str
+) -> None:
+    with pytest.raises(BadField, match=re.escape(fault)):
+        _problem(question, solution)
+
+
+@pytest.mark.parametrize(("question", "solution"), WITH_ROLES)
+def test_a_constant_needs_no_source_where_the_problem_gives_it_its_role(question: str, solution: str) -> None:
+    problem = _problem(question, solution)
+    assert doubt_about(problem) == ""
+    assert all(one.source for step in provenance_of(problem).steps for one in step.operands)
+
+
+def test_a_constant_without_its_role_has_no_source() -> None:
+    with pytest.raises(BadField, match="uses 24"):
+        _problem("Pens cost 1.80 € each. What do 19 cost?", "24 * 1.80 = 43.20 €")
 
 
 @given(st.text("0123456789 +-*/^=().,:!|x²√%$\\{}\nab", max_size=200))
