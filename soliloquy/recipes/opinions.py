@@ -1,4 +1,7 @@
-"""Weighs the programs of a turn: a settled value overrules them, and where nothing is settled a majority decides."""
+"""Weighs the programs of a turn: a settled value overrules them, and where nothing is settled a majority decides.
+
+No majority decides against a value that the solution states: one of both is wrong, and nobody knows which.
+"""
 
 from copy import deepcopy
 
@@ -7,6 +10,8 @@ from soliloquy.recipes.rules import Rules
 from soliloquy.recipes.settled import program_fault
 from soliloquy.recipes.verdicts import verdict
 from soliloquy.runtime.events import Outcome, emit
+from soliloquy.truth.judge import fits_stated
+from soliloquy.truth.ledger import ledger_of
 from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation
 from soliloquy.v1.events_pb2 import CalculationNeeded
 
@@ -41,7 +46,8 @@ def weighed(conversation: Conversation, rules: Rules) -> Conversation:
     if not calculation.opinions:
         return conversation
     decided = _majority(_verdicts(calculation))
-    if decided is None:
+    stated = fits_stated(conversation.turns[-1].student.claims, ledger_of(conversation.problem))
+    if decided is None or stated is (not decided):
         return _overruled(conversation, "")
     return conversation if code_verdict(calculation) is decided else _led_by(conversation, decided)
 
