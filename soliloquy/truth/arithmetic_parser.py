@@ -21,7 +21,7 @@ from soliloquy.truth.arithmetic_terms import (
     with_unit,
 )
 from soliloquy.truth.measured_values import measured, negative
-from soliloquy.truth.units import Unit
+from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.written_numbers import Written
 
 

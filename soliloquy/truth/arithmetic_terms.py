@@ -7,7 +7,7 @@ from itertools import product
 from typing import NamedTuple
 
 from soliloquy.truth.measured_values import Measured, Unworkable, added, measured, multiplied, negative, raised
-from soliloquy.truth.units import Unit
+from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.written_numbers import PERCENT, Written
 
 

@@ -6,15 +6,22 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import permutations
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf
 
-from soliloquy.truth.units import Unit, measure, unit_after
+from soliloquy.truth.unit_table import Unit, named
+from soliloquy.truth.units import unit, unit_after
 from soliloquy.truth.written_arithmetic import tokens_of
 
 _NAME = re.compile(r"[a-z_]+", re.IGNORECASE)
 # "per hour", "km into m", "each day"; a longer word is a unit by itself.
 _UNIT_WORD = re.compile(r"\b(?:(?:per|in|into|to|of)\s|/)?(?=[^\W\d_]{3}|(?<=[\s/])[^\W\d_])|(?<=\\text\{)|(?<=rm\{)")
+
+
+def _unit_of(stated: object) -> object:
+    """Reads a unit that a table names: "m/s^2"."""
+    return unit(stated) if isinstance(stated, str) else stated
 
 
 class Constant(BaseModel):
@@ -24,8 +31,7 @@ class Constant(BaseModel):
     values: tuple[float, ...]
     # The words or signs that give a problem this role.
     near: str
-    # As `measure` reads it.
-    unit: str = ""
+    unit: Annotated[InstanceOf[Unit] | None, BeforeValidator(_unit_of)] = None
 
 
 class _Table(BaseModel):
@@ -52,7 +58,7 @@ def _sizes(text: str) -> Iterator[Constant]:
         if one.kind == other.kind and one.factor != other.factor and one.kind != "dimensionless":
             size = float(f"{one.factor / other.factor:.12g}")
             role = f"{_plain(other)} in a {_plain(one)}"
-            yield Constant(role=role, values=(size,), near="", unit=f"({other.measure})/({one.measure})")
+            yield Constant(role=role, values=(size,), near="", unit=other.times(one, -1))
 
 
 def _plain(own: Unit) -> str:
@@ -69,6 +75,6 @@ def units_in(text: str) -> list[Unit]:
         for one in (own, own and own.otherwise):
             if one and one.measure:
                 found.setdefault(one.measure, one)
-                parts = (measure(f"({name})") for name in _NAME.findall(one.measure))
-                found |= {part.measure: part for part in parts if part and part.measure not in found}
+                parts = map(named, _NAME.findall(one.measure))
+                found |= {part.measure: part for part in parts if part.measure not in found}
     return [one for one in found.values() if not one.offset]

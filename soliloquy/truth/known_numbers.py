@@ -12,7 +12,7 @@ from soliloquy.truth.arithmetic_terms import combined, measured_number
 from soliloquy.truth.constants import constants_of, units_in
 from soliloquy.truth.measured_values import Measured, agree, stated_value
 from soliloquy.truth.numbers import numbers_in
-from soliloquy.truth.units import Unit, measure
+from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.written_arithmetic import tokens_of
 from soliloquy.truth.written_numbers import Written
 
@@ -84,8 +84,7 @@ class KnownNumbers:
         constant = self._constants.get(abs(number))
         if constant is None:
             return []
-        own = measure(constant.unit) if constant.unit else None
-        return [Source(kind="constant", value=number, unit=own, role=constant.role)]
+        return [Source(kind="constant", value=number, unit=constant.unit, role=constant.role)]
 
     def derives(self, number: float) -> bool:
         """Whether one operation makes a number of known ones: a square, a step of one, a sum of two of the question."""

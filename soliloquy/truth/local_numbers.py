@@ -1,4 +1,4 @@
-"""Rewrites numbers of other countries, clocks, sums of money and mixed units as the readers of numbers expect them."""
+"""Rewrites clocks, ratios, sums of money and mixed units of an answer as one number."""
 
 import re
 import tomllib
@@ -21,15 +21,6 @@ _DOTTED_CLOCK = lazy_pattern(
 _LENGTHS = ("am", "pm")
 
 
-def _digits(found: re.Match[str]) -> str:
-    return re.sub(r"[^\d]", "", found[0])
-
-
-def _with_decimals(found: re.Match[str]) -> str:
-    whole, _, decimals = found[0].rpartition(",")
-    return f"{re.sub(r'[^0-9]', '', whole)}.{decimals}"
-
-
 def _clock(found: re.Match[str]) -> str:
     hours, minutes = int(found["hours"]), int(found["minutes"])
     afternoon = (found["half"] or "").lower().startswith("p") and hours < 12
@@ -45,12 +36,6 @@ def _mixed(scale: int, name: str) -> Callable[[re.Match[str]], str]:
 
 
 _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
-    # "1.250,00", "1'250,5"; "83.200.000", "10'000"; "1,25,000"
-    (lazy_pattern(r"(?<![\d.,])\d{1,3}(?:[.'’]\d{3})+,\d+(?![\d.,]\d)"), _with_decimals),
-    (lazy_pattern(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3}){2,}|(?:['’]\d{3})+)(?![\d.,]?\d)"), _digits),
-    (lazy_pattern(r"(?<![\d.,])\d{1,2}(?:,\d{2})+,\d{3}(?![\d,])"), _digits),
-    # No thousands begin with a zero, or end before three digits.
-    (lazy_pattern(r"(?<![\d,.])(?:0,\d+|\d+,\d{1,2})(?![\d,]|\.\d)"), _with_decimals),
     (lazy_pattern(r"(?<![\d:])(\d+):(\d\d) ?(?=h\b|hours?\b)"), r"\1 h \2 min "),
     (
         lazy_pattern(
@@ -80,7 +65,6 @@ _FORMS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     # Ratios and odds
     (lazy_pattern(r"(?<![\d:.])(\d+) ?: ?(\d+)(?![\d:])"), r"\1/\2"),
     (lazy_pattern(r"^\W*(?:a )?(\d+) (?:in|out of) (\d+)\W*$"), r"\1/\2"),
-    (lazy_pattern(r"(?<![\d.,])(\d+(?:\.\d{1,3})?) ?k\b(?! ?[/*·])"), lambda found: f"{float(found[1]) * 1000:.10g}"),
     (lazy_pattern(r"(?<=\d)[oO]\b"), "0"),
 ]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from soliloquy.truth.arithmetic_policy import TOLERANCES
-from soliloquy.truth.units import Unit
+from soliloquy.truth.unit_table import Unit, powers_of
 from soliloquy.truth.units import unit as unit_of
 
 PERCENT = unit_of("%")
@@ -48,7 +48,7 @@ def measured(number: float, unit: Unit | None, place: float, coarse: float, *, r
     slack = place / 2 if rounded else 0.0
     if unit is None or not unit.measure:
         return Measured(number, number, {}, place=place, coarse=coarse, slack=slack)
-    powers = {} if unit.kind == "dimensionless" else _powers(unit.kind)
+    powers = {} if unit.kind == "dimensionless" else powers_of(unit.kind)
     # Differences of temperatures are not converted as temperatures are.
     si = None if unit.offset else unit.in_base(number)
     return Measured(
@@ -87,11 +87,6 @@ def stated_value(number: float, unit: Unit | None = None) -> Measured:
 def is_rounded(stated: float, calculated: float) -> bool:
     """Whether a stated number is the calculated one, or what rounding to its last digit makes of it."""
     return _near(calculated, stated_value(stated), 0.0, about=False)
-
-
-def _powers(kind: str) -> dict[str, float]:
-    parted = (part.rpartition("^") for part in kind.split())
-    return {name: float(power) for name, _, power in parted}
 
 
 def negative(value: Measured) -> Measured:

@@ -1,65 +1,42 @@
-"""Parses numbers as people write them in sentences."""
+"""Finds the quantities of a text: the places where one can begin, and what the grammar reads from there."""
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from soliloquy.truth.number_meanings import EXACT, FRACTIONS, MAGNITUDES, ONES, PARTS, TENS, WORDS_BEFORE_MINUS
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.spelled import (
-    AND_A_PART,
-    FRACTIONS,
-    MAGNITUDES,
-    SPELLED,
-    WORDS_BEFORE_MINUS,
-    has_any,
-    part_of,
-    value_of,
-)
+from soliloquy.truth.phrases import words_of
+from soliloquy.truth.quantity_grammar import Quantity as Parsed
+from soliloquy.truth.quantity_grammar import parse
+from soliloquy.truth.unit_table import any_of
 
-# The significant digits of numbers that are not rounded, such as fractions and words.
-EXACT = 15
+__all__ = ["EXACT", "Number", "has_number_word", "numbers_in", "numbers_in_digits", "parsed_in"]
 
-# A float reaches 308.
-LARGEST_EXPONENT = 300
-
-_EXPONENT = lazy_pattern(r"[-+]?\d{1,6}")
-_SEPARATOR = lazy_pattern("[,{}\u202f\u00a0 ]")
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-_PARTS = "".join(FRACTIONS)
-# Excludes the digits of names (v2), exponents and longer numbers, and the minus of a difference.
+_WORDS = {*ONES, *TENS, *PARTS, *MAGNITUDES}
+_LARGE, _PART = any_of(MAGNITUDES), any_of(PARTS)
+_NUMBER_WORD = lazy_pattern(rf"(?i:\b(?:{any_of(ONES)}|{any_of(TENS)}|{_PART}|an?\s(?:{_LARGE}))\b)")
+# A minus subtracts behind a number, a bracket or a name, and the word before digits behind anything but these.
 _STATED = "|".join(rf"(?<=\b{word}\s)" for word in WORDS_BEFORE_MINUS)
-_MINUS = rf"(?:{_STATED}|(?<=[:(=]\s)|(?<=[(=])|\A)minus\s|negative\s"
-_SIGN = rf"(?P<sign>(?<![\d)}}\w])(?:[-−]|(?<![\d)}}\w]\s)[-−]\s|{_MINUS})(?=[\d.\\{_PARTS}]))?"
-_BEGINS = rf"(?<![\w^.\u2070-\u207b])(?<![^\W\d_]-)(?<!\^[-−{{(]){_SIGN}"
-_FRACTION_ENDS = r"(?!\w|\.\d|[\^²³]|\s?[/⁄*×(])"
-# A quotient of decimals is a calculation unless a unit follows.
-_UNIT_FOLLOWS = r"(?=\s?(?!is|and|so|to|we|or|if|I\b|a\b|in|as|but|for)[A-Za-zµΩ°%]{1,3}(?![A-Za-z]))"
-_FRACTION = (
-    rf"(?:(?P<whole>\d+)(?:\s+(?:and\s+)?|(?=[\\{_PARTS}])))?(?:\\[dt]?frac\{{(?P<top>\d+)\}}\{{(?P<bottom>\d+)\}}"
-    rf"|(?P<over>\d+)\s?[/⁄]\s?(?P<under>\d+){_FRACTION_ENDS}"
-    rf"|(?P<above>\d+(?:\.\d+)?)/(?P<below>\d+(?:\.\d+)?){_FRACTION_ENDS}{_UNIT_FOLLOWS}|(?P<vulgar>[{_PARTS}]))"
-)
-_RAISED = "[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+"
-_POWER_OF_TEN = rf"10(?:\s*(?:\^|\*\*)\s*[({{]?\s*(?P<power>[-−+]?\d+)[)}}]?|(?P<raised_ten>{_RAISED}))"
-_DECIMAL = (
-    r"(?P<mantissa>(?:\d{1,3}(?:(?:[,\u202f\u00a0 ]|\{,\})\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
-    r"(?:[eE](?P<e>[-+−]?\d+)(?![\d.]\d)|\s*(?:[×x*·]|\\times|\\cdot)\s*10\s*"
-    rf"(?:(?:\^|\*\*)\s*[({{]?\s*(?P<ten>[-−+]?\s?\d+)\s*[)}}]?|(?P<raised>{_RAISED})))?"
-)
-_IN_DIGITS = rf"{_FRACTION}|{_POWER_OF_TEN}|{_DECIMAL}"
-# Matches the rest of "two thousand", "three quarters of an hour" and "half a minute", but not of "30 a day".
-_GOES_ON = (
-    rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?"
-    r"(?:\s+of\s+an?(?=\s)|(?(mantissa)(?!)|(?(word)(?<=half))\s+an?(?=\s)))?"
-    # "2 hours and a half": the unit follows.
-    rf"(?:(?=(?P<and_a_part>{AND_A_PART})))?"
-)
-# What a number in digits can start with; the lookahead skips most of a text.
-_MAY_BEGIN = rf"[\-−.\d\\{_PARTS}]|minus|negative"
-_NUMBER = lazy_pattern(rf"(?={_MAY_BEGIN}){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
-_OR_WORD = lazy_pattern(rf"{_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE)
+_MINUS = rf"(?i:(?:{_STATED}|(?<=[:(=]\s)|(?<=[=(:])|\A)minus\s|negative\s)"
+_SIGN = rf"(?<![\d)}}\w])(?:[-−]|(?<![\d)}}\w]\s)[-−]\s|{_MINUS})"
+_SIGN_IN_WORDS = r"(?i:(?<![\d)}]\s)(?:minus|negative)\s)"
+_DIGIT = rf"[\d{''.join(FRACTIONS)}√π]|\.\d|\\(?:[dt]?frac\{{\d*\s?(?:\d|\\(?:pi|sqrt))|sqrt|pi\b)|sqrt\b|pi\b"
+_AFTER_ARTICLE = rf"(?:{_LARGE})\b|(?:{_PART})\s(?:of|an?)\b|[a-z]+\sand\sa"
+_FIRST_WORD = rf"(?i:(?:{any_of(ONES)}|{any_of(TENS)})\b|half\san?\s|an?\s(?:{_AFTER_ARTICLE}))"
+# Excludes the digits of names (v2), exponents and longer numbers.
+_NO_NAME = r"(?<![\w^.\u2070-\u207b])(?<![^\W\d_]-)(?<!\^[-−{(])"
+_PRICE = r"[$£€]\s?(?=[-−]?[\d.])"
+# What a formula multiplies by is no quantity: "(3/2)kT", "π r²", "2π√(l/g)".
+_BRACKET_AND_SYMBOL = lazy_pattern(r"\)(?:[^\W\d_]|\s(?:[b-zB-HJ-Z]|[a-z][A-Z])(?![^\W\d_]))")
+_SYMBOL_OR_BRACKET = lazy_pattern(r"\s?[×*·⋅]?\s?(?:[√(]|(?!(?<=\s)[aI]\b)[^\W\d_](?![^\W\d_²³⁴]))")
+_MAY_BEGIN = rf"(?=[-−.\d\\{''.join(FRACTIONS)}√πspmn$£€]|P|S|M|N)"
+
+
+_IN_DIGITS = rf"{_PRICE}|{_NO_NAME}(?:{_SIGN}(?={_PRICE}|{_DIGIT})|(?={_DIGIT}))"
+_DIGIT_BEGINS = lazy_pattern(_MAY_BEGIN + rf"(?:{_IN_DIGITS})")
+_BEGINS = lazy_pattern(rf"{_IN_DIGITS}|{_NO_NAME}\b(?:{_SIGN_IN_WORDS})?(?={_FIRST_WORD})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,74 +49,54 @@ class Number:
     start: int
     end: int
     spelled: bool = False
+    # π and the roots in it: "2π" is a number, and the 2 of a formula.
+    factor: float = 1.0
+
+
+def has_number_word(text: str) -> bool:
+    """Whether a text contains a number word, or part of one."""
+    # The regular expression is slow, and most texts contain none of the words.
+    return not _WORDS.isdisjoint(words_of(text)) and _NUMBER_WORD.search(text) is not None
 
 
 # Several rules parse the same text.
 @lru_cache(256)
-def numbers_in(text: str) -> Sequence[Number]:
-    """Returns every number of a text, in order, including powers of ten, fractions and numbers in words."""
-    matches = (_OR_WORD if has_any(text) else _NUMBER).finditer(text)
-    return tuple(filter(None, map(_number, matches)))
+def parsed_in(text: str) -> Sequence[Parsed]:
+    """Returns every quantity of a text, in order, as the grammar reads it."""
+    return tuple(_parsed(text))
+
+
+def _parsed(text: str) -> Iterator[Parsed]:
+    pattern = _BEGINS if has_number_word(text) else _DIGIT_BEGINS
+    at = 0
+    while beginning := pattern.search(text, at):
+        found = parse("quantity", text, beginning.start())
+        if found is None:
+            at = beginning.start() + 1
+            continue
+        at = found.end
+        if math.isfinite(found.number.value) and not _is_coefficient(text, found):
+            yield found
+
+
+def _is_coefficient(text: str, parsed: Parsed) -> bool:
+    number = parsed.number
+    if text[max(0, number.start - 1) : number.start] == "(" and _BRACKET_AND_SYMBOL.match(text, number.end):
+        return True
+    return number.factor != 1 and parsed.unit is None and _SYMBOL_OR_BRACKET.match(text, parsed.end) is not None
 
 
 @lru_cache(256)
+def numbers_in(text: str) -> Sequence[Number]:
+    """Returns every number of a text, in order, including powers of ten, fractions and numbers in words."""
+    return tuple(_number(one) for one in parsed_in(text) if not one.number.open)
+
+
+def _number(parsed: Parsed) -> Number:
+    one = parsed.number
+    return Number(one.value, one.half, one.digits, one.start, one.end, one.spelled, one.factor)
+
+
 def numbers_in_digits(text: str) -> Sequence[Number]:
     """Ignores numbers in words, which are more often pronouns than numbers."""
-    return tuple(filter(None, map(_number, _NUMBER.finditer(text))))
-
-
-def _number(found: re.Match[str]) -> Number | None:
-    start = found.start() + len(found[0]) - len(found[0].lstrip())
-    sign = -1.0 if found["sign"] else 1.0
-    scale = MAGNITUDES[found["magnitude"].lower()] if found["magnitude"] else 1.0
-    if found["mantissa"]:
-        value, half, digits = _decimal(found)
-    elif found["word"]:
-        value, half = value_of(found["word"])
-        digits = EXACT
-    elif power := found["power"] or found["raised_ten"]:
-        value, half, digits = power_of_ten(power.translate(_SUPERSCRIPTS)), 0.0, EXACT
-    else:
-        value, half, digits = _fraction(found), 0.0, EXACT
-    if found["and_a_part"]:
-        value, half, digits = value + part_of(found["and_a_part"]), 0.0, EXACT
-    if not math.isfinite(value * scale):
-        return None
-    return Number(sign * value * scale, half * scale, digits, start, found.end(), bool(found["word"]))
-
-
-def _decimal(found: re.Match[str]) -> tuple[float, float, int]:
-    mantissa = _SEPARATOR.sub("", found["mantissa"])
-    power = found["e"] or found["ten"] or (found["raised"] or "0").translate(_SUPERSCRIPTS)
-    exponent = exponent_of(power)
-    value = float(f"{mantissa}e{exponent}") if exponent is not None else math.inf
-    if exponent is None or math.isinf(value):
-        return math.inf, 0.0, 0
-    whole, _, decimals = mantissa.partition(".")
-    plain = (whole + decimals).lstrip("0")
-    # Trailing zeros of a whole number may be placeholders.
-    digits = len(plain if decimals else plain.rstrip("0"))
-    place = -len(decimals) if decimals else len(plain) - len(plain.rstrip("0"))
-    return value, 0.5 * 10.0 ** (place + exponent), max(digits, 1)
-
-
-def _fraction(found: re.Match[str]) -> float:
-    whole = float(found["whole"] or 0)
-    if found["vulgar"]:
-        return whole + FRACTIONS[found["vulgar"]]
-    top, bottom = (
-        float(found["top"] or found["over"] or found["above"]),
-        float(found["bottom"] or found["under"] or found["below"]),
-    )
-    return whole + top / bottom if bottom else math.inf
-
-
-def power_of_ten(exponent: str) -> float:
-    power = exponent_of(exponent)
-    return math.inf if power is None else 10.0**power
-
-
-def exponent_of(text: str) -> int | None:
-    """Returns a written exponent; None if it is no whole number, or larger than measured things need."""
-    plain = text.replace("−", "-").replace(" ", "")
-    return int(plain) if _EXPONENT.fullmatch(plain) and abs(int(plain)) <= LARGEST_EXPONENT else None
+    return [one for one in numbers_in(text) if not one.spelled]

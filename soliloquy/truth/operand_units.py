@@ -12,7 +12,8 @@ from soliloquy.truth.arithmetic_parser import NoArithmetic, Parser
 from soliloquy.truth.arithmetic_policy import KNOWN
 from soliloquy.truth.arithmetic_terms import READINGS, measured_number
 from soliloquy.truth.measured_values import MONEY, Measured, Unworkable, agree, measured
-from soliloquy.truth.units import Unit, unit, unit_after
+from soliloquy.truth.unit_table import Unit
+from soliloquy.truth.units import unit, unit_after
 from soliloquy.truth.written_numbers import Written
 
 # The units that each operand may have, by where it begins; None where it may count something.

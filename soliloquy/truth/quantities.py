@@ -9,10 +9,12 @@ from pathlib import Path
 
 from soliloquy.truth.exactness import is_exact, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
-from soliloquy.truth.markup import end_of_gap, without_markup
-from soliloquy.truth.numbers import EXACT, Number, numbers_in
+from soliloquy.truth.markup import without_markup
+from soliloquy.truth.numbers import EXACT, Number, parsed_in
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.units import Unit, rate_after, unit, unit_after
+from soliloquy.truth.quantity_grammar import Quantity as Parsed
+from soliloquy.truth.unit_table import Unit
+from soliloquy.truth.units import unit, unit_behind
 
 _CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
 _VERBS, _HEDGES = "|".join(_CUES["states"]), "|".join(_CUES["hedges"])
@@ -22,24 +24,25 @@ LABELS = lazy_pattern(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNORE
 BEFORE = 32
 
 
-# "2h30"
-_ATTACHED_MINUTES = lazy_pattern(r"(?<=\dh)[0-5]\d(?!\d)")
 _WORD = lazy_pattern(r"[\s-]*([^\W\d_]+)")
+_ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
 # With spaces around it and a word behind it, a dash subtracts nothing.
 _GOES_ON = lazy_pattern(r"\s*(?:[×*/+^·⋅=π√²³]|(?!(?<=\s)-\s+[^\W\d_]{3})[-−]\s?[\w($€£])")
 _OPERATOR_BEFORE = lazy_pattern(r"(?:[-−×*/+^(√·⋅]|[-−×*/+·⋅]\s*[$€£])\s*$")
-_NEGATIVE_PRICE = lazy_pattern(r"(?<![\d)\w])-([$€£])(?=[\d.])")
-_SUBTRACTS = lazy_pattern(r"\s+[-−]\s")
 # More brackets than anyone nests would each be tried as the start.
 _OPERAND = r"\({0,9}\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
 _SIGN = r"(?:(?:^|(?<=[=:(])|(?<=[=:(]\s))[-−])?"
 _CALCULATION = lazy_pattern(rf"(?<![\w.^√]){_SIGN}{_OPERAND}(?:\s?[-+−*×·⋅/]\s?[-−]?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
 _IN_PYTHON = str.maketrans({"^": "**", "−": "-", "²": "**2", "³": "**3", "×": "*", "·": "*", "⋅": "*"})
-_CURRENCIES = tuple("$€£")
 # The kinds of units that people combine.
 _COMBINED_KINDS = {unit("s").kind, unit("$").kind, unit("m").kind}
 # The unit of the second part in "2 minutes 25".
-_SMALLER_UNITS = {unit("min").measure: unit("s"), unit("h").measure: unit("min"), unit("$").measure: unit("ct")}
+_SMALLER_UNITS = {
+    unit("min").measure: unit("s"),
+    unit("h").measure: unit("min"),
+    unit("$").measure: unit("ct"),
+    unit("ft").measure: unit("inch"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class WrittenQuantity:
 
 def quantities_in(text: str) -> list[WrittenQuantity]:
     """Returns the quantities in order; "2 min 25 s" is a single one."""
-    text = _NEGATIVE_PRICE.sub(r"\1-", without_markup(text))
+    text = without_markup(text)
     found: list[WrittenQuantity] = []
     for one in _quantities(text):
         if found and (whole := _combine(found[-1], one, text[found[-1].end : one.start])):
@@ -91,11 +94,6 @@ def calculations_in(text: str) -> Iterator[WrittenQuantity]:
         yield WrittenQuantity(value, 0.0, EXACT, known, "", stated=True, term=False, start=found.start(), end=end)
 
 
-def unit_behind(text: str, at: int) -> tuple[Unit | None, int]:
-    """Returns the unit behind a number and where it ends, in a text whose markup is blanked out."""
-    return unit_after(text, end_of_gap(text, at))
-
-
 def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> WrittenQuantity | None:
     """Combines two parts of one quantity, such as hours and minutes, or dollars and cents."""
     if before.unit is None or before.unit.kind not in _COMBINED_KINDS or between.strip(" ") not in ("", "and"):
@@ -112,50 +110,51 @@ def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> Wr
 
 def _quantities(text: str) -> Iterator[WrittenQuantity]:
     last_end = 0
-    for number in numbers_in(text):
-        if LABELS.search(_before(text, number)):
+    for parsed in parsed_in(text):
+        number = parsed.number
+        if number.open or LABELS.search(_before(text, number.start)) or _ORDINAL.match(text, number.end):
             continue
-        written = written_quantity(text, number)
-        last, last_end = last_end, written.end
+        one = written(text, parsed)
+        last, last_end = last_end, one.end
         # "one" and similar words are more often pronouns than numbers.
         goes_on = last and not text[last : number.start].strip()
         simple = number.spelled and not goes_on and text[number.start : number.end].isalpha()
-        counts = number.value != 1 and written.word.endswith("s")
-        if simple and written.unit is None and not written.stated and not counts:
+        counts = number.value != 1 and one.word.endswith("s")
+        if simple and one.unit is None and not one.stated and not counts:
             continue
-        yield written
-        if minutes := _ATTACHED_MINUTES.match(text, written.end):
-            yield written_quantity(text, Number(float(minutes[0]), 0.5, 2, minutes.start(), minutes.end()))
+        yield one
 
 
 def written_quantity(text: str, number: Number) -> WrittenQuantity:
     """Returns a number of a text with the unit or the word behind it."""
-    before = _before(text, number)
-    # The T of "1 - T" is not a unit.
-    subtracts = _SUBTRACTS.match(text, number.end)
-    known, end = (None, number.end) if subtracts else unit_behind(text, number.end)
-    if known is None and before.rstrip()[-1:] in _CURRENCIES:
-        known, end = rate_after(unit("$"), text, number.end)
-    found = None if known else _WORD.match(text, number.end)
+    at = next(one for one in parsed_in(text) if one.number.start == number.start)
+    return written(text, at)
+
+
+def written(text: str, parsed: Parsed) -> WrittenQuantity:
+    """Returns what the grammar read, and what the words around it say of it."""
+    number = parsed.number
+    before = _before(text, number.start)
+    found = None if parsed.unit else _WORD.match(text, number.end)
     return WrittenQuantity(
         value=number.value,
         half=number.half,
         digits=number.digits,
-        unit=known,
+        unit=parsed.unit,
         word=found[1].lower() if found else "",
         stated=STATES.search(before) is not None,
-        term=_is_term(text, number, before, end),
+        term=_is_term(text, before, parsed.end),
         start=number.start,
-        end=end,
+        end=parsed.end,
         spelled=number.spelled,
     )
 
 
-def _before(text: str, number: Number) -> str:
-    return text[max(0, number.start - BEFORE) : number.start]
+def _before(text: str, start: int) -> str:
+    return text[max(0, start - BEFORE) : start]
 
 
-def _is_term(text: str, number: Number, before: str, end: int) -> bool:
+def _is_term(text: str, before: str, end: int) -> bool:
     return _OPERATOR_BEFORE.search(before) is not None or _GOES_ON.match(text, end) is not None
 
 

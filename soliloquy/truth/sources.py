@@ -23,7 +23,8 @@ from soliloquy.truth.measured_values import MONEY, Measured, agree, place_of, st
 from soliloquy.truth.number_format import format_number
 from soliloquy.truth.operand_units import asked_unit, contradicts, is_another_kind, result_in_units
 from soliloquy.truth.programs import program_result
-from soliloquy.truth.units import Unit, unit
+from soliloquy.truth.unit_table import Unit
+from soliloquy.truth.units import unit
 from soliloquy.truth.unknowns import comparisons_in
 from soliloquy.truth.written_arithmetic import ROUGHLY, tokens_of
 from soliloquy.truth.written_numbers import Written

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from soliloquy.truth.local_numbers import standard
 from soliloquy.truth.markup import without_markup
+from soliloquy.truth.number_meanings import ONES
 from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, unit_behind, written_quantity
-from soliloquy.truth.spelled import ONES
+from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, written_quantity
 from soliloquy.truth.tentative_answers import FILLERS, is_tentative
+from soliloquy.truth.units import unit_behind
 
 _CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("utf-8"))
 
@@ -65,7 +66,7 @@ _OPERAND_BEFORE = lazy_pattern(
 _GROUP_BEFORE = _any(
     "groups",
     r"(?:\d\s+[^\W\d_]+|\b(?:{}))\s+of\s+$|(?<![\d.,/%])\d+\s+of\s+(?:(?:the|these|those|all)\s+)?$"
-    rf"|\b(?:{ONES})\s+of\s+(?:the|these|those|all)\s+$",
+    rf"|\b(?:{'|'.join(ONES)})\s+of\s+(?:the|these|those|all)\s+$",
 )
 _INSTRUCTS = lazy_pattern(
     r"\W*(?:you |to |I['’]d |I would |we )?(?:add|subtract|divide|multiply|take|use|write)\b", re.IGNORECASE
@@ -114,6 +115,8 @@ def _told(message: str, unit: str) -> str:
 
 def _chosen(text: str, unit: str, given: frozenset[float]) -> Number | None:
     numbers = [one for one in _numbers(text) if not _is_beside(text, one)]
+    # An exact form is stated again in digits: "25π cm², so 78.5 cm²".
+    numbers = [one for place, one in enumerate(numbers) if one.factor == 1 or place == len(numbers) - 1]
     if len(numbers) > 1 and _leaves_open(text, numbers):
         return None
     if numbers and _stands_alone(text, numbers[0]):

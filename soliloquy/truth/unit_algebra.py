@@ -15,7 +15,8 @@ from soliloquy.truth.measured_values import (
     stated_value,
 )
 from soliloquy.truth.measured_values import measured as measured_in
-from soliloquy.truth.units import NO_UNIT, unit
+from soliloquy.truth.unit_table import NO_UNIT
+from soliloquy.truth.units import unit
 
 
 class UnknownUnit(ValueError):

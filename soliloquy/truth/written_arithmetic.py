@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from soliloquy.truth.arithmetic_policy import WORDS
 from soliloquy.truth.markup import without_markup
+from soliloquy.truth.number_meanings import FRACTIONS
+from soliloquy.truth.numbers import has_number_word
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.spelled import FRACTIONS, has_any
 from soliloquy.truth.written_numbers import (
-    DIGITS,
-    EXPONENTS,
     FIRST_OF_NUMBERS,
     PERCENT,
-    SUPERSCRIPTS,
     Kind,
     Written,
     number_at,
@@ -21,6 +19,9 @@ from soliloquy.truth.written_numbers import (
 )
 
 _WHOLE = lazy_pattern(r"-?\d{1,6}")
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+_EXPONENTS = str.maketrans(_SUPERSCRIPTS, "0123456789-")
+_DIGITS = r"\d+(?:[.,]\d+)*"
 
 
 def _any(words: Iterable[str]) -> str:
@@ -38,17 +39,17 @@ _TOKEN = lazy_pattern(
     r"(?P<space>[^\S\r\n]+|\$)|(?P<line>\s+)"
     rf"|(?P<equals>{_EQUALS})"
     r"|(?P<subscript>_(?:\{[^{}]*\}|\w))"
-    rf"|(?P<power>\*\*|\^)|(?P<raised>[{SUPERSCRIPTS}]+)"
+    rf"|(?P<power>\*\*|\^)|(?P<raised>[{_SUPERSCRIPTS}]+)"
     rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|{_any(WORDS.times)}|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?){{0,2}}-?\d))"
     rf"|(?P<over>[/÷∕⁄]|\\div\b|{_any(WORDS.over)})|(?P<plus>\+|{_any(WORDS.plus)})|(?P<minus>-|{_any(WORDS.minus)})|(?P<of>\bof\b)"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<fraction>\\[dt]?frac(?![A-Za-z]))"
     r"|(?P<ratio>:)|(?P<bar>\|)|(?P<factorial>(?<=[\d)])!(?=\s*[-+*/=)}^·×∙⋅÷:\\]|\s*\d+!))"
     r"|(?P<function>√|\\?\b(?:sqrt|arcsin|arccos|arctan|sin|cos|tan|ln|log(?:_?\{?\d+\}?)?)(?![^\W_]))|(?P<pi>π|\\pi\b|\bpi\b)"
-    rf"|(?P<word>[^\W\d_](?:[^\W{SUPERSCRIPTS}]|'|-(?=[^\W\d_]))*)",
+    rf"|(?P<word>[^\W\d_](?:[^\W{_SUPERSCRIPTS}]|'|-(?=[^\W\d_]))*)",
     re.IGNORECASE,
 )
 # "8 : 2 = 4", "84 cm : 6 = 14 cm", "18:24 = 3:4"; elsewhere a colon is punctuation, or a ratio that is only named.
-_DIVIDES = lazy_pattern(rf"(?<=\s):\s{DIGITS}\s?[^\W\d]{{0,3}}\s?=|:{DIGITS}\s?=\s?\d+\s?:")
+_DIVIDES = lazy_pattern(rf"(?<=\s):\s{_DIGITS}\s?[^\W\d]{{0,3}}\s?=|:{_DIGITS}\s?=\s?\d+\s?:")
 _RATIO = lazy_pattern(r"(?<=\d):\d")
 _CALCULATES_ON = lazy_pattern(r"\s*(?:[-+*/^×·∙⋅÷]|x\b|\\(?:times|cdot)\b)")
 # Signs behind which a number may be rounded freely.
@@ -68,7 +69,7 @@ def is_restated(sign: str) -> bool:
 def tokens_of(text: str) -> list[Written]:
     """Returns every token of a text, words included; a bracket that nothing opens ends a line: "Step 2) 3 + 4 = 7"."""
     text = without_markup(text)
-    in_words = has_any(text)
+    in_words = has_number_word(text)
     found: list[Written] = []
     at = depth = 0
     while at < len(text):
@@ -97,7 +98,7 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
             goes_on = _RESTATES.match(text, end) or (before and before[-1].kind == "equals")
             return Written("word" if goes_on else "break", "", start, end)
         case "raised":
-            exponent = said.translate(EXPONENTS)
+            exponent = said.translate(_EXPONENTS)
             return Written("raised", said, start, end, float(exponent)) if _WHOLE.fullmatch(exponent) else _word(match)
         case "times" if said in "xX" and _is_unknown(text, end, before):
             return _word(match)

@@ -7,46 +7,23 @@ from typing import Literal, NamedTuple
 
 from soliloquy.truth.arithmetic_policy import WORDS
 from soliloquy.truth.markup import end_of_gap
-from soliloquy.truth.numbers import exponent_of
+from soliloquy.truth.number_meanings import FRACTIONS, Value
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.spelled import FRACTIONS, MAGNITUDES, SPELLED, value_of
-from soliloquy.truth.units import Unit, measure, unit, unit_after
+from soliloquy.truth.quantity_grammar import Quantity, parse
+from soliloquy.truth.unit_table import Unit
+from soliloquy.truth.units import unit, unit_after
 
 Kind = Literal[
     "number", "operator", "raised", "open", "close", "function", "fraction", "factorial", "equals", "word", "break"
 ]
 
-_PARTS = "".join(FRACTIONS)
-# "1,250,000", in India "12,50,000", in LaTeX "1{,}250{,}000"; on the continent "12,5", "1.250,50", "1 250 000".
-_COMMA = r"(?:,|\{,\})"
-DIGITS = (
-    rf"(?:[1-9]\d{{0,2}}(?:\.\d{{3}})+{_COMMA}\d{{1,2}}(?!\d)|[1-9]\d{{0,2}}(?:\.\d{{3}}){{2,}}(?!\.?\d)"
-    rf"|[1-9]\d{{0,2}}(?:(?:[ \u00a0\u202f]{{1,2}}|['’])\d{{3}})+(?!\d)(?:[.,]\d+)?"
-    rf"|(?:\d{{1,3}}(?:{_COMMA}\d{{3}})+(?!\d)|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}(?!\d)|\d+(?!\d|{_COMMA}\d))(?:\.\d+)?"
-    rf"|\d+{_COMMA}\d{{1,2}}(?!\d)|\d+|\.\d+)"
-)
-SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
-_NUMBER = lazy_pattern(
-    r"(?P<whole>\d+) (?P<top>\d)/(?P<bottom>\d\d?)(?!\d|\.\d)"
-    r"|(?P<hours>[01]?\d|2[0-3]):(?P<minutes>[0-5]\d)(?![\d:])"
-    rf"|(?:(?P<mantissa>{DIGITS})\s*(?:[×x*·]|\\times|\\cdot)\s*)?10\s*(?:(?:\^|\*\*)\s*(?:[({{]\s*(?P<within>[-+]?\s?\d+)\s*[)}}]"
-    rf"|(?P<behind>[-+]?\d+)(?![\d.]))|(?P<superscript>[{SUPERSCRIPTS}]+))"
-    rf"|(?P<number>{DIGITS})(?:[eE](?P<power>[-+]?\d+)|(?P<vulgar>[{_PARTS}]))?|(?P<lone>[{_PARTS}])"
-)
-FIRST_OF_NUMBERS = frozenset(f"0123456789.$£€{_PARTS}")
-_IN_WORDS = lazy_pattern(rf"\b{SPELLED}\b", re.IGNORECASE)
-_GROUPING = lazy_pattern(r"[\s'’]+")
-_CONTINENTAL = lazy_pattern(r"(?:\d+|\d{1,3}(?:\.\d{3})+),\d{1,2}|\d{1,3}(?:\.\d{3}){2,}")
+FIRST_OF_NUMBERS = frozenset(f"0123456789.$£€{''.join(FRACTIONS)}")
 # A decimal, or a thousand and more on the continent.
 _AMBIGUOUS = lazy_pattern(r"[1-9]\d{0,2}\.\d{3}")
-_MAGNITUDE = lazy_pattern(rf"\s(?P<word>{'|'.join(MAGNITUDES)})\b", re.IGNORECASE)
-_EXPONENT = lazy_pattern(rf"(?P<number>{DIGITS})")
+_EXPONENT = lazy_pattern(r"\d+(?:\.\d+)?")
 _ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
-_CURRENCY = lazy_pattern(r"[$£€]\s?(?=[\d.])")
-_PERCENT_OR_DEGREE = lazy_pattern(r"\s?(?P<percent>%|percent\b)|\s?(?:\^\s?(?:\{\s*)?\\circ\s*\}?|\\degree)")
 # Text behind a number that is another operand, and no unit: "3 - m", "5 x 4".
 _NO_UNIT = (" -", " x ")
-EXPONENTS = str.maketrans(SUPERSCRIPTS, "0123456789-")
 _LABEL = lazy_pattern(rf"(?:\b(?:{'|'.join(WORDS.labels)})\.?|#)[^\S\n]*\Z", re.IGNORECASE)
 _LONGEST_LABEL = 12
 # A factor of an unknown is none: "the equation 3x + 2 = 8".
@@ -84,53 +61,48 @@ def number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool) 
     """Returns the number that begins at a place, or a break for one that is a name; None for anything else."""
     if before and before[-1].text == "^" and (plain := _EXPONENT.match(text, at)):
         own, end = unit_at(text, plain.end())
-        return Written("number", plain[0], at, end, float(_plain(plain["number"])), unit=own)
-    currency = _CURRENCY.match(text, at)
+        return Written("number", plain[0], at, end, float(plain[0]), unit=own)
     if text[at].isdecimal() and _is_bare_part(before):
         return Written("number", text[at], at, at + 1, float(text[at]))
-    match = _NUMBER.match(text, currency.end() if currency else at)
-    if match is None and in_words and (words := _IN_WORDS.match(text, at)) and words[0].lower() != "one":
-        return Written("number", words[0], at, words.end(), value_of(words[0])[0])
-    if match is None:
+    parsed: Quantity | None = parse("operand", text, at)
+    if parsed is None or (parsed.number.spelled and (not in_words or text[at : parsed.number.end].lower() == "one")):
         return None
-    value, place = _value(match)
+    number = parsed.number
+    if number.spelled:
+        return Written("number", text[at : number.end], at, number.end, number.value)
+    is_label = _LABEL.search(text, max(0, at - _LONGEST_LABEL), at) and not _UNKNOWN_BEHIND.match(text, number.end)
     # The last digits of a number that is too large are no number either.
-    is_label = _LABEL.search(text, max(0, at - _LONGEST_LABEL), at) and not _UNKNOWN_BEHIND.match(text, match.end())
-    if _ORDINAL.match(text, match.end()) or is_label or not math.isfinite(value):
-        return Written("break", match[0], at, match.end())
-    magnitude = _MAGNITUDE.match(text, match.end())
-    scale = MAGNITUDES[magnitude["word"].lower()] if magnitude else 1.0
-    digits = match["mantissa"] or match["number"] or ""
-    rounded = "." in digits and len(digits.replace(".", "").lstrip("0")) >= 3
-    zeros = 0 if "." in digits or match["mantissa"] else _trailing_zeros(_plain(digits))
-    number_end = end = (magnitude or match).end()
-    own = unit("$") if currency else None
-    if match["hours"]:
+    if _ORDINAL.match(text, number.end) or is_label or not math.isfinite(number.value):
+        return Written("break", text[number.start : number.end], at, number.end)
+    own, end = (parsed.unit, parsed.end) if number.start > at or _is_unit(text, parsed) else (None, number.end)
+    if ":" in text[at : number.end]:
         own = unit("min")
-    if currency and text.startswith("/", end):
-        # "$20/hour"
-        below, behind = unit_after(text, end + 1)
-        if below and (rate := measure(f"(dollar)/({below.measure})")):
-            own, end = rate, behind
-    if own is None:
-        own, end = unit_at(text, end)
-    if own is None and (mark := _PERCENT_OR_DEGREE.match(text, end)):
-        own, end = PERCENT if mark["percent"] else unit("°"), mark.end()
+    place, coarse = _places(number)
     return Written(
         "number",
         text[at:end],
         at,
         end,
-        value,
+        number.value,
         place,
-        place * 10.0**zeros,
-        rounded,
+        coarse,
+        "." in number.plain and len(number.plain.replace(".", "").lstrip("0")) >= 3,
         own,
-        scale,
-        has_power=match["mantissa"] is not None,
-        ambiguous=_AMBIGUOUS.fullmatch(digits) is not None and scale == 1.0,
-        unit_text=(currency[0].strip() if currency else "") + text[number_end:end].strip(),
+        number.scale,
+        has_power=number.has_power and bool(number.plain),
+        ambiguous=_AMBIGUOUS.fullmatch(text[at : number.end]) is not None,
+        unit_text=text[at : number.start].strip() + text[number.end : end].strip(),
     )
+
+
+def _places(number: Value) -> tuple[float, float]:
+    """Returns the place value of the last digit, and of the last that is no trailing zero of a whole number."""
+    if not number.plain:
+        return 0.0, 0.0
+    whole, _, decimals = number.plain.partition(".")
+    place = 10.0 ** (number.exponent - len(decimals))
+    zeros = 0 if decimals or number.has_power else max(0, min(len(whole) - 2, len(whole) - len(whole.rstrip("0"))))
+    return place, place * 10.0**zeros
 
 
 def _is_bare_part(before: Sequence[Written]) -> bool:
@@ -139,43 +111,16 @@ def _is_bare_part(before: Sequence[Written]) -> bool:
     return kinds[-1:] == ["fraction"] or (kinds == ["fraction", "number"] and before[-1].text.isdigit())
 
 
+def _is_unit(text: str, parsed: Quantity) -> bool:
+    """Whether what looks like a unit is none: "T1" is a symbol, and an operator may stand before it."""
+    end = parsed.number.end
+    return not (
+        text.startswith(_NO_UNIT, end) or text[parsed.end : parsed.end + 1].isalnum() or "\n" in text[end : parsed.end]
+    )
+
+
 def unit_at(text: str, at: int) -> tuple[Unit | None, int]:
     """Returns the unit behind a number, and its end."""
-    if text.startswith(_NO_UNIT, at):
-        return None, at
     own, end = unit_after(text, end_of_gap(text, at))
-    # "T1" is a symbol.
-    is_unit = own is not None and not text[end : end + 1].isalnum() and "\n" not in text[at:end]
-    return (own, end) if is_unit else (None, at)
-
-
-def _plain(digits: str) -> str:
-    digits = _GROUPING.sub("", digits).replace("{,}", ",")
-    if _CONTINENTAL.fullmatch(digits):
-        return digits.replace(".", "").replace(",", ".")
-    return digits.replace(",", "")
-
-
-def _trailing_zeros(digits: str) -> int:
-    return max(0, min(len(digits) - 2, len(digits) - len(digits.rstrip("0"))))
-
-
-def _value(match: re.Match[str]) -> tuple[float, float]:
-    """Returns a number and the place value of its last digit."""
-    if match["whole"]:
-        bottom = float(match["bottom"])
-        return (float(match["whole"]) + float(match["top"]) / bottom if bottom else math.inf), 0.0
-    if match["lone"]:
-        return FRACTIONS[match["lone"]], 0.0
-    if match["hours"]:
-        return float(match["hours"]) * 60 + float(match["minutes"]), 1.0
-    digits = _plain(match["mantissa"] or match["number"] or "1")
-    power = match["within"] or match["behind"] or match["power"] or (match["superscript"] or "0").translate(EXPONENTS)
-    exponent = exponent_of(power)
-    if exponent is None or len(digits) > 100:
-        return math.inf, 0.0
-    value = float(f"{digits}e{exponent}")
-    if match["vulgar"]:
-        return value + FRACTIONS[match["vulgar"]], 0.0
-    exact = not match["mantissa"] and not match["number"]
-    return value, 0.0 if exact else 10.0 ** (exponent - len(digits.partition(".")[2]))
+    is_unit = not (text.startswith(_NO_UNIT, at) or text[end : end + 1].isalnum() or "\n" in text[at:end])
+    return (own, end) if own is not None and is_unit else (None, at)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from soliloquy.truth.spelled import has_any
+from soliloquy.truth.numbers import has_number_word
 from soliloquy.v1.conversation_pb2 import Step
 
 # The question for a step that only states the answer.
@@ -51,7 +51,7 @@ def question_for(explanation: str, *, number: int, symbol: str) -> str:
     if explanation.lstrip().startswith("####"):
         return ANSWER_ASK
     before = _text_before_number(explanation, symbol)
-    asked = "" if has_any(before) else _label(before) or _what_is(before) or _setting(before)
+    asked = "" if has_number_word(before) else _label(before) or _what_is(before) or _setting(before)
     return asked or _of_symbol(symbol, number)
 
 

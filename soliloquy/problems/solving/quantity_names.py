@@ -1,6 +1,6 @@
 """Reads the names of variables: what a quantity is called in words, and the unit that its name says."""
 
-from soliloquy.truth.spelled import has_any
+from soliloquy.truth.numbers import has_number_word
 from soliloquy.truth.units import unit
 
 # Words after which a unit says of what, or how often, a quantity is: "eggs_per_day", "minutes_in_an_hour".
@@ -24,7 +24,7 @@ def unit_of_name(name: str) -> str:
         return ""
     if before[-1:] == ["in"]:
         return last if not _RELATING.intersection(before[:-1]) else ""
-    plain = not _RELATING.intersection(before) and not has_any(" ".join(before))
+    plain = not _RELATING.intersection(before) and not has_number_word(" ".join(before))
     return last if plain and last.endswith("s") else ""
 
 

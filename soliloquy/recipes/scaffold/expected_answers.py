@@ -19,7 +19,8 @@ from soliloquy.truth.measured_values import has_three_digits, is_rounded
 from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.stated_answer import answer_quantity
-from soliloquy.truth.units import Unit, unit
+from soliloquy.truth.unit_table import Unit
+from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Quantity
 
 _FACTOR = re.compile(r"[\d.)*/+^×·−-]\s*$")

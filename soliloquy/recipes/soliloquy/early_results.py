@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from soliloquy.recipes.soliloquy.facts import Facts, is_weak, matches
 from soliloquy.truth.numbers import EXACT
 from soliloquy.truth.quantities import WrittenQuantity, is_same
-from soliloquy.truth.units import NO_UNIT, unit
+from soliloquy.truth.unit_table import NO_UNIT
+from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Quantity
 
 # A tutor's hint within this distance of a result reveals it; a student's answer has the problem's own tolerance.

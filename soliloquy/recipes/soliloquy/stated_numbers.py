@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
+from soliloquy.truth.number_meanings import FRACTIONS
 from soliloquy.truth.numbers import Number, numbers_in
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.spelled import FRACTIONS
-from soliloquy.truth.units import Unit, unit, unit_after
+from soliloquy.truth.unit_table import Unit
+from soliloquy.truth.units import unit, unit_after
 
 # Both parts of a quotient count as numbers; parsed as one number, only its value would.
 _TEX_FRACTION = lazy_pattern(r"\\[dt]?frac\{([^{}]+)\}\{([^{}]+)\}")
@@ -83,11 +84,14 @@ def stated_numbers(text: str) -> list[StatedNumber]:
             continue
         known, unit_end = _unit_after(text, end)
         behind_number = bool(found) and not text[found[-1].end : number.start].strip(" ×*·⋅÷/+−–-(")
-        in_formula = _is_beside_symbol(text, number, end, known, unit_end, behind_number=behind_number)
+        in_formula = number.factor != 1 or _is_beside_symbol(
+            text, number, end, known, unit_end, behind_number=behind_number
+        )
         found.append(
             StatedNumber(
                 text=text[number.start : unit_end].strip(),
-                value=abs(number.value),
+                # The π of a formula needs no source.
+                value=abs(number.value / number.factor),
                 half=number.half,
                 digits=number.digits,
                 spelled=number.spelled,
@@ -120,7 +124,10 @@ def _counts(number: Number, unit: Unit | None) -> bool:
 
 
 def _is_small(text: str, number: Number, end: int) -> bool:
-    return number.value in _PARTS or (number.value < _SMALL and text[number.start : end].isdecimal())
+    value = number.value / number.factor
+    return value in _PARTS or (
+        value < _SMALL and value % 1 == 0 and (number.factor != 1 or text[number.start : end].isdecimal())
+    )
 
 
 def _unit_after(text: str, at: int) -> tuple[Unit | None, int]:

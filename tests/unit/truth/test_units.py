@@ -2,7 +2,8 @@
 
 import pytest
 
-from soliloquy.truth.units import NO_UNIT, rate_after, unit, unit_after
+from soliloquy.truth.unit_table import NO_UNIT
+from soliloquy.truth.units import rate_after, unit, unit_after
 
 
 @pytest.mark.parametrize(

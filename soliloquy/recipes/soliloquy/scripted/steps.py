@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from soliloquy.recipes.scripted.slips import same
 from soliloquy.truth.exactness import is_exact
 from soliloquy.truth.number_format import format_quantity, format_rounded
-from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.numbers import has_number_word, numbers_in_digits
 from soliloquy.truth.phrases import without
 from soliloquy.truth.quantities import calculations_in, quantities_in
-from soliloquy.truth.spelled import has_any
 from soliloquy.truth.stated_answer import answer_in
 from soliloquy.truth.symbols import is_conversion, is_word
 from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Problem, Quantity, Step
@@ -110,7 +109,7 @@ def gives_away(text: str, problem: Problem, step: Step) -> bool:
         hidden.append(problem.answer.value)
     told = [number.value for number in numbers_in_digits(text)]
     told += [calculated.value for calculated in calculations_in(text)]
-    if has_any(text):
+    if has_number_word(text):
         told += [written.value for written in quantities_in(text)]
     return any(same(value, secret) for value in told for secret in hidden)
 
