@@ -22,7 +22,7 @@ from soliloquy.recipes.scaffold import learner as scaffold_learner
 from soliloquy.recipes.scaffold.memory import current_question
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
-from soliloquy.v1.conversation_pb2 import Conversation, Step, TutorReply
+from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation, Step, TutorReply
 
 LABELS = Path(__file__).parent / "labels" / "evidence.jsonl"
 _WHYS = ("Why?", "Why is that?", "And why do you think so?")
@@ -93,7 +93,7 @@ def _in_soliloquy(conversation: Conversation) -> Iterator[bool]:
 
 def _is_convinced(stance: Stance, step: Step) -> bool:
     for why in _WHYS:
-        stance = after(stance, why, step)
+        stance = after(stance, TutorReply(text=why, evaluation=EVALUATION_INCORRECT), step)
     return not stance.mistaken
 
 

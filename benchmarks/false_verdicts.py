@@ -101,7 +101,7 @@ def false_verdicts(
 
 
 def _as_json(counts: Counts) -> dict[str, Any]:
-    figures = asdict(counts) | {"token_ratio": counts.token_ratio}
+    figures = asdict(counts) | {"faults": dict(counts.faults), "token_ratio": counts.token_ratio}
     return {name: len(one) if isinstance(one, list) else one for name, one in figures.items()}
 
 

@@ -26,6 +26,7 @@ _NUMBER = re.compile(
     r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:\s*[×x*·]\s*10\s*\^?\s*\(?(?P<power>[-−]?\d+)|e(?P<e>[-+]?\d+))?"
 )
 _CALCULATION = re.compile(r"\d+(?:\.\d+)?(?:\s*[-−+*×·/÷]\s*\d+(?:\.\d+)?)+")
+_EQUATION = re.compile(r"\d*[a-z]=\d+")
 _SIGNS = str.maketrans("−×·÷", "-**/")
 _CLOCK = re.compile(r"(\d+):(\d\d)")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
@@ -71,6 +72,9 @@ class KnownProblem:
             return written
         if holds(said, right):
             return True
+        if any(one in "".join(self.problem.solution.split()) for one in _EQUATION.findall("".join(said.split()))):
+            # The row marks no equation in letters.
+            return None
         return False if self.marked and [*numbers_in(said)] else None
 
 
@@ -126,7 +130,7 @@ def _stated_answer(row: dict[str, Any]) -> tuple[float | None, str]:
         return float(answer["value"]), str(answer.get("unit", ""))
     marked = _STATED.search(str(answer or ""))
     if marked and (clock := _CLOCK.match(marked[1])):
-        return 60.0 * int(clock[1]) + int(clock[2]), "min"
+        return _minutes(clock), "min"
     found = [*numbers_in(marked[1])] if marked else []
     return (found[0] if found else None), ""
 
@@ -135,9 +139,15 @@ def numbers_in(text: str) -> Iterator[float]:
     text = text.translate(_SUPERSCRIPTS)
     for found in _NUMBER.finditer(text):
         yield _value(found)
+    for clock in _CLOCK.finditer(text):
+        yield _minutes(clock)
     for written in _CALCULATION.finditer(text):
         with suppress(BadExpression, *UNWORKABLE):
             yield parse_expression(written[0].translate(_SIGNS)).value({})
+
+
+def _minutes(clock: re.Match[str]) -> float:
+    return 60.0 * int(clock[1]) + int(clock[2])
 
 
 def _value(found: re.Match[str]) -> float:

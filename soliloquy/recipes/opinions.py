@@ -1,13 +1,17 @@
-"""Weighs the programs of a turn: a settled value overrules them, and where nothing is settled a majority decides."""
+"""Weighs the programs of a turn: a settled value overrules them, and where nothing is settled a majority decides.
+
+No majority decides against a value that the solution states: one of both is wrong, and nobody knows which.
+"""
 
 from copy import deepcopy
 
-from soliloquy.recipes.agreement import code_verdict
 from soliloquy.recipes.rules import Rules
 from soliloquy.recipes.settled import program_fault
 from soliloquy.recipes.verdicts import verdict
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation
+from soliloquy.truth.judge import fits_stated
+from soliloquy.truth.ledger import ledger_of
+from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation, LedgerEntry
 from soliloquy.v1.events_pb2 import CalculationNeeded
 
 # Programs for one description, where nothing is settled.
@@ -41,9 +45,22 @@ def weighed(conversation: Conversation, rules: Rules) -> Conversation:
     if not calculation.opinions:
         return conversation
     decided = _majority(_verdicts(calculation))
-    if decided is None:
+    claims, ledger = conversation.turns[-1].student.claims, ledger_of(conversation.problem)
+    stated = fits_stated(claims, ledger)
+    if decided is None or stated is (not decided):
         return _overruled(conversation, "")
-    return conversation if code_verdict(calculation) is decided else _led_by(conversation, decided)
+    agreeing = [one for one in (calculation.attempts[-1], *calculation.opinions) if verdict(one.execution) is decided]
+    known = [entry for claim in claims if (entry := ledger.entry(claim.quantity))]
+    # What is told is what the solution states as well, if any program of the majority comes to that.
+    best = next((one for one in agreeing if any(_comes_to(one, entry) for entry in known)), agreeing[0])
+    return conversation if best == calculation.attempts[-1] else _led_by(conversation, best)
+
+
+def _comes_to(program: CodeAttempt, entry: LedgerEntry) -> bool:
+    kinds = ((one.value, one.value.WhichOneof("kind")) for one in program.execution.values)
+    found = [float(getattr(value, kind)) for value, kind in kinds if kind in ("real", "integer")]
+    wanted = entry.quantity.value
+    return any(abs(value - wanted) <= entry.tolerance * abs(wanted) for value in found)
 
 
 def _verdicts(calculation: Calculation) -> list[bool | None]:
@@ -61,11 +78,11 @@ def _overruled(conversation: Conversation, output: str) -> Conversation:
     return changed
 
 
-def _led_by(conversation: Conversation, decided: bool) -> Conversation:
-    """Exchanges the last program, which is in the minority, for one of the majority."""
+def _led_by(conversation: Conversation, best: CodeAttempt) -> Conversation:
+    """Exchanges the last program for one that counts more."""
     changed = deepcopy(conversation)
     calculation = changed.turns[-1].calculation
-    place = next(at for at, one in enumerate(calculation.opinions) if verdict(one.execution) is decided)
+    place = next(at for at, one in enumerate(calculation.opinions) if one == best)
     outvoted, chosen = CodeAttempt(), CodeAttempt()
     outvoted.CopyFrom(calculation.attempts[-1])
     chosen.CopyFrom(calculation.opinions[place])

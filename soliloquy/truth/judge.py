@@ -48,6 +48,13 @@ def _judged(claim: Claim, ledger: Ledger, step: int) -> Judgement:
     return Judgement(None if right and entry.step < step else right, claim, entry)
 
 
+def fits_stated(claims: Sequence[Claim], ledger: Ledger) -> bool | None:
+    """Whether claims give the values of the quantities that they name, settled or not; None if that is unknown."""
+    named = ((claim, ledger.entry(claim.quantity)) for claim in claims if claim.quantity)
+    found = [compare(_written(claim), entry) for claim, entry in named if entry is not None]
+    return None if not found or None in found else all(found)
+
+
 def is_value_of(claim: Claim, entry: LedgerEntry) -> bool:
     return compare(_written(claim), entry) is True
 
@@ -61,6 +68,8 @@ def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
     # An answer without a unit contradicts none.
     forms = [written] if own.unit or written.unit is None else [written, replace(written, unit=None)]
     if any(is_same(form, own.value, own.unit, entry.tolerance) for form in forms):
+        return True
+    if own.unit == "%" and written.unit is None and is_same(written, own.value / 100, "", entry.tolerance):
         return True
     is_decimal = not own.unit and not own.value.is_integer()
     return None if is_decimal and abs(written.value - own.value) <= entry.tolerance * abs(own.value) else False

@@ -23,6 +23,8 @@ from soliloquy.v1 import conversation_pb2 as pb
 # The step that states an answer that no other step yields.
 ANSWER_STEP = "State the answer to the question."
 NOISE = 1e-12
+# A number that is closer to a whole one has been calculated with rounded ones.
+_CUT = 1e-3
 _PLANS: Mapping[str, pb.PlanSource] = {
     "stated": pb.PLAN_SOURCE_UNSPECIFIED,
     "prose": pb.PLAN_SOURCE_PROSE,
@@ -41,7 +43,7 @@ class BadField(ValueError):
 
 def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
     _check_text(row)
-    steps = steps_from_prose(_explained(row)) if row.steps is None else _stated_steps(row)
+    steps = steps_from_prose(_explained(row), row.question) if row.steps is None else _stated_steps(row)
     answer = _answer(row, steps)
     explained = pb.Enrichment(detailed_solution=row.detailed_solution, outline=row.outline)
     _check_sources(row, steps)
@@ -226,7 +228,7 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
     if row.answer is None:
         # An imported answer that is not a number stays text; the last number of the steps is something else.
         return numeric[-1].result if numeric and "answer" not in row.extra else None
-    if numeric and _is_answer(numeric[-1].result, row.answer):
+    if numeric and _is_answer(numeric[-1].result, row.answer) and not _is_cut(numeric[-1].result, row.answer):
         last = numeric[-1]
         last.result.unit = row.answer.unit or last.result.unit
         for slip in last.slips:
@@ -285,6 +287,12 @@ def _is_answer(result: pb.Quantity, answer: AnswerRow) -> bool:
         # Apples may be counted as fruit.
         return _is_number(result.value, answer)
     return own.kind == wanted.kind and _is_number(wanted.of(result.value, own), answer)
+
+
+def _is_cut(result: pb.Quantity, answer: AnswerRow) -> bool:
+    """Whether an answer counts what the result gives with a fraction: 14 whole pieces of 14.29."""
+    own = unit(answer.unit or result.unit)
+    return not own.measure and answer.value.is_integer() and not _same(result.value, answer.value, _CUT)
 
 
 def _same(stated: float, calculated: float, tolerance: float) -> bool:

@@ -13,6 +13,8 @@ from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, p
 from soliloquy.truth.number_format import is_workable
 from soliloquy.truth.number_meanings import MAGNITUDES
 from soliloquy.truth.plurals import is_plural
+from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.units import unit
 from soliloquy.v1 import conversation_pb2 as pb
 
 _OPERATION = re.compile(r"[-+*/(]")
@@ -155,7 +157,8 @@ SENTENCE_END = re.compile(
 )
 
 
-def steps_from_prose(solution: str) -> list[pb.Step]:
+def steps_from_prose(solution: str, question: str = "") -> list[pb.Step]:
+    """Reads the steps; a number of the question that only the last of them comes to may be a result."""
     right = [link for link in calculations_of(solution) if link.right]
     steps: list[pb.Step] = []
     end = 0
@@ -163,8 +166,17 @@ def steps_from_prose(solution: str) -> list[pb.Step]:
         start = solution.index(text, end)
         end = start + len(text)
         steps.append(_step(number, text, start, [link for link in right if start <= link.start and link.end <= end]))
+    given = {(one.value, one.unit.kind if one.unit else None) for one in quantities_in(question)}
+    for step in [step for step in steps if step.HasField("result")][:-1]:
+        if not step.expression and (step.result.value, _kind(step.result.unit)) in given:
+            steps[step.number - 1] = file_step(number=step.number, explanation=step.explanation)
     ask_differently(steps)
     return steps
+
+
+def _kind(stated: str) -> str | None:
+    known = unit(stated)
+    return known.kind if known.measure else None
 
 
 def _pieces(solution: str) -> list[str]:

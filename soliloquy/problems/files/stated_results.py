@@ -28,6 +28,7 @@ _SENTENCE = re.compile(r"(?:[^.!?\n]|[.](?=\d|[a-z]\.|,))+[.!?\n]*")
 # A number of a formula is followed by a symbol or a sign.
 _ENDS = re.compile(r"\s*(?:[.,;:)\]!?\\]|$)|(?:\s[-–—])?\s+[^\W\d_]{2,}\b")
 _DASH = re.compile(r"\s+[-–—]\s+[^\W\d_]{2,}\b")
+_SMALLER = re.compile(r"(?<=\S)\s+(?=\d)")
 # "2 x 25 m^2, or 50 m^2"
 _RESTATES = re.compile(r"\d[^.;=]{0,12}, or\s*$")
 
@@ -56,7 +57,9 @@ def stated_result(text: str) -> Stated | None:
         ]
         if found:
             last = found[-1]
-            return Stated(last.value, text[ends[last.start] : last.end].strip(), last.start)
+            # Of "1 h 25 min" the value is in hours.
+            unit = _SMALLER.split(text[ends[last.start] : last.end])[0].strip()
+            return Stated(last.value, unit, last.start)
     return None
 
 

@@ -1,6 +1,6 @@
 """Judges by the words of a tutor's message how strongly it speaks against a misconception.
 
-Nothing here asks what kind of message it is: a "why?" that names nothing is no evidence, whatever its label.
+A "why?" that names nothing is no evidence, whatever its label.
 """
 
 import re
@@ -72,6 +72,12 @@ def strength(message: str, held: Misconception, step: Step) -> int:
         # With the right numbers, it was miscalculated: to be worked out again, once they are named.
         return POINTS if step.inputs and all(one.value in named for one in step.inputs) else 0
     return POINTS if names_it or signs_it else 0
+
+
+def is_bare(message: str) -> bool:
+    """Whether a message only asks why or how, and says nothing."""
+    asked = message.strip().endswith("?") and not re.search(r"[.!;]", message)
+    return asked and not _stems(message) and not values_in(message)
 
 
 def _denies(clause: str, extra: Collection[str], names: Mapping[str, str]) -> bool:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from random import Random
 
 from soliloquy.recipes.codes import STRATEGIES
-from soliloquy.recipes.learner.evidence import strength, values_in
+from soliloquy.recipes.learner.evidence import is_bare, strength, values_in
 from soliloquy.truth.phrases import says
 from soliloquy.truth.plausibility import is_plausible
 from soliloquy.v1.conversation_pb2 import (
+    EVALUATION_INCORRECT,
     STEP_KIND_CONVERT,
     ErrorStrategy,
     Knowledge,
@@ -17,12 +18,16 @@ from soliloquy.v1.conversation_pb2 import (
     Problem,
     Slip,
     Step,
+    TutorReply,
 )
 
 # A value that would startle whoever reads it is drawn this much more rarely, and so is one without a nameable reason.
 RARELY = 0.1
 # The weights of one, two and three points of evidence that a student wants, as files name them.
 EVIDENCE = ("one", "two", "three")
+# Who is told so often that it is wrong tries something else. The quantities of a plan that was read in prose have no
+# names by which hints could be told to fit the mistake.
+_TOLD_WRONG = 3
 _SAME = 0.01
 
 
@@ -65,15 +70,16 @@ def drawn(problem: Problem, step: Step, shares: Shares, rng: Random) -> Stance:
     return Stance(knowledge=Knowledge.KNOWLEDGE_SHAKY if shaky else Knowledge.KNOWLEDGE_KNOWN)
 
 
-def after(stance: Stance, message: str, step: Step) -> Stance:
-    """Returns the stance once the tutor's message has been heard."""
+def after(stance: Stance, reply: TutorReply, step: Step) -> Stance:
+    """Returns the stance once the tutor's reply has been heard."""
     if not stance.mistaken:
         return stance
     if stance.misconception is None:
         return Stance(knowledge=Knowledge.KNOWLEDGE_CORRECTED)
     held = deepcopy(stance.misconception)
-    held.evidence += strength(message, held, step)
-    if held.evidence >= held.evidence_wanted:
+    held.evidence += strength(reply.text, held, step)
+    held.told_wrong += reply.evaluation == EVALUATION_INCORRECT and not is_bare(reply.text)
+    if held.evidence >= held.evidence_wanted or held.told_wrong >= _TOLD_WRONG:
         return Stance(knowledge=Knowledge.KNOWLEDGE_CORRECTED)
     return Stance(knowledge=stance.knowledge, misconception=held, strategy=stance.strategy)
 

@@ -112,7 +112,7 @@ def _stance(conversation: Conversation, turn: Turn) -> Stance:
     if is_later(conversation.turns, turn):
         before = conversation.turns[-1]
         step = asked_step(conversation.problem, current_question(conversation, turn))
-        stance = after(stance_of(before.student), before.tutor.text, step)
+        stance = after(stance_of(before.student), before.tutor, step)
         has_erred = any(
             sub_question(one) == sub_question(turn) and drawn_state(one) == INCORRECT for one in conversation.turns
         )

@@ -52,7 +52,7 @@ def stance_in(conversation: Conversation) -> Stance:
     step = conversation.problem.steps[number - 1]
     if len(conversation.turns) > 1 and steps[-2] == number:
         # The opening is a message at the first step without a stance of its own.
-        return after(_stance_of(conversation.turns[-1].student), conversation.turns[-1].tutor.text, step)
+        return after(_stance_of(conversation.turns[-1].student), conversation.turns[-1].tutor, step)
     if number in steps[1:-1]:
         return _KNOWN
     rewound = rewinding_parts(conversation)

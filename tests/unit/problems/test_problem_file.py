@@ -164,6 +164,25 @@ def test_an_answer_that_the_prose_leaves_out_becomes_the_last_step(tmp_path: Pat
     assert (problem.answer.value, problem.answer.unit) == (40, "N")
 
 
+def test_an_answer_that_counts_whole_things_is_no_rounded_result(tmp_path: Path) -> None:
+    asked, said = "How many bags of 7 kg do 90 kg fill?", "90 / 7 = 12.86, so 12 bags are full."
+    problem = read_one(tmp_path, question=asked, solution=said, answer={"value": 12, "unit": "bags"})
+    assert [step.result.value for step in problem.steps] == [12.86, 12]
+    assert problem.answer.value == 12
+
+
+def test_a_given_number_is_no_result_of_a_step_on_the_way(tmp_path: Path) -> None:
+    asked = "A club of 35 members has four times as many girls as boys. How many girls are there?"
+    problem = read_one(tmp_path, question=asked, solution="So b + 4b is 35. Then 35 / 5 = 7. And 4 * 7 = 28 girls.")
+    assert [step.result.value for step in problem.steps] == [0, 7, 28]
+
+
+def test_the_unit_of_hours_and_minutes_is_that_of_the_value(tmp_path: Path) -> None:
+    asked, said = "A film of 75 minutes is shown 4 times for 6 €.", "75 minutes = 1 h 15 min. Then 6 * 4 = 24."
+    step, _ = read_one(tmp_path, question=asked, solution=said).steps
+    assert (step.result.value, step.result.unit) == (1.25, "h")
+
+
 def test_stated_steps_use_inputs_and_earlier_results(tmp_path: Path) -> None:
     double = {"explanation": "Double it.", "expression": "2 * F", "result": {"symbol": "D", "unit": "N"}}
     problem = read_one(tmp_path, steps=[STEP, double], answer={"value": 1000, "unit": "N"})

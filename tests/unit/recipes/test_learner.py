@@ -9,7 +9,15 @@ from soliloquy.recipes.learner.evidence import POINTS, SAYS, strength
 from soliloquy.recipes.learner.knowledge import Shares, Stance, after, drawn
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import parse_expression
-from soliloquy.v1.conversation_pb2 import Knowledge, Misconception, Problem, Quantity, Step
+from soliloquy.v1.conversation_pb2 import (
+    EVALUATION_INCORRECT,
+    Knowledge,
+    Misconception,
+    Problem,
+    Quantity,
+    Step,
+    TutorReply,
+)
 
 PAINT = Step(
     number=1,
@@ -87,7 +95,7 @@ def test_a_tutor_that_only_asks_why_convinces_nobody() -> None:
         problem = load_bank("arithmetic").draw(number)
         stance = drawn(problem, problem.steps[0], _all_mistaken(), draw(number, "why"))
         for asked in ("Why?", "Why is that?", "And why do you think so?"):
-            stance = after(stance, asked, problem.steps[0])
+            stance = after(stance, _called_wrong(asked), problem.steps[0])
         convinced += not stance.mistaken
     assert convinced == 0
 
@@ -96,11 +104,24 @@ def test_a_misconception_goes_once_there_is_as_much_evidence_as_the_student_want
     held = Misconception(evidence_wanted=2)
     held.MergeFrom(ADDED)
     stance = Stance(knowledge=Knowledge.KNOWLEDGE_MISTAKEN, misconception=held)
-    once = after(stance, "Why did you add them?", PAINT)
+    once = after(stance, TutorReply(text="Why did you add them?"), PAINT)
     assert once.misconception is not None
     assert (once.mistaken, once.misconception.evidence) == (True, 1)
-    assert after(once, "Not yet.", PAINT).mistaken
-    assert after(once, "Why add?", PAINT).knowledge == Knowledge.KNOWLEDGE_CORRECTED
+    assert after(once, _called_wrong("Not yet."), PAINT).mistaken
+    assert after(once, TutorReply(text="Why add?"), PAINT).knowledge == Knowledge.KNOWLEDGE_CORRECTED
+
+
+def test_whoever_is_told_three_times_that_it_is_wrong_gives_its_mistake_up() -> None:
+    held = Misconception(evidence_wanted=3)
+    held.MergeFrom(ADDED)
+    stance, unread = (
+        Stance(knowledge=Knowledge.KNOWLEDGE_MISTAKEN, misconception=held),
+        Step(number=1, formula="x1 = 3 - 1"),
+    )
+    rounds = 0
+    while stance.mistaken:
+        stance, rounds = after(stance, _called_wrong("Not yet. What happens to the window?"), unread), rounds + 1
+    assert rounds <= 3
 
 
 @pytest.mark.parametrize("bank", ["physics", "arithmetic", "fractions", "algebra", "statistics"])
@@ -125,6 +146,10 @@ def test_the_shares_of_what_is_known_are_those_that_are_asked_for() -> None:
     found = Counter(drawn(problem, problem.steps[0], shares, draw(number)).knowledge for number in range(2000))
     assert found[Knowledge.KNOWLEDGE_MISTAKEN] / 2000 == pytest.approx(0.2, abs=0.03)
     assert found[Knowledge.KNOWLEDGE_SHAKY] / 2000 == pytest.approx(0.3, abs=0.03)
+
+
+def _called_wrong(text: str) -> TutorReply:
+    return TutorReply(text=text, evaluation=EVALUATION_INCORRECT)
 
 
 def _all_mistaken() -> Shares:

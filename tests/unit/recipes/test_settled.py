@@ -105,6 +105,22 @@ async def test_a_program_in_the_minority_gives_way_to_one_of_the_majority() -> N
     assert [one.execution.values[-1].value.boolean for one in turn.calculation.opinions] == [False, True]
 
 
+@pytest.mark.parametrize(("value", "correct"), [(180000, False), (90000, True)])
+async def test_no_majority_decides_against_a_value_that_the_solution_states(value: float, correct: bool) -> None:
+    event = await composed(claiming(value, correct=correct, settled=False))
+    turn = (await composed(await another_program(event, correct=correct))).conversation.turns[-1]
+    assert (turn.calculation.overruled, turn.calculation.settled_output) == (True, "")
+
+
+async def test_the_program_that_comes_to_what_the_solution_states_leads_its_majority() -> None:
+    made = await another_program(await composed(claiming(90000, correct=False, settled=False)), correct=False)
+    first, last = made.turns[-1].calculation.opinions[0].execution, made.turns[-1].calculation.attempts[-1].execution
+    for execution, value in ((first, 180000.0), (last, 3600.0)):
+        execution.values.add(name="result").value.real = value
+    calculation = (await composed(made)).conversation.turns[-1].calculation
+    assert calculation.attempts[-1].execution.values[-1].value.real == 180000
+
+
 async def test_without_a_majority_the_verdict_is_open_and_the_tutor_is_told_to_judge_nothing() -> None:
     made = await another_program(await composed(claiming(90000, correct=False, settled=False)), correct=True)
     made = await another_program(await composed(made), correct=None)

@@ -33,7 +33,7 @@ from soliloquy.recipes.scaffold.states import (
 from soliloquy.recipes.verdicts import verdict
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.phrases import says
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, Resolution
+from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation, Ending, Judge, Resolution
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.scripted.growing import finished
@@ -107,7 +107,7 @@ def test_after_eight_turns_everybody_answers_and_nobody_makes_another_mistake() 
             assert sub_question(one.turns[turn.number - 2]) == sub_question(turn)
 
 
-def test_a_misconception_stays_until_the_tutors_words_speak_against_it() -> None:
+def test_a_misconception_stays_until_the_tutor_speaks_against_it_or_calls_it_wrong_three_times() -> None:
     held_on, gave_up = 0, 0
     for one in conversations():
         for before, turn in pairwise(one.turns):
@@ -116,7 +116,8 @@ def test_a_misconception_stays_until_the_tutors_words_speak_against_it() -> None
                 continue
             step = asked_step(one.problem, current_question(one, turn))
             given = held.evidence + strength(before.tutor.text, held, step)
-            assert (now is None) == (given >= held.evidence_wanted)
+            told = held.told_wrong + (before.tutor.evaluation == EVALUATION_INCORRECT)
+            assert (now is None) == (given >= held.evidence_wanted or told >= 3)
             assert now is None or (now.working, now.evidence) == (held.working, given)
             held_on, gave_up = held_on + (now is not None), gave_up + (now is None)
     assert min(held_on, gave_up) >= COUNT / 4

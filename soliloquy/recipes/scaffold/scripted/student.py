@@ -39,10 +39,9 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def _result(text: str, reading: ParsedPrompt) -> Iterator[Quantity]:
-    """Yields the result that a message gives for the sub-question."""
-    at = step(reading)
-    if at.HasField("result") and expects_number(target(reading)) and (found := final_number(text)):
-        yield Quantity(symbol=at.result.symbol, value=found.value)
+    """Yields the result that a message gives for the sub-question; the last step that it covers may have no symbol."""
+    if expects_number(target(reading)) and (found := final_number(text)):
+        yield Quantity(symbol=step(reading).result.symbol, value=found.value)
 
 
 def _right(reading: ParsedPrompt, rng: Random) -> list[Part]:
@@ -53,7 +52,9 @@ def _right(reading: ParsedPrompt, rng: Random) -> list[Part]:
     slots = {"answer": answer, "working": working(at) if is_worked else "", "name": _name(at) if is_worked else ""}
     answers = list(book().wordings("student", "says", kind, **slots))
     rng.shuffle(answers)
-    fitting = [text for text in answers[:_TRIED] if gives_expected(text, wanted) is not False]
+    # Of "the result of step 1 180°" another number may be read.
+    read_as = (True,) if expects_number(wanted) else (True, None)
+    fitting = [text for text in answers[:_TRIED] if gives_expected(text, wanted) in read_as]
     return [_lead(reading), Part(options=fitting or [f"{answer}."])]
 
 
