@@ -87,10 +87,10 @@ def claims_of(spoken: Spoken, problem: Problem) -> list[Claim]:
     entries = ledger_of(problem).entries if spoken.claims else ()
     own = [one.quantity for one in entries]
     known = {called.casefold(): one.symbol for one in own for called in (one.name, one.symbol) if called}
-    return [_parsed(stated, known.get(stated.quantity.strip().casefold(), "")) for stated in spoken.claims or ()]
+    return [parsed(stated, known.get(stated.quantity.strip().casefold(), "")) for stated in spoken.claims or ()]
 
 
-def _parsed(stated: StatedClaim, symbol: str) -> Claim:
+def parsed(stated: StatedClaim, symbol: str = "") -> Claim:
     number = next(iter(numbers_in(stated.value)), None)
     if number is None:
         raise Unreadable(f'the "Value" {stated.value!r} holds no number: write it in digits')

@@ -20,6 +20,8 @@ _NUMBER_MARK = re.compile(r"^[ \t]*\(?(\d{1,2})[.)][ \t]", re.MULTILINE)
 _DASH_MARK = re.compile(r"^[ \t]*-[ \t]", re.MULTILINE)
 # The line below the head of a table.
 _RULE = re.compile(r"^[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+(?:\|[ \t]*)?$", re.MULTILINE)
+# "47\\,\\mu\\text{F}", and not the friction in "\\mu m g".
+_MICRO = re.compile(r"(\d\s*)\\mu(\s*)(?=[A-Za-z])")
 _DASHES = str.maketrans("−–—‐‑", "-----")
 _WIDEST_GAP = 20
 
@@ -36,7 +38,8 @@ def without_markup(text: str) -> str:
     text = _BOXED.sub(_without_braces, text)
     text = _WORDS_IN_LATEX.sub(_without_braces, text)
     text = _LINE_IN_LATEX.sub(" \n", text)
-    return _MARKS.sub(_blank, text).translate(_DASHES)
+    text = _MARKS.sub(_blank, text)
+    return _MICRO.sub(lambda micro: f"{micro[1]}  {micro[2]}μ", text).translate(_DASHES)
 
 
 def end_of_gap(text: str, at: int) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 from services.model.engines import noise
 from soliloquy.recipes.answers import StatedClaim, StudentMessage
-from soliloquy.recipes.claims import parsed, stated_with
+from soliloquy.recipes.claims import claims_of, parsed, stated_with
 from soliloquy.recipes.scripted.faults import Rates
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.spoilt_messages import spoil_student
@@ -66,7 +66,7 @@ def test_who_gives_another_quantity_claims_that_one_and_no_answer(seed: int) -> 
     assert said.claims
     stated_with(CART)(said)
     assert said.claims[0].quantity != STEP.result.symbol
-    assert judge([*map(parsed, said.claims)], ledger_of(CART), STEP.number).right is None
+    assert judge(claims_of(said, CART), ledger_of(CART), STEP.number).right is None
 
 
 @pytest.mark.parametrize("seed", range(5))
