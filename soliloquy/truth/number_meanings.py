@@ -88,6 +88,8 @@ def _decimal(plain: str, exponent: int | None, start: int, end: int, *, has_powe
 
 def _plain_digits(text: str) -> str:
     """Writes digits of any country in English without separators: "1250.5" for "1.250,5"."""
+    if text.replace(".", "", 1).isdecimal():
+        return text
     text = _GROUPING.sub("", text)
     if _ENGLISH.fullmatch(text) or not _CONTINENTAL.fullmatch(text):
         return text.replace(",", "")
