@@ -33,11 +33,17 @@ def compiled() -> dict[str, Any]:
     terminals = sorted(lark.terminals, key=lambda terminal: -terminal.priority)
     return {
         "terminals": {one.name: one.pattern.to_regexp() for one in terminals},
-        "rules": [[rule.alias or rule.origin.name, len(rule.expansion), rule.origin.name] for rule in lark.rules],
+        "rules": [[_meaning(rule), len(rule.expansion), rule.origin.name] for rule in lark.rules],
         "states": states,
         "starts": {name: order[table.start_states[name]] for name in STARTS},
         "ends": {name: order[table.end_states[name]] for name in STARTS},
     }
+
+
+def _meaning(rule: Any) -> str:
+    """Returns the name of what a rule means; none for a single part that stands for itself, as `?` has it."""
+    is_part = rule.options.expand1 and len(rule.expansion) == 1
+    return str(rule.alias or ("" if is_part else rule.origin.name))
 
 
 def _reached(starts: Mapping[str, int], states: Mapping[int, Any], shift: Any) -> dict[int, int]:

@@ -1,8 +1,12 @@
 """Runs a compiled LALR table, and reads only as far as a sentence of its grammar goes."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import lru_cache
+from itertools import groupby
 from typing import Any, NamedTuple
+
+from soliloquy.truth.patterns import lazy_pattern
 
 Meaning = Callable[[Sequence[Any]], Any]
 # Nothing goes on behind these unless a letter or a digit follows; tells the ends of most sentences soonest.
@@ -17,21 +21,37 @@ class Token(NamedTuple):
 
 
 class Parser:
-    """`patterns` are tried in their order; what has no meaning stands for its parts."""
+    """What has no meaning stands for its parts.
+
+    The patterns of `terminals` are tried in their order, neighbours as one pattern; it is compiled for many states, so
+    the `large` ones keep a pattern of their own.
+    """
 
     def __init__(
-        self, table: Mapping[str, Any], patterns: Mapping[str, re.Pattern[str]], meanings: Mapping[str, Meaning]
+        self,
+        table: Mapping[str, Any],
+        terminals: Mapping[str, str],
+        meanings: Mapping[str, Meaning],
+        large: Set[str],
     ) -> None:
         self._states: Sequence[Mapping[str, int]] = table["states"]
-        self._rules = [(meanings.get(rule, _parts), size, origin) for rule, size, origin in table["rules"]]
+        self._rules = [(meanings.get(rule), size, origin) for rule, size, origin in table["rules"]]
         self._starts, self._ends = table["starts"], table["ends"]
-        self._fitting = [[one for one in patterns.items() if one[0] in actions] for actions in self._states]
+        groups = {name: f"(?P<{name}>{pattern})" for name, pattern in terminals.items()}
+        self._fitting = [
+            [
+                _pattern("|".join(groups[name] for name in run))
+                for _, run in groupby(filter(actions.__contains__, groups), lambda name: name if name in large else "")
+            ]
+            for actions in self._states
+        ]
 
     def longest(self, start: str, text: str, at: int) -> Any:
         """Returns what the longest sentence from a place means; None if none begins there."""
-        states, values = [self._starts[start]], list[Any]()
-        tokens: list[Token] = []
-        token = self._next(states[-1], text, at)
+        first = self._starts[start]
+        if (token := self._next(first, text, at)) is None:
+            return None
+        states, values, tokens = [first], list[Any](), list[Token]()
         while token and self._feed(states, values, token):
             tokens.append(token)
             token = self._next(states[-1], text, token.end)
@@ -41,7 +61,7 @@ class Parser:
                 return values[0]
             # The text went on as a longer sentence does, and was none.
             tokens = tokens[:-1] if is_whole else tokens
-            states, values, is_whole = [self._starts[start]], [], True
+            states, values, is_whole = [first], [], True
             for one in tokens:
                 self._feed(states, values, one)
         return None
@@ -49,9 +69,9 @@ class Parser:
     def _next(self, state: int, text: str, at: int) -> Token | None:
         if text[at : at + 1] in _CLAUSE_ENDS and not text[at + 1 : at + 2].isalnum():
             return None
-        for name, pattern in self._fitting[state]:
-            if (found := pattern.match(text, at)) and found.end() > at:
-                return Token(name, found[0], at, found.end())
+        for pattern in self._fitting[state]:
+            if found := pattern.match(text, at):
+                return Token(str(found.lastgroup), found[0], at, found.end())
         return None
 
     def _feed(self, states: list[int], values: list[Any], token: Token) -> bool:
@@ -73,11 +93,12 @@ class Parser:
 
     def _reduce(self, states: list[int], values: list[Any], action: int) -> None:
         meaning, size, origin = self._rules[-action - 1]
-        meant = meaning(values[-size:])
-        del states[-size:], values[-size:]
-        values.append(meant)
+        if meaning or size > 1:
+            values[-size:] = [meaning(values[-size:]) if meaning else values[-size:]]
+        del states[-size:]
         states.append(self._states[states[-1]][origin])
 
 
-def _parts(parts: Sequence[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else parts
+@lru_cache(256)
+def _pattern(text: str) -> re.Pattern[str]:
+    return lazy_pattern(text)

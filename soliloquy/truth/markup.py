@@ -2,9 +2,10 @@
 
 import re
 
+# Each alternative begins with a plain character, which the search then looks for.
 _MARKS = re.compile(
-    r"\\(?:left|right|displaystyle|quad|boxed|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\*?\}(?:\{\w\})?|\\(?=[%$])|[`&]"
-    r"|\\cdot(?=\s*[A-Za-z])|(?<=\d)~(?=\s*[A-Za-z])"
+    r"\\(?:left|right|displaystyle|quad|boxed|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\*?\}(?:\{\w\})?|\\(?=[%$])|`|&"
+    r"|\\cdot(?=\s*[A-Za-z])|~(?<=\d~)(?=\s*[A-Za-z])"
 )
 _LINE_IN_LATEX = re.compile(r"\\\\")
 _WORDS_IN_LATEX = re.compile(r"(\\(?:text|mathrm|mathbf|mathit|operatorname|rm|bf)\s?\{)((?:[^{}]|\{[^{}]*\})*)\}")
@@ -39,7 +40,8 @@ def without_markup(text: str) -> str:
     text = _WORDS_IN_LATEX.sub(_without_braces, text)
     text = _LINE_IN_LATEX.sub(" \n", text)
     text = _MARKS.sub(_blank, text)
-    return _MICRO.sub(lambda micro: f"{micro[1]}  {micro[2]}μ", text).translate(_DASHES)
+    text = _MICRO.sub(lambda micro: f"{micro[1]}  {micro[2]}μ", text) if "\\mu" in text else text
+    return text if text.isascii() else text.translate(_DASHES)
 
 
 def end_of_gap(text: str, at: int) -> int:

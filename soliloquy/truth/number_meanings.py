@@ -4,6 +4,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,16 +75,25 @@ def part_of(text: str) -> float:
     return ONES.get(counts[-1] if counts else "", 1.0) / (PARTS.get(name) or PARTS[name.removesuffix("s")])
 
 
-def _decimal(plain: str, exponent: int | None, start: int, end: int, *, has_power: bool = False) -> Value:
+def _decimal(text: str, exponent: int | None, start: int, end: int, *, has_power: bool = False) -> Value:
+    value, half, digits, plain = _rounded(text, exponent)
+    return Value(value, half, digits, start, end, plain, exponent or 0, has_power)
+
+
+# A text says most of its numbers more than once.
+@lru_cache(1024)
+def _rounded(text: str, exponent: int | None) -> tuple[float, float, int, str]:
+    """Returns the value, its rounding error, its significant digits and how it is written in English."""
+    plain = _plain_digits(text)
     whole, _, decimals = plain.partition(".")
     digits = (whole + decimals).lstrip("0")
     if exponent is None or len(plain) > _LONGEST_DIGITS or math.isinf(value := float(f"{plain}e{exponent}")):
-        return Value(math.inf, 0.0, 0, start, end)
+        return math.inf, 0.0, 0, ""
     # Trailing zeros of a whole number may be placeholders.
     significant = digits if decimals else digits.rstrip("0")
     place = -len(decimals) if decimals else len(digits) - len(significant)
     half = 0.5 * 10.0 ** (place + exponent)
-    return Value(value, half, max(len(significant), 1), start, end, plain, exponent, has_power)
+    return value, half, max(len(significant), 1), plain
 
 
 def _plain_digits(text: str) -> str:
@@ -96,13 +106,13 @@ def _plain_digits(text: str) -> str:
 
 def _digits(parts: Sequence[Token]) -> Value:
     [token] = parts
-    return _decimal(_plain_digits(token.text), 0, token.start, token.end)
+    return _decimal(token.text, 0, token.start, token.end)
 
 
 def _scientific(parts: Sequence[Token]) -> Value:
     mantissa, *_, exponent = parts
     power = _power(exponent.text.lstrip("eE"))
-    return _decimal(_plain_digits(mantissa.text), power, mantissa.start, exponent.end, has_power=True)
+    return _decimal(mantissa.text, power, mantissa.start, exponent.end, has_power=True)
 
 
 def _power_of_ten(parts: Sequence[Token]) -> Value:

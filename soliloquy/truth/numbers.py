@@ -31,11 +31,12 @@ _PRICE = r"[$£€]\s?(?=[-−]?[\d.])"
 # What a formula multiplies by is no quantity: "(3/2)kT", "π r²", "2π√(l/g)".
 _BRACKET_AND_SYMBOL = lazy_pattern(r"\)(?:[^\W\d_]|\s(?:[b-zB-HJ-Z]|[a-z][A-Z])(?![^\W\d_]))")
 _SYMBOL_OR_BRACKET = lazy_pattern(r"\s?[×*·⋅]?\s?(?:[√(]|(?!(?<=\s)[aI]\b)[^\W\d_](?![^\W\d_²³⁴]))")
-_MAY_BEGIN = rf"(?=[-−.\d\\{''.join(FRACTIONS)}√πspmn$£€]|P|S|M|N)"
-
-
+# Most texts contain none of these words: their letters need no look.
+_SIGN_WORDS = {"minus", "negative", "sqrt", "pi"}
+_FIRST_SIGN = rf"-−.\d\\{''.join(FRACTIONS)}√π$£€"
 _IN_DIGITS = rf"{_PRICE}|{_NO_NAME}(?:{_SIGN}(?={_PRICE}|{_DIGIT})|(?={_DIGIT}))"
-_DIGIT_BEGINS = lazy_pattern(_MAY_BEGIN + rf"(?:{_IN_DIGITS})")
+_SIGN_BEGINS = lazy_pattern(rf"(?=[{_FIRST_SIGN}])(?:{_IN_DIGITS})")
+_SIGN_OR_WORD_BEGINS = lazy_pattern(rf"(?=[{_FIRST_SIGN}spmnSPMN])(?:{_IN_DIGITS})")
 _BEGINS = lazy_pattern(rf"{_IN_DIGITS}|{_NO_NAME}\b(?:{_SIGN_IN_WORDS})?(?={_FIRST_WORD})")
 
 
@@ -67,7 +68,8 @@ def parsed_in(text: str) -> Sequence[Parsed]:
 
 
 def _parsed(text: str) -> Iterator[Parsed]:
-    pattern = _BEGINS if has_number_word(text) else _DIGIT_BEGINS
+    without_words = _SIGN_BEGINS if _SIGN_WORDS.isdisjoint(words_of(text)) else _SIGN_OR_WORD_BEGINS
+    pattern = _BEGINS if has_number_word(text) else without_words
     at = 0
     while beginning := pattern.search(text, at):
         found = parse("quantity", text, beginning.start())

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple
 from soliloquy.truth import number_meanings, unit_meanings
 from soliloquy.truth.lalr import Parser, Token
 from soliloquy.truth.number_meanings import EXACT, FRACTIONS, MAGNITUDES, ONES, PARTS, QUARTERED, TENS, Value, part_of
-from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.unit_meanings import Measure, rate_of
 from soliloquy.truth.unit_table import SYMBOL, WORD, Unit, any_of, named, symbol
 
@@ -34,12 +33,14 @@ def parse(start: Literal["quantity", "operand", "unit", "rate"], text: str, at: 
 @lru_cache(1)
 def _parser() -> Parser:
     table = json.loads(Path(__file__).with_name("quantity.json").read_text("utf-8"))
-    patterns = {name: lazy_pattern(_filled(pattern)) for name, pattern in table["terminals"].items()}
+    terminals: Mapping[str, str] = table["terminals"]
+    large = {name for name, pattern in terminals.items() if "<SYMBOL>" in pattern or "<WORD>" in pattern}
+    patterns = {name: _filled(pattern) for name, pattern in terminals.items()}
     meanings = {
         **{"quantity": _quantity, "operand": _quantity, "price_rate": _price_rate},
         **{"quantity_and_part": _quantity_and_part, "time": _time},
     }
-    return Parser(table, patterns, {**number_meanings.MEANINGS, **unit_meanings.MEANINGS, **meanings})
+    return Parser(table, patterns, {**number_meanings.MEANINGS, **unit_meanings.MEANINGS, **meanings}, large)
 
 
 def _filled(pattern: str) -> str:

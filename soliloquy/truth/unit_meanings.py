@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from soliloquy.truth.lalr import Meaning, Token
@@ -36,23 +37,28 @@ def rate_of(above: Unit, divisor: Divisor) -> Unit:
 
 
 def _factor(parts: Sequence[Token]) -> Measure:
-    token, *raised = parts
-    power = _power(raised[0]) if raised else 1
-    glue = _GLUE.match(token.text)
-    text = token.text[glue.end() :] if glue else token.text
+    name, text, *_ = parts[0]
+    return Measure(_raised(name, text, parts[1].text if len(parts) > 1 else ""), parts[-1].end)
+
+
+@lru_cache(4096)
+def _raised(name: str, text: str, exponent: str) -> Unit:
+    power = _power(exponent) if exponent else 1
+    glue = _GLUE.match(text)
+    text = text[glue.end() :] if glue else text
     if text == "ms" and power < 0:
         # "ms^-2" is a metre per second squared, whatever "ms" is elsewhere.
-        return Measure(_known("m").times(_known("s"), power), parts[-1].end)
-    if token.name.endswith("SYMBOL"):
+        return _known("m").times(_known("s"), power)
+    if name.endswith("SYMBOL"):
         own = _known(text)
     else:
         first, *rest = text.split(None, 1)
-        if token.name == "EACH_WORD":
+        if name == "EACH_WORD":
             text = rest[0]
             first, *rest = text.split(None, 1)
         power *= _POWERS.get(first.lower(), 1)
-        own = word(rest[0] if first.lower() in _POWERS else text, divides=token.name == "EACH_WORD")
-    return Measure(own if power == 1 else NO_UNIT.times(own, power), parts[-1].end)
+        own = word(rest[0] if first.lower() in _POWERS else text, divides=name == "EACH_WORD")
+    return own if power == 1 else NO_UNIT.times(own, power)
 
 
 def _known(text: str) -> Unit:
@@ -61,9 +67,9 @@ def _known(text: str) -> Unit:
     return known
 
 
-def _power(token: Token) -> int:
-    digits = _WHOLE.search(token.text.translate(_DIGITS))
-    return int(digits[0]) if digits else _POWERS[token.text.strip().lower()]
+def _power(exponent: str) -> int:
+    digits = _WHOLE.search(exponent.translate(_DIGITS))
+    return int(digits[0]) if digits else _POWERS[exponent.strip().lower()]
 
 
 def _inverse(parts: Sequence[Token]) -> Measure:

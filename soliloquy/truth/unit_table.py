@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,8 +20,13 @@ _PREFIX_SYMBOLS = {symbol: name for name, prefix in _PREFIXES.items() for symbol
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Returns the pattern of any of these words, the longest first."""
-    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    """Returns the pattern of the longest of these words that fits, letter by letter: trying each word takes longer."""
+    rests = defaultdict[str, set[str]](set)
+    for word in words:
+        rests[word[:1]].add(word[1:])
+    last = "?" if rests.pop("", None) else ""
+    letters = "|".join(re.escape(letter) + any_of(rest) for letter, rest in sorted(rests.items()))
+    return f"(?:{letters}){last}" if letters and (last or len(rests) > 1) else letters
 
 
 # A prefix and a symbol, or a symbol that takes no prefix.

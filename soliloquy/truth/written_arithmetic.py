@@ -73,6 +73,10 @@ def tokens_of(text: str) -> list[Written]:
     found: list[Written] = []
     at = depth = 0
     while at < len(text):
+        if text[at] == " ":
+            # Half of all tokens, of which nothing is kept.
+            at += 1
+            continue
         may_be_number = text[at] in FIRST_OF_NUMBERS or (in_words and text[at].isalpha())
         token = (may_be_number and number_at(text, at, found, in_words=in_words)) or _token_at(text, at, found)
         depth = 0 if token.kind == "break" else depth + (token.kind == "open") - (token.kind == "close")
@@ -93,6 +97,8 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
     match kind := str(match.lastgroup):
         case "space":
             return Written("word", "", start, end)
+        case "word":
+            return _word(match)
         case "line":
             # A calculation may go on in the next line, with its equals sign.
             goes_on = _RESTATES.match(text, end) or (before and before[-1].kind == "equals")
@@ -131,8 +137,6 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
         case "pi":
             own, end = unit_at(text, end)
             return Written("number", "π", start, end, math.pi, unit=own)
-        case "word":
-            return _word(match)
     return Written("operator", _SIGNS[kind], start, end)
 
 
