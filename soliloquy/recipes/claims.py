@@ -85,9 +85,12 @@ def claims_of(spoken: Spoken, problem: Problem) -> list[Claim]:
     A quantity may go by its symbol or its name; what the ledger does not know has none.
     """
     entries = ledger_of(problem).entries if spoken.claims else ()
-    own = [one.quantity for one in entries]
-    known = {called.casefold(): one.symbol for one in own for called in (one.name, one.symbol) if called}
-    return [parsed(stated, known.get(stated.quantity.strip().casefold(), "")) for stated in spoken.claims or ()]
+    # Q and q are two quantities.
+    known = {one.quantity.name.casefold(): one.quantity.symbol for one in entries if one.quantity.name}
+    known |= {one.quantity.symbol: one.quantity.symbol for one in entries}
+    called = (stated.quantity.strip() for stated in spoken.claims or ())
+    symbols = [known.get(name) or known.get(name.casefold(), "") for name in called]
+    return [parsed(stated, symbol) for stated, symbol in zip(spoken.claims or (), symbols, strict=True)]
 
 
 def parsed(stated: StatedClaim, symbol: str = "") -> Claim:
