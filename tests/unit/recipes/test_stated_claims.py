@@ -57,7 +57,9 @@ def test_a_claim_that_the_message_does_not_make_goes_back_with_the_reason(
         stated_with(problem())(read(message, stated))
 
 
-@pytest.mark.parametrize(("called", "symbol"), [("W", "W"), ("Work", "W"), ("net force", "F"), ("w", ""), ("power", ""), ("", "")])
+@pytest.mark.parametrize(
+    ("called", "symbol"), [("W", "W"), ("Work", "W"), ("net force", "F"), ("w", ""), ("power", ""), ("", "")]
+)
 def test_a_quantity_goes_by_its_symbol_or_its_name_and_an_unknown_one_by_none(called: str, symbol: str) -> None:
     said = StudentReply()
     record_claims(said, read("It is 5 J.", claim("5", "J", called)), problem())
