@@ -90,7 +90,20 @@ def claims_of(spoken: Spoken, problem: Problem) -> list[Claim]:
     known |= {one.quantity.symbol: one.quantity.symbol for one in entries}
     called = (stated.quantity.strip() for stated in spoken.claims or ())
     symbols = [known.get(name) or known.get(name.casefold(), "") for name in called]
-    return [parsed(stated, symbol) for stated, symbol in zip(spoken.claims or (), symbols, strict=True)]
+    claims = [parsed(stated, symbol) for stated, symbol in zip(spoken.claims or (), symbols, strict=True)]
+    for claim in claims:
+        claim.unit = claim.unit or _unit_in(spoken.text, claim.value)
+    return claims
+
+
+def _unit_in(text: str, value: float) -> str:
+    """Returns the unit that a text gives a value: a speaker may leave out what its words say."""
+    for one in quantities_in(text):
+        if one.value == value and one.unit is not None:
+            said = text[one.start : one.end]
+            number = next(iter(numbers_in(said)), None)
+            return said[number.end :].strip() if number is not None else ""
+    return ""
 
 
 def parsed(stated: StatedClaim, symbol: str = "") -> Claim:

@@ -57,6 +57,13 @@ def test_a_claim_that_the_message_does_not_make_goes_back_with_the_reason(
         stated_with(problem())(read(message, stated))
 
 
+@pytest.mark.parametrize(("message", "unit"), [("It is 1500 km.", "km"), ("1500 kg m/s", "kg m/s"), ("1500!", "")])
+def test_a_unit_that_the_speaker_leaves_out_is_that_of_the_message(message: str, unit: str) -> None:
+    said = StudentReply()
+    record_claims(said, read(message, claim("1500")), problem())
+    assert said.claims[0].unit == unit
+
+
 @pytest.mark.parametrize(
     ("called", "symbol"), [("W", "W"), ("Work", "W"), ("net force", "F"), ("w", ""), ("power", ""), ("", "")]
 )
