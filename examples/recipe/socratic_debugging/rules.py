@@ -7,7 +7,7 @@ from soliloquy.recipes.agreement import code_verdict, letter_of, verdict_is_true
 from soliloquy.recipes.records import fields_of
 from soliloquy.recipes.rules import common_rules, faults_of
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
-from soliloquy.v1.conversation_pb2 import Conversation, Intent, Problem, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
 
 
 def check(conversation: Conversation) -> CheckedConversation:
@@ -15,11 +15,11 @@ def check(conversation: Conversation) -> CheckedConversation:
     for turn in conversation.turns:
         broken = reply_faults(conversation, turn, turn.tutor.text)
         faults += [f"{rule}: turn {turn.number}: {evidence}" for rule, evidence in broken]
-    turns = [_checked(turn, conversation.problem) for turn in conversation.turns]
+    turns = list(map(_checked, conversation.turns))
     return CheckedConversation(turns=turns, faults=faults)
 
 
-def _checked(turn: Turn, problem: Problem) -> CheckedTurn:
+def _checked(turn: Turn) -> CheckedTurn:
     intent = turn.student.intent
     right = None if intent == Intent.INTENT_OPENING else code_verdict(turn.calculation)
     points_at = fields_of(TutorLabels.FromString(turn.tutor.labels))["points_at"]
@@ -28,7 +28,7 @@ def _checked(turn: Turn, problem: Problem) -> CheckedTurn:
         right=right,
         verdict_true=verdict_is_true(turn, right),
         codes={"evaluation": letter_of(turn), "points at": points_at},
-        verification=verification(turn, problem, settled=False),
+        verification=verification(turn, settled=code_verdict(turn.calculation) is not None),
         message=turn.student.text,
         reply=turn.tutor.text,
     )
