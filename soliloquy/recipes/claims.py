@@ -1,6 +1,7 @@
 """What a message claims: stated beside its words, and held against them and the ledger."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from soliloquy.recipes.answers import StatedClaim
@@ -122,12 +123,17 @@ def written_claim(claim: Claim) -> dict[str, str]:
 
 def is_in(text: str, claim: Claim) -> bool:
     """Whether a text states a claimed value: in digits, in words, in another unit, or as a calculation."""
-    found = [*quantities_in(text), *calculations_in(text)]
     return any(
         (one.value == claim.value and _may_be(one, claim))
         or is_same(one, claim.value, claim.unit, _ROUNDED, roughly=True)
-        for one in found
+        for one in _written(text)
     )
+
+
+# Every rule asks the same messages again.
+@lru_cache(2048)
+def _written(text: str) -> Sequence[WrittenQuantity]:
+    return (*quantities_in(text), *calculations_in(text))
 
 
 def _may_be(written: WrittenQuantity, claim: Claim) -> bool:

@@ -81,6 +81,7 @@ def test_a_wrong_verdict_is_named_although_the_record_agrees_with_itself(referen
         )
         following = conversation.turns[asked.number]
         following.student.text = f"It is {3 * step.result.value:.4g} {step.result.unit}."
+        following.student.ClearField("claims_by")
         following.tutor.evaluation = Evaluation.EVALUATION_CORRECT
 
     result = check(bent(reference, tmp_path, praise))
@@ -120,7 +121,7 @@ def test_rules_are_not_applied_to_imported_conversations_without_what_they_read(
     found = json.loads(result.stdout)
     assert (found["figures"]["conversations"], found["faults"]) == (CONVERSATIONS, [])
     without = {one["rule"]: (one["lacking"], one["conversations"]) for one in found["not_applied"]}
-    assert without["verdict"] == without["steps"] == ("plan", CONVERSATIONS)
+    assert without["steps"] == ("plan", CONVERSATIONS)
 
 
 @pytest.mark.parametrize("form", ["openai", "sharegpt"])

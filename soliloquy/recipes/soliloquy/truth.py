@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from soliloquy.recipes.claims import is_in
 from soliloquy.recipes.reached_values import computed_values
 from soliloquy.recipes.settled import SettledAnswer, judged
 from soliloquy.recipes.soliloquy.claims import Claim, claim_in, claim_judged
@@ -134,7 +135,10 @@ def _claim(
 ) -> Claim:
     """Judges what the speaker says that it claims; reads a message without such, or at a step without a number."""
     judgement = judged(turn, facts.problem, step)
-    if judgement is not None and (turn.student.claims or facts.problem.steps[step - 1].HasField("result")):
+    claims = turn.student.claims
+    # A record whose message was changed claims what nobody says.
+    is_said = all(is_in(turn.student.text, claim) for claim in claims)
+    if judgement is not None and is_said and (claims or facts.problem.steps[step - 1].HasField("result")):
         return claim_judged(judgement)
     return claim_in(message, written, facts, step, is_reason=is_reason)
 
