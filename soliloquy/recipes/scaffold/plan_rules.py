@@ -18,6 +18,7 @@ from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.expressions import parse_expression
 from soliloquy.truth.ledger import ledger_of
+from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
@@ -88,7 +89,7 @@ def _order(plan: Plan, problem: Problem) -> Iterator[str]:
 def _uncovered(plan: Plan, problem: Problem) -> Iterator[str]:
     covered = {step for one in plan.questions for step in one.steps}
     for step in problem.steps:
-        if step.number not in covered and step.kind != StepKind.STEP_KIND_KNOWNS:
+        if step.number not in covered and step.kind != StepKind.STEP_KIND_KNOWNS and not _only_rounds(step, problem):
             yield f"no sub-question covers step {step.number}"
     for number, one in enumerate(plan.questions, start=1):
         last = _step(one, problem)
@@ -96,6 +97,13 @@ def _uncovered(plan: Plan, problem: Problem) -> Iterator[str]:
             continue
         if _is_right(number, plan, problem) is None:
             yield f"the answer to sub-question {number} holds no number, and {_comes_to(last)}"
+
+
+def _only_rounds(step: Step, problem: Problem) -> bool:
+    """Whether the last step states the result before it as a rounded answer: 91.67 % are 92 %."""
+    before = [one.result.value for one in problem.steps[: step.number - 1] if one.HasField("result")]
+    is_stated = step.number == len(problem.steps) and step.HasField("result") and not step.expression
+    return is_stated and bool(before) and is_rounded(step.result.value, before[-1])
 
 
 def _coarse(plan: Plan, problem: Problem) -> Iterator[str]:
