@@ -59,6 +59,8 @@ def test_a_line_of_a_file_gives_back_all_of_its_problem(bank: Bank) -> None:
             problem = family.problem(number)
             extra = {"source": problem.source, "difficulty": family.file.difficulty}
             row = ProblemRow.model_validate_json(problem_line(problem, extra))
+            # Anybody may change a file: its values are not settled by the bank's construction.
+            problem.ClearField("plan")
             assert problem_from_row(row, problem.source) == problem
             assert row.extra == extra
 
