@@ -97,6 +97,9 @@ def _compared(row: Mapping[str, Any], outcome: str, found: dict[str, str]) -> tu
 
 
 def _fields(answer: Answer) -> dict[str, str]:
+    if isinstance(answer, StudentMessage):
+        # The labels are of messages in plain text, which claim nothing.
+        return _flat({"text": answer.text})
     return _flat(answer.model_dump(by_alias=True, exclude_none=True))
 
 

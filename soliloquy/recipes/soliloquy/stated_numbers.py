@@ -90,8 +90,7 @@ def stated_numbers(text: str) -> list[StatedNumber]:
         found.append(
             StatedNumber(
                 text=text[number.start : unit_end].strip(),
-                # The π of a formula needs no source.
-                value=abs(number.value / number.factor),
+                value=_without_factor(number),
                 half=number.half,
                 digits=number.digits,
                 spelled=number.spelled,
@@ -109,6 +108,12 @@ def values_of(texts: Sequence[str]) -> set[float]:
     """Returns every number in the texts, including both parts of a quotient or of ½."""
     forms = [form for text in texts for form in (text, normalize(text.translate(_PLAIN_FRACTIONS)))]
     return {abs(number.value) for form in forms for number in numbers_in(form)}
+
+
+def _without_factor(number: Number) -> float:
+    """Returns what needs a source: the π of a formula needs none, and in "π / 60" only 60 does."""
+    value = abs(number.value / number.factor)
+    return round(1 / value, 9) if number.factor != 1 and 0 < value < 1 else value
 
 
 def is_among(number: StatedNumber, values: set[float]) -> bool:
