@@ -107,7 +107,8 @@ def stated_numbers(text: str) -> list[StatedNumber]:
 def values_of(texts: Sequence[str]) -> set[float]:
     """Returns every number in the texts, including both parts of a quotient or of ½."""
     forms = [form for text in texts for form in (text, normalize(text.translate(_PLAIN_FRACTIONS)))]
-    return {abs(number.value) for form in forms for number in numbers_in(form)}
+    found = [number for form in forms for number in numbers_in(form)]
+    return {abs(number.value) for number in found} | set(map(_without_factor, found))
 
 
 def _without_factor(number: Number) -> float:
