@@ -59,7 +59,8 @@ def _claim_otherwise(fields: Fields, rates: Rates) -> None:
     """Writes the last value that is claimed in another unit, as a fraction or as a decimal number."""
     claim = fields["Claims"][-1]
     before, value, after = fields["Message"].rpartition(claim["Value"])
-    other = _in_other_form(value, rates.words["other_units"])
+    # A calculation may claim a value that it does not say.
+    other = _in_other_form(value, rates.words["other_units"]) if value else ""
     # Behind a calculation, a number in another unit would make it false.
     if other and not before.rstrip().endswith("="):
         fields["Message"], claim["Value"] = f"{before}{other}{after}", other
