@@ -132,8 +132,9 @@ class Tally:
         statuses = below(calculations, "attempts", "execution", "status").fill_null("STATUS_UNSPECIFIED")
         self.executions.update({_plain(name, "STATUS_"): count for name, count in value_counts(statuses).items()})
         evaluations = below(turns, "tutor", "evaluation").fill_null("EVALUATION_UNSPECIFIED")
-        # A turn that was given up before its reply contradicts nothing.
-        found_by_code = pc.if_else(below(turns, "tutor").is_valid(), verdicts(calculations), None)
+        # A turn that was given up before its reply contradicts nothing, and an overruled program decides nothing.
+        is_heard = pc.and_not(below(turns, "tutor").is_valid(), below(calculations, "overruled").fill_null(False))
+        found_by_code = pc.if_else(is_heard, verdicts(calculations), None)
         for (recipe, found, evaluation), count in value_counts(recipes, found_by_code, evaluations).items():
             # Imported conversations may have no recipe, and then have no rules.
             if recipe and (rules := installed(recipe)) and rules.agreeing:

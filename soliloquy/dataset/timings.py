@@ -19,7 +19,7 @@ _CALLS: _Fields = {"calls": {"seconds": 0}}
 # A program whose sandbox dies runs again in another lane, and comes to the same there.
 _OF_EXECUTIONS: _Fields = {"seconds": 0, "waited_seconds": 0, "runsc_version": "", "lane": "LANE_UNSPECIFIED"}
 _EXECUTIONS: _Fields = {"execution": _OF_EXECUTIONS}
-_CALCULATIONS: _Fields = {"calculation": {"attempts": _EXECUTIONS}}
+_CALCULATIONS: _Fields = {"calculation": {"attempts": _EXECUTIONS, "opinions": _EXECUTIONS}}
 _TURNS: _Fields = {"rejected": _CALCULATIONS, **_CALCULATIONS, **_CALLS}
 _VARYING: _Fields = {
     # How fast the run was executed, and which execution it was.
