@@ -80,10 +80,15 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
             "action": str(labels.action),
             "state": STATE_LETTERS.get(labels.state, ""),
         },
-        verification=verification(truth.turn, settled=truth.claim.settled),
+        # A program that ran for a step whose value is settled checks laws and equations, too.
+        verification=verification(truth.turn, settled=truth.claim.settled or _is_checked(truth)),
         message=student.text,
         reply=tutor.text,
     )
+
+
+def _is_checked(truth: TurnTruth) -> bool:
+    return truth.result is not None and has_run(truth.turn.calculation)
 
 
 def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
