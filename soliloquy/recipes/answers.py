@@ -169,9 +169,13 @@ class StudentMessage(Answer):
 
 
 class TutorMessage(StudentMessage):
-    """A tutor's message in plain text."""
+    """A tutor's message in plain text, which no schema constrains."""
 
     speaker: ClassVar[str] = "tutor"
+
+    @classmethod
+    def json_schema(cls) -> str:
+        return ""
 
 
 class Decision(Answer):
