@@ -45,7 +45,7 @@ _ACCEPTED, _TOKENS = 0.9, 1.25
 
 @dataclass(kw_only=True)
 class Counts:
-    """What became of the conversations of one recipe about problems in one form."""
+    """Counts what became of the conversations of one recipe about problems in one form."""
 
     begun: int = 0
     accepted: int = 0

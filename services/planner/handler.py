@@ -17,7 +17,7 @@ from soliloquy.truth.ledger import Ledger, is_worked_out, make_ledger
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROGRAM, PLAN_SOURCE_PROSE, Ending, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 
-# What a model makes of a problem: its enrichment, and maybe its steps.
+# A cache of what a model makes of a problem: its enrichment, and maybe its steps.
 Enrichments = Once[Problem]
 
 
