@@ -25,7 +25,7 @@ from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.recipes.speech import cleaned
 from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.code import unfenced
-from soliloquy.truth.phrases import is_much_like
+from soliloquy.texts.phrases import is_much_like
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 

@@ -13,6 +13,7 @@ from benchmarks.labelled import LISTED, Readings, cases, report, total
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
+from soliloquy.programs.tracing import structure_of, trace_solution
 from soliloquy.recipes.mathwell import prompting
 from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.recipes.mathwell.commissions import commissioned
@@ -22,7 +23,6 @@ from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import stems
 from soliloquy.runtime.ask import Ask
 from soliloquy.truth.numbers import numbers_in
-from soliloquy.truth.tracing import structure_of, trace_solution
 
 GRADES = (2, 3, 4, 5, 6)
 TOPICS = 25

@@ -6,6 +6,7 @@ from typing import Protocol
 from services.collector.metrics import count
 from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.calls import calls_of, calls_of_turns
+from soliloquy.recipes.check_report import CheckedConversation, located_faults
 from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
@@ -13,7 +14,6 @@ from soliloquy.runtime.failure import Refused
 from soliloquy.runtime.model.costs import account, use_of, waited
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.transports.port import Delivery
-from soliloquy.truth.report import CheckedConversation, located_faults
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, Summary, TokenUse, Verification
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, is_read_at_once, tries
+from soliloquy.recipes.check_report import CheckedConversation
 from soliloquy.runtime.instruments import counter, gauge
 from soliloquy.runtime.model.costs import disjoint, use_of
-from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation, ParseOutcome, Turn
 
 FINISHED = counter("soliloquy_conversations_finished_total")

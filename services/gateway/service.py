@@ -22,12 +22,12 @@ from services.gateway.settings import GatewaySettings
 from services.gateway.steering import Steering
 from services.gateway.topics import TopicFollower
 from services.gateway.watching import LatestFeed, Skipped, TailFeed
+from soliloquy.recipes.check_report import located_faults
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.instruments import gauge
 from soliloquy.runtime.transports.port import Transport, Unanswered
-from soliloquy.truth.report import located_faults
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
 from soliloquy.v1.runs_pb2 import RunState

@@ -16,12 +16,12 @@ from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.check_report import CheckedConversation, TruthReport
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.regular_file import read_regular_text
-from soliloquy.truth.report import CheckedConversation, TruthReport
 from soliloquy.v1.conversation_pb2 import Conversation
 
 FAULTY = 1

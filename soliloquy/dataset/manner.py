@@ -15,8 +15,8 @@ from soliloquy.dataset.labelling import label_texts, label_values
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.tables import share
 from soliloquy.recipes.labels import columns_of
+from soliloquy.texts.utterances import uptake, words
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.truth.utterances import uptake, words
 
 # The measures keep every text: of a large dataset, those of its first conversations.
 MOST = 1_000

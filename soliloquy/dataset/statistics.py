@@ -30,7 +30,7 @@ from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.runtime.model.costs import KINDS
-from soliloquy.truth.utterances import bigram_entropy, uptake, words
+from soliloquy.texts.utterances import bigram_entropy, uptake, words
 from soliloquy.v1.conversation_pb2 import Evaluation
 
 # By the words that `named` returns.

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from soliloquy.dataset.manner import SPEAKERS, Talk
 from soliloquy.runtime.beside import table_beside
-from soliloquy.truth.utterances import uptake, words
+from soliloquy.texts.utterances import uptake, words
 
 Array = npt.NDArray[np.float64]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 
+from soliloquy.recipes.check_report import CheckedConversation
 from soliloquy.runtime.extensions import BadPackage, Extensions
-from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation
 
 # Yields the turn and the evidence of each fault of a finished conversation, for the rule of the entry's name.

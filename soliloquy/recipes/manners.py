@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from soliloquy.truth.phrases import is_much_like
+from soliloquy.texts.phrases import is_much_like
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 _LABEL = re.compile(r"(?:^|\n|(?<=[.!?])\s)\s*(student|tutor|tutorbot|teacher)\s*:", re.IGNORECASE)

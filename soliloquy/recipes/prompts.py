@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from soliloquy.recipes.packages import folder
 from soliloquy.runtime.failure import Failure, Refused, did_you_mean
@@ -58,7 +58,10 @@ def check_files(recipe: str, changed: Mapping[str, str]) -> None:
     own = own_texts(recipe)
     unknown = next((file for file in changed if file not in own), None)
     if unknown is not None:
-        near = did_you_mean(unknown[:80], own) or f"; it has {', '.join(own)}"
+        near = (
+            did_you_mean(PurePath(unknown).stem[:80], [PurePath(file).stem for file in own])
+            or f"; it has {', '.join(own)}"
+        )
         raise BrokenPrompt(f"{unknown[:80]}: the recipe {recipe} has no such prompt{near}")
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict
 
 from soliloquy.recipes.agreement import AgreeingLetters
+from soliloquy.recipes.check_report import CheckedConversation, with_unverified
 from soliloquy.recipes.checks import also_checked, further_checks
 from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, repeated_numbers
@@ -23,7 +24,6 @@ from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.extensions import BadPackage
 from soliloquy.runtime.weights import digest_of
-from soliloquy.truth.report import CheckedConversation, with_unverified
 from soliloquy.v1.conversation_pb2 import Commission, Conversation, Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from soliloquy.recipes import manners
 from soliloquy.recipes.agreement import AgreeingLetters, contradictions, letter_of
+from soliloquy.recipes.check_report import CheckedConversation
 from soliloquy.recipes.given_values import check_given_values
 from soliloquy.recipes.rulebook import Rulebook
 from soliloquy.recipes.settled import SettledAnswer, program_fault, reply_fault
 from soliloquy.recipes.uncalculated import check_uncalculated
-from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
 # Finds what breaks the rule in some turns of a conversation, usually all of it or its last one.

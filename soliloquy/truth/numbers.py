@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from soliloquy.texts.phrases import words_of
 from soliloquy.truth.number_meanings import EXACT, FRACTIONS, MAGNITUDES, ONES, PARTS, TENS, WORDS_BEFORE_MINUS
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.phrases import words_of
 from soliloquy.truth.quantity_grammar import Quantity as Parsed
 from soliloquy.truth.quantity_grammar import parse
 from soliloquy.truth.unit_table import any_of

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from soliloquy.programs.results import program_result
 from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS, TOLERANCES
 from soliloquy.truth.arithmetic_terms import measured_number
 from soliloquy.truth.arithmetic_words import without_words
@@ -22,7 +23,6 @@ from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
 from soliloquy.truth.measured_values import MONEY, Measured, agree, place_of, stated_value
 from soliloquy.truth.number_format import format_number
 from soliloquy.truth.operand_units import contradicts, result_in_units
-from soliloquy.truth.programs import program_result
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.unknowns import comparisons_in
 from soliloquy.truth.written_arithmetic import ROUGHLY, tokens_of

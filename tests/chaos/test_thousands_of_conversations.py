@@ -7,13 +7,13 @@ from collections import Counter
 
 import pytest
 
+from soliloquy.recipes.check_report import TruthReport
 from soliloquy.recipes.mathdial.moves import belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.recipe import RECIPE
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.recipes.soliloquy.rules import check
-from soliloquy.truth.report import TruthReport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from tests.unit.scripted.dialling import MOVES, dialled, shares, told_at
 from tests.unit.scripted.growing import grown

@@ -159,8 +159,8 @@ def test_what_an_endpoint_refuses_is_told_once_for_all_processes_of_a_run_and_it
     assert resumed.returncode == 0, resumed.stderr
     everything = told + resumed.stderr
     assert everything.count("refuses max_tokens, temperature, top_p") == everything.count("refuses max_tokens") == 1
-    # Of the tutor, the composer and codegen.
-    assert everything.count("refuses a schema") == 3, everything
+    # Of the student, the tutor, the composer and codegen.
+    assert everything.count("refuses a schema") == 4, everything
 
 
 @pytest.fixture(scope="module")

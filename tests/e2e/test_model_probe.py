@@ -31,7 +31,7 @@ def test_each_prompt_is_shown_with_its_answer_and_how_it_was_read(url: str) -> N
     assert found["facts"]["refuses"] == []
     assert {prompt["prompt"] for prompt in found["prompts"]} == set(find("soliloquy").speakers)
     assert {prompt["outcome"] for prompt in found["prompts"]} == {"strict"}
-    assert {prompt["schema"] for prompt in found["prompts"]} == {"a strict schema (whole)", "no schema"}
+    assert {prompt["schema"] for prompt in found["prompts"]} == {"a strict schema (whole)"}
     assert all(prompt["answers"] and prompt["prompt_tokens"] for prompt in found["prompts"])
 
 

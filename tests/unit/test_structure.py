@@ -16,12 +16,14 @@ SERVICE_NAMES = {
 # Each part of the library, and the other parts that it may import. `runs` and `cli` compose everything.
 BELOW = {
     "v1": set(),
-    "truth": set(),
+    "texts": set(),
+    "programs": set(),
+    "truth": {"programs", "texts"},
     "runtime": set(),
-    "recipes": {"runtime", "truth"},
-    "problems": {"recipes", "runtime", "truth"},
+    "recipes": {"programs", "runtime", "texts", "truth"},
+    "problems": {"programs", "recipes", "runtime", "texts", "truth"},
     "web": set(),
-    "dataset": {"recipes", "runtime", "truth", "web"},
+    "dataset": {"recipes", "runtime", "texts", "truth", "web"},
     "client": {"dataset", "recipes", "runtime", "truth"},
 }
 COMPOSITION_ROOT = {"runs", "cli"}

@@ -4,9 +4,9 @@ from socratic_debugging.labels_pb2 import TutorLabels
 from socratic_debugging.program import POLICY
 from socratic_debugging.tutor import reply_faults
 from soliloquy.recipes.agreement import code_verdict, letter_of, verdict_is_true, verification
+from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn
 from soliloquy.recipes.records import fields_of
 from soliloquy.recipes.rules import common_rules, faults_of
-from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
 
 

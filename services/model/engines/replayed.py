@@ -8,7 +8,7 @@ from typing import NamedTuple
 from services.model.engines.scripted import word_completion
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model import StreamingModel, StreamListener
-from soliloquy.truth.phrases import words_of
+from soliloquy.texts.phrases import words_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 

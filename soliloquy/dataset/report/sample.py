@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.rows import messages
-from soliloquy.truth.report import Likeness
+from soliloquy.recipes.check_report import Likeness
 from soliloquy.v1.conversation_pb2 import Conversation
 
 # Checking a conversation takes three times as long as writing its part of the report.

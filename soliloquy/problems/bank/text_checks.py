@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from soliloquy.problems.bank.family import SLOT, Family
+from soliloquy.recipes.quantity_names import quantities, result_name
+from soliloquy.texts.phrases import says
 from soliloquy.truth.number_format import format_value
-from soliloquy.truth.phrases import says
-from soliloquy.truth.quantity_names import quantities, result_name
 from soliloquy.v1.conversation_pb2 import STEP_KIND_CONCEPT, Problem
 
 # The share of draws with different questions, if the family has numbers to draw.

@@ -16,9 +16,9 @@ from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.problems.files.stated_answer import stated_answer, stated_number
 from soliloquy.problems.files.step_questions import ANSWER_ASK
 from soliloquy.problems.solving.step_graph import steps_from_program
+from soliloquy.programs.results import program_result
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number, tidy
-from soliloquy.truth.programs import program_result
 
 # The fields of a problem file that columns map to; "unit" goes into the answer, "extra" is merged.
 FIELDS = (

@@ -8,11 +8,11 @@ from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.stated_results import Stated, lists_values, stated_result
 from soliloquy.problems.files.step_questions import ask_differently
 from soliloquy.problems.mistakes.rewrites import FACTORS
+from soliloquy.texts.plurals import is_plural
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.number_format import is_workable
 from soliloquy.truth.number_meanings import MAGNITUDES
-from soliloquy.truth.plurals import is_plural
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.units import unit
 from soliloquy.v1 import conversation_pb2 as pb

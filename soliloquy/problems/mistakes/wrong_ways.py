@@ -15,9 +15,9 @@ from soliloquy.problems.mistakes.rewrites import (
     other_quantities,
     other_rearrangements,
 )
+from soliloquy.recipes.plausibility import is_plausible
 from soliloquy.truth.expressions import UNWORKABLE, Expression, Values, parse_expression
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_number, tidy
-from soliloquy.truth.plausibility import is_plausible
 from soliloquy.v1 import conversation_pb2 as pb
 
 Strategy = Literal["formula", "rearrangement", "conversion"]

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.solving.step_graph import steps_from_script
-from soliloquy.truth.terms import CannotTrace
+from soliloquy.programs.terms import CannotTrace
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Problem, Step
 
 

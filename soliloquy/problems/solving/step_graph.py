@@ -7,9 +7,9 @@ from typing import Any
 
 from soliloquy.problems.files.step_questions import ANSWER_ASK
 from soliloquy.problems.solving.quantity_names import unit_of_name, words_of_name
+from soliloquy.programs.terms import DECIDED, CannotTrace, Term
+from soliloquy.programs.tracing import trace_solution
 from soliloquy.truth.number_format import format_exact, is_workable, tidy
-from soliloquy.truth.terms import DECIDED, CannotTrace, Term
-from soliloquy.truth.tracing import trace_solution
 
 _COMMENT = re.compile(r"\s*#+\s*(?P<text>.*\w.*)")
 _GIVEN = re.compile(r"\s*\w+ = [-+.\de]+\s*(?:#.*)?")

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from soliloquy.runtime.beside import table_beside
+from soliloquy.texts.phrases import says
+from soliloquy.texts.utterances import content_words
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.truth.phrases import says
-from soliloquy.truth.utterances import content_words
 from soliloquy.v1.conversation_pb2 import Misconception, Step
 
 # The message points at what is wrong, or says what is right there.

@@ -7,8 +7,8 @@ from random import Random
 
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.learner.evidence import is_bare, strength, values_in
-from soliloquy.truth.phrases import says
-from soliloquy.truth.plausibility import is_plausible
+from soliloquy.recipes.plausibility import is_plausible
+from soliloquy.texts.phrases import says
 from soliloquy.v1.conversation_pb2 import (
     EVALUATION_INCORRECT,
     STEP_KIND_CONVERT,

@@ -8,8 +8,8 @@ from soliloquy.recipes.learner.evidence import strength
 from soliloquy.recipes.mathdial.confusion import confusion_of, lines
 from soliloquy.recipes.mathdial.labels_pb2 import Belief
 from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.texts.phrases import is_much_like
 from soliloquy.truth.calculations import calculations_of
-from soliloquy.truth.phrases import is_much_like
 from soliloquy.v1.conversation_pb2 import Conversation, Misconception, Problem, Slip, Step
 
 _SAME = 0.005

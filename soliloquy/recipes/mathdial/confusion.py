@@ -8,8 +8,8 @@ from typing import NamedTuple
 from soliloquy.recipes.mathdial.claims import equations, false_equations, final_answer, is_right, without_marks
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion, EnrichmentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.recipes.plausibility import is_plausible
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.truth.plausibility import is_plausible
 from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem
 
 _SAME = 1e-6

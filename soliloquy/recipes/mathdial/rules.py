@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
+from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.mathdial.claims import (
@@ -30,7 +31,6 @@ from soliloquy.recipes.rules import (
     parted,
     settled_rules,
 )
-from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, Turn
 
 

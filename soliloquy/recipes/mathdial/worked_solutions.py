@@ -7,12 +7,12 @@ from functools import lru_cache
 
 from soliloquy.recipes.learner.knowledge import is_miscalculation
 from soliloquy.recipes.mathdial.claims import false_equations, is_right
+from soliloquy.recipes.plausibility import is_plausible
+from soliloquy.recipes.quantity_names import result_name
 from soliloquy.runtime.seeds import draw
+from soliloquy.texts.phrases import says
 from soliloquy.truth.expressions import UNWORKABLE, parse_expression
 from soliloquy.truth.number_format import format_number, tidy
-from soliloquy.truth.phrases import says
-from soliloquy.truth.plausibility import is_plausible
-from soliloquy.truth.quantity_names import result_name
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")

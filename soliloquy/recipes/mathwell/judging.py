@@ -11,10 +11,10 @@ from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem, opinion
 from soliloquy.recipes.mathwell.labels_pb2 import Authorship
 from soliloquy.recipes.mathwell.prompting import judging
+from soliloquy.recipes.mathwell.readability import flesch_kincaid, tokens
 from soliloquy.runtime.ask import Ask
+from soliloquy.texts.phrases import shared_words
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.truth.phrases import shared_words
-from soliloquy.truth.readability import flesch_kincaid, tokens
 from soliloquy.v1.conversation_pb2 import Example, Opinion, Problem, Ruling
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from soliloquy.recipes.check_report import CheckedConversation
 from soliloquy.recipes.mathwell.commissions import POLICY, allowed_operations, authorship_of, join_names
 from soliloquy.recipes.mathwell.composer import number_of, returned_value
 from soliloquy.recipes.mathwell.criteria.topic import carries_topic
 from soliloquy.recipes.mathwell.judging import is_copy, recorded_scores
 from soliloquy.runtime.values import shown, status_name
-from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.sandbox_pb2 import Status
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.texts.phrases import says, says_exactly
 from soliloquy.truth.algebra_answers import algebra, gives_algebra
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.exactness import NOISE, is_right
@@ -16,7 +17,6 @@ from soliloquy.truth.expressions import BadExpression, Unworkable
 from soliloquy.truth.laws import Law, expression, law, law_between, laws_in
 from soliloquy.truth.markup import without_markup
 from soliloquy.truth.measured_values import has_three_digits, is_rounded
-from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.stated_answer import answer_quantity
 from soliloquy.truth.unit_table import Unit

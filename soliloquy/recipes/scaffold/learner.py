@@ -23,8 +23,8 @@ from soliloquy.recipes.scaffold.states import (
     solving,
 )
 from soliloquy.runtime.seeds import draw
+from soliloquy.texts.phrases import says
 from soliloquy.truth.number_format import written_value
-from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
     ErrorStrategy,

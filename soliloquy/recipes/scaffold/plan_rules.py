@@ -16,14 +16,14 @@ from soliloquy.recipes.scaffold.expected_answers import (
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.runtime.beside import table_beside
+from soliloquy.texts.phrases import says
+from soliloquy.texts.utterances import content_words
 from soliloquy.truth.expressions import parse_expression
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_quantity
-from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
 from soliloquy.truth.units import unit_after
-from soliloquy.truth.utterances import content_words
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step, StepKind
 
 POLICY = table_beside(__file__, "plan_rules.toml")

@@ -10,8 +10,8 @@ from soliloquy.recipes.scaffold.memory import current_question, questions, solve
 from soliloquy.recipes.scaffold.plan_rules import POLICY as PLANNING
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import END, NAMES, solving
+from soliloquy.texts.utterances import content_words
 from soliloquy.truth.quantities import quantities_in
-from soliloquy.truth.utterances import content_words
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 _ASKS = re.compile(r"\?+")

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
+from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.rulebook import Rulebook, rulebook
@@ -40,7 +41,6 @@ from soliloquy.recipes.scaffold.states import (
     found_state,
     solving,
 )
-from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 
 

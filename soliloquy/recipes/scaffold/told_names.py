@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from soliloquy.recipes.symbols import SYMBOLS, is_word
 from soliloquy.runtime.beside import table_beside
+from soliloquy.texts.utterances import FUNCTION_WORDS, content_words
 from soliloquy.truth.expressions import Expression
 from soliloquy.truth.laws import expression, laws_in
-from soliloquy.truth.symbols import SYMBOLS, is_word
 from soliloquy.truth.units import unit
-from soliloquy.truth.utterances import FUNCTION_WORDS, content_words
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, StepKind
 
 _POLICY = table_beside(__file__, "told_names.toml")

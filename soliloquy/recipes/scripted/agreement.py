@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from soliloquy.runtime.beside import table_beside
-from soliloquy.truth.plurals import IRREGULAR_PLURALS
+from soliloquy.texts.plurals import IRREGULAR_PLURALS
 
 _TABLE: Mapping[str, Any] = table_beside(__file__, "agreement.toml")
 _PLURAL: Mapping[str, str] = _TABLE["verbs"]

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, overload
 
 from soliloquy.recipes.scripted.agreement import agreeing
-from soliloquy.truth.phrases import is_much_like
+from soliloquy.texts.phrases import is_much_like
 
 # How many wordings to try, and how many shared words make two messages too similar.
 TRIES = 12

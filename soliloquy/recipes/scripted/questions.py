@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
-from soliloquy.truth.quantity_names import result_name
 from soliloquy.truth.units import measured
 from soliloquy.v1.conversation_pb2 import Problem, Step
 

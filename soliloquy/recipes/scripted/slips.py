@@ -5,7 +5,7 @@ import re
 
 from soliloquy.recipes.learner.knowledge import is_miscalculation
 from soliloquy.runtime.beside import table_beside
-from soliloquy.truth.phrases import says
+from soliloquy.texts.phrases import says
 from soliloquy.truth.stated_answer import answer_in
 from soliloquy.v1.conversation_pb2 import Slip, Step
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from soliloquy.recipes.soliloquy.facts import Facts, is_weak, matches
+from soliloquy.texts.phrases import says, says_exactly
 from soliloquy.truth.algebra_answers import gives_algebra
 from soliloquy.truth.judge import Judgement, compare
 from soliloquy.truth.laws import holds, laws_in
 from soliloquy.truth.number_format import format_value
-from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import (

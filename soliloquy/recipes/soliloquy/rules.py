@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
 from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
+from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.rulebook import Rulebook, rulebook
@@ -13,7 +14,6 @@ from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess, settled_answer, unassessed
 from soliloquy.runtime.beside import table_beside
-from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, Ending, Intent, Turn
 
 POLICY = table_beside(__file__, "rules.toml")

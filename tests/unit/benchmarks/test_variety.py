@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.labelled import as_counts, total
 from benchmarks.variety import is_about_topic, judge_topics, write
+from soliloquy.programs.tracing import structure_of
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
-from soliloquy.truth.tracing import structure_of
 
 
 async def test_five_hundred_problems_of_25_topics_and_5_grades_have_450_programs() -> None:

@@ -15,7 +15,7 @@ from soliloquy.recipes.agreement import agrees
 from soliloquy.recipes.soliloquy.labels_pb2 import StepState, StudentLabels, TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.recipes.verdicts import verdict
-from soliloquy.truth.utterances import bigram_entropy, words
+from soliloquy.texts.utterances import bigram_entropy, words
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
     Ending,

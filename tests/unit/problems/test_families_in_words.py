@@ -4,7 +4,7 @@ import pytest
 
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.truth.phrases import says
+from soliloquy.texts.phrases import says
 from soliloquy.v1.conversation_pb2 import STEP_KIND_CONCEPT
 from tests.unit.scripted.driver import Dialogue
 

@@ -4,8 +4,8 @@ from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.recipes.mathdial.mutation import mutated
 from soliloquy.recipes.mathdial.worked_solutions import work_through
+from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scripted.questions import questions_for
-from soliloquy.truth.quantity_names import result_name
 
 TOURS = load_bank("arithmetic").family("tours_in_a_day").problem(3)
 

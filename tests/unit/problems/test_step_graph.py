@@ -4,7 +4,7 @@ import pytest
 
 from soliloquy.problems.solving.quantity_names import unit_of_name
 from soliloquy.problems.solving.step_graph import steps_from_program, steps_from_script
-from soliloquy.truth.terms import CannotTrace
+from soliloquy.programs.terms import CannotTrace
 
 
 def expressions(*lines: str) -> list[str]:

@@ -136,7 +136,7 @@ def test_a_prompt_that_cannot_be_used_is_refused_with_its_file_and_key(
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"studnt.txt": ""}, "studnt.txt: the recipe soliloquy has no such prompt: did you mean student.txt?"),
+        ({"studnt.txt": ""}, "studnt.txt: the recipe soliloquy has no such prompt: did you mean student?"),
         ({"READ.ME": ""}, "READ.ME: the recipe soliloquy has no such prompt; it has believing.txt, claims.txt"),
         ({"": ""}, ": the recipe soliloquy has no such prompt"),
         ({"../recipe.py": ""}, "../recipe.py: the recipe soliloquy has no such prompt"),

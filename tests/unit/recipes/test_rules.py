@@ -2,8 +2,8 @@
 
 import pytest
 
+from soliloquy.recipes.check_report import CheckedConversation
 from soliloquy.recipes.soliloquy.recipe import RECIPE
-from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import NamedValue, Status, Value
 from tests.unit.recipes.conversations import calculated, conversation, sound_conversation, sound_turns, turn

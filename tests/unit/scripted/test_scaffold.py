@@ -31,8 +31,8 @@ from soliloquy.recipes.scaffold.states import (
     solving,
 )
 from soliloquy.recipes.verdicts import verdict
+from soliloquy.texts.phrases import says
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation, Ending, Judge, Resolution
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest

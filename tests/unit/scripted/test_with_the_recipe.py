@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 
+from soliloquy.recipes.check_report import TruthReport
 from soliloquy.recipes.learner.evidence import strength
 from soliloquy.recipes.scripted.slips import is_of_the_pen
 from soliloquy.recipes.soliloquy.codes import ACTIONS
@@ -16,8 +17,7 @@ from soliloquy.recipes.soliloquy.progress import progress_by_turn
 from soliloquy.recipes.soliloquy.prompting import personas
 from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.recipes.soliloquy.rules import check
-from soliloquy.truth.phrases import says
-from soliloquy.truth.report import TruthReport
+from soliloquy.texts.phrases import says
 from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Intent, Slip
 from tests.unit.scripted.growing import grown
 

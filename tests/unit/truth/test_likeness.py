@@ -1,7 +1,7 @@
 import random
 from itertools import islice
 
-from soliloquy.truth.report import LIKENESS, Likeness
+from soliloquy.recipes.check_report import LIKENESS, Likeness
 
 TALK = ["I am stuck on a ball that falls 20 m, how do I start?", "Which law connects height and time of the fall?"]
 WORDS = [f"{first}{second}{third}" for first in "bdfgklmnprst" for second in "aeiou" for third in "nrst"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from soliloquy.truth.programs import program_result
+from soliloquy.programs.results import program_result
 
 
 @pytest.mark.parametrize(

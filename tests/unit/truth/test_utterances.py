@@ -2,7 +2,7 @@
 
 import pytest
 
-from soliloquy.truth.utterances import overlap_f1, uptake, words
+from soliloquy.texts.utterances import overlap_f1, uptake, words
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from typing import Self
 
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.runtime.beside import table_beside
+from soliloquy.texts.phrases import says
 from soliloquy.truth.numbers import EXACT, numbers_in
-from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
 from soliloquy.truth.stated_answer import answer_quantity
 from soliloquy.truth.units import unit

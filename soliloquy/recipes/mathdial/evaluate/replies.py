@@ -8,7 +8,7 @@ from typing import Any
 
 from soliloquy.recipes.mathdial.evaluate.dialogues import require_recipe
 from soliloquy.runtime.seeds import digest, seed
-from soliloquy.truth.utterances import bigram_entropy, overlap_f1, uptake, words
+from soliloquy.texts.utterances import bigram_entropy, overlap_f1, uptake, words
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
 from training.evaluation.bleu import bleu
 from training.evaluation.cases import NO_ANSWER, digest_of, parse_outcomes

@@ -15,7 +15,7 @@ from soliloquy.recipes.mathdial.moves import INTENTS, move_name
 from soliloquy.recipes.mathdial.published import PUBLISHED
 from soliloquy.recipes.replicate.published import Published
 from soliloquy.recipes.replicate.tables import Found, Table, beside_paper, mean, portion
-from soliloquy.truth.utterances import bigram_entropy
+from soliloquy.texts.utterances import bigram_entropy
 from soliloquy.v1.conversation_pb2 import Conversation, Resolution
 
 _FILES = ("test.csv", "test.jsonl")

@@ -7,6 +7,7 @@ from soliloquy.recipes.mathdial.claims import claimed_answer
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
 from soliloquy.recipes.mathdial.worked_solutions import mistakes, work_through
+from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scripted.agreement import agreeing
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
@@ -15,7 +16,6 @@ from soliloquy.recipes.scripted.stated import answer_symbol, message
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_quantity, format_value, with_unit
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.truth.quantity_names import result_name
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Slip
 
 _KINDS = ("held", "doubted", "given_up")

@@ -9,14 +9,14 @@ from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book, tutor_book
 from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
 from soliloquy.recipes.mathdial.worked_solutions import work_through
+from soliloquy.recipes.plausibility import is_plausible
+from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.recipes.scripted.questions import questions_for
 from soliloquy.truth.number_format import format_quantity, with_unit
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.truth.plausibility import is_plausible
-from soliloquy.truth.quantity_names import result_name
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _SAME = 0.01

@@ -1,6 +1,8 @@
 """Examines a word problem with a model: programs from the question alone, other readings of it, and an opinion."""
 
 from soliloquy.problems.solving.independent_programs import PROGRAMS, Run, run_programs, value_of
+from soliloquy.programs.terms import CannotTrace
+from soliloquy.programs.tracing import trace_solution
 from soliloquy.recipes.mathwell.answers import Reading
 from soliloquy.recipes.mathwell.criteria.evidence import Evidence
 from soliloquy.recipes.mathwell.criteria.links import link_numbers
@@ -12,8 +14,6 @@ from soliloquy.recipes.mathwell.prompting import reading
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest
-from soliloquy.truth.terms import CannotTrace
-from soliloquy.truth.tracing import trace_solution
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Opinion, Problem, Ruling
 
 

@@ -13,10 +13,10 @@ from rich.table import Column, Table
 from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.service_options import gathered
 from soliloquy.problems.sifting.near_duplicates import repeats, told_again
+from soliloquy.programs.tracing import structure_of
 from soliloquy.recipes.mathwell.commands.labelled import word_problems
 from soliloquy.recipes.mathwell.figures import PUBLISHED
 from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures, SampledProblem, cells
-from soliloquy.truth.tracing import structure_of
 
 if TYPE_CHECKING:
     from training.evaluation.text_models import BertScore, Perplexity

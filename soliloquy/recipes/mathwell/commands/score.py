@@ -30,8 +30,8 @@ from soliloquy.recipes.mathwell.criteria.evidence import Evidence, opinions_by
 from soliloquy.recipes.mathwell.criteria.operations import operations_by_people
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, Scores, WordProblem
 from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures
+from soliloquy.recipes.mathwell.readability import dale_chall, flesch_kincaid, tokens
 from soliloquy.runtime.atomic_file import atomic_file
-from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
 from soliloquy.v1.conversation_pb2 import Opinion
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field, TypeAdapter
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
 from soliloquy.recipes.mathwell.criteria.words import asks_for, stems
+from soliloquy.recipes.mathwell.readability import flesch_kincaid
 from soliloquy.runtime.beside import table_beside
-from soliloquy.truth.readability import flesch_kincaid
 
 
 def _table(name: str) -> dict[str, Any]:

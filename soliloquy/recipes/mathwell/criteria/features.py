@@ -13,7 +13,7 @@ from soliloquy.recipes.mathwell.criteria.program_features import program_feature
 from soliloquy.recipes.mathwell.criteria.scoring import JUDGES, score
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import ASKED, asks_for, singular
-from soliloquy.truth.readability import flesch_kincaid
+from soliloquy.recipes.mathwell.readability import flesch_kincaid
 
 # Places of hashed features, of the text and of how the program goes with it; each rule has a place of its own.
 _OF_TEXT, _OF_PROGRAM = 4096, 8192

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from soliloquy.programs.terms import Term
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.question import Question
 from soliloquy.recipes.mathwell.criteria.words import CONVERSIONS, IMPLIED, UNITS, stems
-from soliloquy.truth.terms import Term
 
 _PEOPLE = re.compile(r"\b(?:friend|brother|sister|cousin|classmate|sibling|neighbor|helper|teammate|other)s?\b", re.I)
 _FRACTION = re.compile(r"(\d+)\s?/\s?(\d+)")

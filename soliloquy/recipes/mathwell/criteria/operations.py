@@ -4,9 +4,9 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from soliloquy.programs.terms import CannotTrace, Term
+from soliloquy.programs.tracing import trace_solution
 from soliloquy.truth.numbers import numbers_in
-from soliloquy.truth.terms import CannotTrace, Term
-from soliloquy.truth.tracing import trace_solution
 
 _NAMES = {"+": "addition", "-": "subtraction", "*": "multiplication", "/": "division", "//": "division"}
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//"}

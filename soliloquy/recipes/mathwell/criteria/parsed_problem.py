@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from soliloquy.programs.terms import DECIDED, CannotTrace, Term
+from soliloquy.programs.tracing import trace_solution
 from soliloquy.recipes.mathwell.criteria.links import Links, link_numbers
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS, Question, parse_question
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import UNITS
-from soliloquy.truth.terms import DECIDED, CannotTrace, Term
-from soliloquy.truth.tracing import trace_solution
 
 # The objections of a rule, one sentence each.
 Objections = Iterator[str]

@@ -4,9 +4,9 @@ import math
 import re
 from collections.abc import Iterator
 
+from soliloquy.programs.terms import Term
 from soliloquy.recipes.mathwell.criteria.parsed_problem import ParsedProblem
 from soliloquy.recipes.mathwell.criteria.words import singular
-from soliloquy.truth.terms import Term
 
 _WORD = re.compile(r"[a-z]+")
 _NUMBER = re.compile(r"\d+")

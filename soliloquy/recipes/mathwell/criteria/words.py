@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 from soliloquy.runtime.beside import table_beside
-from soliloquy.truth.plurals import IRREGULAR_PLURALS
+from soliloquy.texts.plurals import IRREGULAR_PLURALS
 
 _TABLE, _CUES = (table_beside(__file__, name) for name in ("words.toml", "cues.toml"))
 _IRREGULAR: Mapping[str, str] = _TABLE["singular"]

@@ -9,9 +9,9 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from soliloquy.recipes.mathwell.criteria.operations import operations_by_people
+from soliloquy.recipes.mathwell.readability import dale_chall, flesch_kincaid, tokens
 from soliloquy.runtime.seeds import seed
-from soliloquy.truth.phrases import shared_words
-from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
+from soliloquy.texts.phrases import shared_words
 
 # The size of the sample whose problems are compared with one another or read by a model.
 SAMPLE_SIZE = 200

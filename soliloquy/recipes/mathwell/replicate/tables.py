@@ -8,12 +8,12 @@ from soliloquy.recipes.mathwell.criteria.operations import OPERATIONS, operation
 from soliloquy.recipes.mathwell.criteria.scoring import JUDGES, score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
 from soliloquy.recipes.mathwell.figures import PUBLISHED
+from soliloquy.recipes.mathwell.readability import dale_chall, flesch_kincaid, tokens
 from soliloquy.recipes.mathwell.writer import ANSWER, CALL
 from soliloquy.recipes.replicate.published import Published
 from soliloquy.recipes.replicate.tables import Cell, Found, Portion, Table, beside_paper, mean, portion
 from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.values import shown
-from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
 from soliloquy.v1.conversation_pb2 import Opinion
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Job
 

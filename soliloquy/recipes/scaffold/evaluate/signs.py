@@ -8,9 +8,9 @@ from soliloquy.recipes.scaffold.evaluate import PROTOCOL
 from soliloquy.recipes.scaffold.expected_answers import final_number, revealed
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.reply_rules import count_questions
+from soliloquy.texts.phrases import is_much_like
+from soliloquy.texts.utterances import uptake, words
 from soliloquy.truth.number_format import format_value
-from soliloquy.truth.phrases import is_much_like
-from soliloquy.truth.utterances import uptake, words
 from soliloquy.v1.conversation_pb2 import Problem
 
 _JUDGING = PROTOCOL["judging"]

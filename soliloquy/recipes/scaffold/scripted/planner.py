@@ -8,6 +8,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scaffold.answers import plan_lines
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.plan_rules import POLICY
@@ -15,9 +16,8 @@ from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import working
 from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.symbols import is_conversion
 from soliloquy.truth.number_format import format_quantity, written_value
-from soliloquy.truth.quantity_names import result_name
-from soliloquy.truth.symbols import is_conversion
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _QUESTION = re.compile(r"^Sub-question (\d+) \(.*?\): (.*)$", re.MULTILINE)

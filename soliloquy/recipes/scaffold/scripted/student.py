@@ -13,8 +13,8 @@ from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase, ve
 from soliloquy.recipes.scripted.slips import belief, is_of_the_pen, split_working
 from soliloquy.recipes.scripted.stated import message
 from soliloquy.runtime.model import ModelRefused
+from soliloquy.texts.phrases import says
 from soliloquy.truth.number_format import written_value
-from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Quantity, Slip, Step
 
 # The wordings of an answer that are tried: in some, another number would be taken for it.

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from random import Random
 
+from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scaffold.answers import tutored_text
 from soliloquy.recipes.scaffold.expected_answers import final_number, gives_expected, revealed
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
@@ -17,9 +18,8 @@ from soliloquy.recipes.scripted.programs import description
 from soliloquy.recipes.scripted.questions import nudges, rewordings
 from soliloquy.recipes.scripted.slips import kind_of_mistake, split_working
 from soliloquy.runtime.model import ModelRefused
+from soliloquy.texts.phrases import says
 from soliloquy.truth.number_format import format_exact, format_number, format_quantity, written_value
-from soliloquy.truth.phrases import says
-from soliloquy.truth.quantity_names import result_name
 from soliloquy.v1.conversation_pb2 import Quantity, Slip, Step
 
 _PLANNED = re.compile(r"^Sub-question \d+: (.*)\nExpected answer: (.*)$", re.MULTILINE)

@@ -6,7 +6,7 @@ from soliloquy.recipes.scripted.slips import split_working
 from soliloquy.recipes.soliloquy.scripted.hints import step_facts
 from soliloquy.recipes.soliloquy.scripted.phrases import book, tutor_book
 from soliloquy.recipes.soliloquy.scripted.steps import working
-from soliloquy.truth.phrases import says
+from soliloquy.texts.phrases import says
 
 
 def untold_idea(reading: ParsedPrompt, said: str) -> str:

@@ -14,8 +14,8 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     sentences,
     spoken_formula,
 )
+from soliloquy.texts.phrases import says
 from soliloquy.truth.number_format import format_quantity
-from soliloquy.truth.phrases import says
 from soliloquy.truth.units import measured
 from soliloquy.v1.conversation_pb2 import Step, StepKind
 

@@ -8,9 +8,9 @@ from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.slips import same
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import answer, is_algebra, is_numeric, stated_answer
+from soliloquy.texts.phrases import says, says_exactly, without
 from soliloquy.truth.algebra_answers import gives_algebra
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.truth.phrases import says, says_exactly, without
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Slip, Step
 
 _WORD = re.compile(r"[^\W\d_]{4,}")

@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 
 from soliloquy.recipes.scripted.slips import same
+from soliloquy.recipes.symbols import is_conversion, is_word
+from soliloquy.texts.phrases import without
 from soliloquy.truth.exactness import is_exact
 from soliloquy.truth.number_format import format_quantity, format_rounded
 from soliloquy.truth.numbers import has_number_word, numbers_in_digits
-from soliloquy.truth.phrases import without
 from soliloquy.truth.quantities import calculations_in, quantities_in
 from soliloquy.truth.stated_answer import answer_in
-from soliloquy.truth.symbols import is_conversion, is_word
 from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Problem, Quantity, Step
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")

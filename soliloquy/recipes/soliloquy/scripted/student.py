@@ -22,8 +22,8 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     working,
 )
 from soliloquy.runtime.model import ModelRefused
+from soliloquy.texts.phrases import says
 from soliloquy.truth.number_format import format_rounded, with_unit
-from soliloquy.truth.phrases import says
 from soliloquy.truth.units import measured
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Quantity, Slip, Step
 

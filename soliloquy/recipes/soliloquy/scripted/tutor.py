@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
+from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import comparison, description
@@ -33,12 +34,11 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     working,
 )
 from soliloquy.recipes.soliloquy.scripted.verdicts import calculated_number, verdict
+from soliloquy.texts.phrases import says
+from soliloquy.texts.utterances import content_words
 from soliloquy.truth.algebra_answers import algebra, stated_algebra
 from soliloquy.truth.number_format import format_quantity, format_rounded, with_unit
-from soliloquy.truth.phrases import says
 from soliloquy.truth.quantities import quantities_in
-from soliloquy.truth.quantity_names import result_name
-from soliloquy.truth.utterances import content_words
 from soliloquy.v1.conversation_pb2 import Quantity, Slip, Step
 
 # After this many wrong answers the tutor solves the step at the next one.

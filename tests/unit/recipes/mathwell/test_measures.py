@@ -2,10 +2,10 @@
 
 import pytest
 
+from soliloquy.recipes.mathwell import readability
 from soliloquy.recipes.mathwell.criteria.operations import operations_by_people, operations_in
 from soliloquy.recipes.mathwell.figures.problem_measures import SAMPLE_SIZE, ProblemMeasures
-from soliloquy.truth import readability
-from soliloquy.truth.readability import dale_chall, flesch_kincaid
+from soliloquy.recipes.mathwell.readability import dale_chall, flesch_kincaid
 from tests.unit.recipes.mathwell.labelled import labelled
 
 

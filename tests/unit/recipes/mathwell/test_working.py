@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from soliloquy.programs.terms import CannotTrace
+from soliloquy.programs.tracing import trace_solution
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
-from soliloquy.truth.terms import CannotTrace
-from soliloquy.truth.tracing import trace_solution
 from tests.unit.recipes.mathwell.labelled import labelled
 
 SAVES = "Mia saves 5 dollars a week for 7 weeks. How many dollars does she save?"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from soliloquy.recipes.soliloquy.scripted.person.equations import quantities
 from soliloquy.recipes.soliloquy.scripted.phrases import book
-from soliloquy.truth import phrases
+from soliloquy.texts import phrases
 from soliloquy.v1.conversation_pb2 import Problem
 
 _WORD = re.compile(r"[^\W\d_]{3,}")

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from soliloquy.truth.utterances import bigram_entropy, words
+from soliloquy.texts.utterances import bigram_entropy, words
 from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_UNSPECIFIED, Verification
 
 # A fault with a turn reads "rule: turn N: evidence".

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from soliloquy.truth.number_format import LARGEST
-
+# Larger numbers would overflow soon.
+_LARGEST = 1e100
 _MOST_STEPS = 20_000
 _LONGEST = 20_000
 _DEEPEST = 60
@@ -244,10 +244,10 @@ class _Program:
             return _OPERATORS[type(op)](left, right)
         if not isinstance(left, int | float) or not isinstance(right, int | float):
             raise _Unreadable
-        if isinstance(op, ast.Pow) and abs(right) * math.log10(abs(left) + 1) > math.log10(LARGEST):
+        if isinstance(op, ast.Pow) and abs(right) * math.log10(abs(left) + 1) > math.log10(_LARGEST):
             raise _Unreadable
         result = _OPERATORS[type(op)](left, right)
-        if isinstance(result, complex) or abs(result) > LARGEST:
+        if isinstance(result, complex) or abs(result) > _LARGEST:
             raise _Unreadable
         return result
 

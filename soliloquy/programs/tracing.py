@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from soliloquy.truth.terms import (
+from soliloquy.programs.terms import (
     DECIDED,
     MOST_ROUNDS,
     CannotTrace,

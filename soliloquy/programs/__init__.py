@@ -1,0 +1,1 @@
+"""What a short program computes, followed statement by statement without running it."""
