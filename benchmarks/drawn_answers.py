@@ -20,7 +20,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 _STUDENT, _PROGRAM = "/student", "/use_python"
-# What a prompt says of the message that is to be written, and whether its answer is right then.
+# A prompt's words for the message that is to be written, and whether its answer is right then.
 _TAGS = ("intent", "state", "belief")
 _IS_RIGHT = {
     **dict.fromkeys(("right", "correct", "given_up"), True),

@@ -56,10 +56,10 @@ class Counts:
     # Per accepted conversation.
     tokens: float = 0
     undisturbed_tokens: float = 0
-    # What the same run without any noise comes to.
+    # The same run without any noise.
     undisturbed_accepted: int = 0
     undisturbed_faults: int = 0
-    # What the noise has changed.
+    # The changes that the noise has made.
     faults: Counter[str] = field(default_factory=Counter)
 
     @property

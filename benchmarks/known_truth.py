@@ -36,7 +36,7 @@ _STATED = re.compile(r"####\s*(.*)")
 _TOLD = re.compile(r"(?:=|\b(?:is|are|makes|gives|get|to))\s*$")
 # Texts round to three digits.
 _SAME = 0.006
-# What a message may be sent back for, whether its answer is right or wrong.
+# Reasons to send a message back that hold whether its answer is right or wrong.
 _MANNERS = frozenset(["length", "repeated", "empty", "speaks_for"])
 
 
@@ -57,13 +57,13 @@ class KnownProblem:
 
     @property
     def results(self) -> Sequence[float]:
-        """What is right at one of the steps: as the row marks it, else as its solution was read."""
+        """The right results of the steps: as the row marks them, else as its solution was read."""
         read = [step.result.value for step in self.problem.steps if step.HasField("result")]
         return [*self.answers, *(self.marked or read)]
 
     @property
     def numbers(self) -> Sequence[float]:
-        """What the problem gives away itself."""
+        """The numbers that the problem gives away itself."""
         return [*self.results, *numbers_in(f"{self.problem.question} ; {self.problem.solution}")]
 
     def is_right(self, said: str, written: bool | None, right: Sequence[float]) -> bool | None:

@@ -15,7 +15,7 @@ from soliloquy.runtime.weights import FOLDER_ONLY
 NAME = "packed"
 # Kinds of layers that see no more of a sample than attention with an optional window does.
 _LAYERS = {"full_attention", "sliding_attention"}
-# What models pass on that changes nothing here: positions are in the queries and keys, and nothing is cached.
+# Models pass these on, and they change nothing here: positions are in the queries and keys, and nothing is cached.
 _NEUTRAL = {"position_ids", "cache_position", "use_cache", "output_router_logits"}
 
 

@@ -14,7 +14,7 @@ from training.settings import Diverged, TrainingSettings
 from training.source import digest_of as data_digest
 
 REPORT = "report.json"
-# What the workers of a training printed, or how they failed.
+# The output of a training's workers, or how they failed.
 WORKERS_LOG = "workers.log"
 _WORKFLOW = state.Workflow(name="training", file="run.json", option="--name")
 

@@ -29,7 +29,7 @@ class TrainingSettings(BaseModel, frozen=True, extra="forbid"):
     # "replies": the tutor's messages alone, from the dialogue before them and the `given` extras.
     layout: Literal["states", "dialogue", "replies"] = "states"
     given: ReplyContext = ReplyContext()
-    # What a dialogue's first message tells of the solution, where the problem has both.
+    # The solution that a dialogue's first message tells, if the problem has both.
     manual: Literal["detailed", "outline"] = "detailed"
     # "tutor": its own words. "everything": its input too, for a model that knows nothing yet.
     learn: Literal["tutor", "everything"] = "tutor"

@@ -112,7 +112,7 @@ class RoundFolder:
     def __init__(self, folder: Path, number: int) -> None:
         self.number = number
         self.folder = folder / f"round-{number:04d}"
-        # What the round learns from, its training, and what the trained model wrote.
+        # The round's data, its training, and the trained model's answers.
         self.data = self.folder / "data"
         self.training = self.folder / "training"
         self.adapter = self.training / "adapter"

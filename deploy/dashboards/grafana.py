@@ -16,7 +16,7 @@ from deploy.dashboards.board import COLUMNS, Board, Panel
 SOURCE = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
 # Every process that is scraped.
 _TARGETS = 'up{job=~".*soliloquy.*"'
-# What every board and each of its queries is narrowed down to, each choice by those before it.
+# Every board and each of its queries is narrowed down by these, each choice by those before it.
 _PLACE = {
     "cluster": f"label_values({_TARGETS}}}, cluster)",
     "namespace": f'label_values({_TARGETS}, cluster=~"$cluster"}}, namespace)',

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 _PACKAGES = Path("/var/lib/dpkg/status")
 _SITE = "/opt/soliloquy/lib/python3.11/site-packages"
-# What `go version -m` says of the image's Go program.
+# The output of `go version -m` for the image's Go program.
 _MODULES = Path("/usr/share/soliloquy/runsc.modules")
 _TO = Path("/usr/share/soliloquy/sbom.cdx.json")
 

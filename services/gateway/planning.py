@@ -34,7 +34,7 @@ class Offered:
 class FormerRun:
     id: str
     in_flight: int
-    # What finished of its first problems, ordered by problem.
+    # The finished ones of its first problems, ordered by problem.
     conversations: Sequence[FinishedConversation]
     # The first accepted one, where it can be read.
     first: Conversation | None

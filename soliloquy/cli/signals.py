@@ -1,4 +1,4 @@
-"""What SIGINT and SIGTERM do to a command."""
+"""Ends commands on SIGINT and SIGTERM."""
 
 import asyncio
 import signal

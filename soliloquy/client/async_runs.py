@@ -22,7 +22,7 @@ _REOPEN_SECONDS = 0.2
 # Conversations are listed in the order of their arrival, which may differ by this much from the order of finishing.
 _DISORDER_SECONDS = 60.0
 _REMEMBERED = 10_000
-# Where no run is like the requested one, the gateway rehearses some conversations first.
+# The gateway rehearses some conversations first if no run is like the requested one.
 _FORECAST_SECONDS = 60.0
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ GROUP = 10
 RUN = 3
 _SAME = 0.005
 _QUESTION = re.compile(r"\?")
-# What a student does next.
+# A student's next act.
 REACTIONS = ("answers", "asks", "neither")
 SPEAKERS = ("student", "tutor")
 # Lengths are shown for these turns.
@@ -39,7 +39,7 @@ class Exchange:
     student: str
     tutor: str
     is_wrong: bool = False
-    # What the tutor does, in the words of the recipe's label; empty where it has none.
+    # The tutor's act, in the words of the recipe's label; empty if it has none.
     act: str = ""
 
 

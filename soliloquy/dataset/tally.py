@@ -58,7 +58,7 @@ class Tally:
     verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
     # The tutor's verdicts by what supports them.
     verification: Counter[str] = field(default_factory=lambda: Counter(program=0, step=0, none=0))
-    # What MendingCounts counts, by "role: rule", role, rule, and prompt or completion.
+    # The counts of MendingCounts, by "role: rule", role, rule, and prompt or completion.
     sent_back: Counter[str] = field(default_factory=Counter)
     mended: Counter[str] = field(default_factory=Counter)
     rewinds: Counter[str] = field(default_factory=Counter)

@@ -1,1 +1,1 @@
-"""What a short program computes, followed statement by statement without running it."""
+"""Follows a short program statement by statement, without running it, to what it computes."""

@@ -40,7 +40,7 @@ class CheckedTurn:
 class CheckedConversation:
     turns: Sequence[CheckedTurn]
     faults: Sequence[str]
-    # What breaks a rule that does not condemn.
+    # Findings of rules that do not condemn.
     marks: Sequence[str] = ()
     # The rules that could not be applied, each with what the conversation lacks.
     lacking: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from soliloquy.runtime.regular_file import read_regular_text
 
 # Every event of a run carries them.
 MOST_BYTES = 32 * 1024
-# Who the tutor may be, for every recipe with this slot.
+# The tutor's possible personas, for every recipe with this slot.
 _SHARED = Path(__file__).with_name("shared_prompts")
 _TUTORS = b"$tutor_persona"
 _TAG = re.compile(r"</?\w+(?=[ >])")

@@ -68,7 +68,7 @@ _BARE_REMARK = lazy_pattern(rf"\n\s*[*_]*(?:{_any(_DATA['remark_openings'])})(?!
 _LEADING_RATING = lazy_pattern(
     rf"\A\s*[*_]*(?:{_any(_DATA['ratings'])})[*_]*\s*[:=]\s*[*_]*[\d.]+[^\n]*\n+", re.IGNORECASE
 )
-# What stands below a rule, in brackets or italics.
+# A note below a rule, in brackets or italics.
 _BELOW_RULE = lazy_pattern(
     r"\n\s*(?:-{3,}|\*{3,}|_{3,})\s*\n+\s*(?:\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]*\*|_[^_\n]*_)\s*\Z"
 )

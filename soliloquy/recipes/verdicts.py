@@ -1,4 +1,4 @@
-"""What a program found out about the student's answer, by the values that it came to."""
+"""Reads a program's verdict on the student's answer from the values that it came to."""
 
 import re
 from collections.abc import Iterator

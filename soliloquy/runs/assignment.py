@@ -55,7 +55,7 @@ class Assignment:
     # The addresses of health and metrics, and of the executor's gRPC server.
     http: str | None = None
     grpc: str | None = None
-    # Of `grpc`; the gateway has its own.
+    # For `grpc`; the gateway has its own.
     tls: ServerTls | None = None
     # Seconds that unfinished work has when the process is told to stop.
     grace: float = 20.0

@@ -46,7 +46,7 @@ class EndpointFacts:
     usage: str
     cached_tokens: str
     limits: str
-    # What it refuses, so that requests go without it.
+    # Parameters that it refuses, so that requests go without them.
     refuses: Sequence[str]
 
 

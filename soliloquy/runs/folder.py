@@ -45,7 +45,7 @@ class RunFolder:
         self.manifest: dict[str, Any] | None = None
         # Whether it holds a finished run of fewer conversations.
         self.is_extended = False
-        # What the requests of that run were billed.
+        # The bill of that run's requests.
         self.earlier_accounts: Sequence[Mapping[str, Any]] = ()
         # The folders that did not exist, the innermost first.
         self._made: list[Path] = []
@@ -60,12 +60,12 @@ class RunFolder:
 
     @property
     def findings(self) -> Path:
-        """What the run has learned about its endpoints."""
+        """The facts that the run has learned about its endpoints."""
         return self.working / FILE
 
     @property
     def spending(self) -> Path:
-        """What its requests are billed."""
+        """The bill of its requests."""
         return self.working / SPENDING_FILE
 
     def __enter__(self) -> Self:

@@ -40,11 +40,11 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Taken(Use):
-    """What all conversations at one place of a run took."""
+    """The cost of all conversations at one place of a run."""
 
     ordinal: int
     accepted: bool
-    # What the enrichment of their problem took, which the numbers above leave out.
+    # The cost of enriching their problem, which the numbers above leave out.
     enrichment: Use = Use()
     # How long the problem was in the rehearsal, in calls.
     rehearsed: float = 1.0

@@ -41,7 +41,7 @@ class GenerationResult:
     # Why the run has fewer conversations than wanted; empty if it has all of them.
     shortfall: str = ""
     interrupted: bool = False
-    # What all requests of the run were billed, as the accounts of `Spending`.
+    # The bill of all requests of the run, as the accounts of `Spending`.
     spent: Sequence[Mapping[str, Any]] = ()
 
     def report(self, *, seconds: float) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Plan:
     model_cache: Path | None = None
     # Whether to wait on for an endpoint that does not answer.
     wait: bool = False
-    # What the run may spend.
+    # The most that the run may spend.
     budget: Budget = NO_BUDGET
 
     @classmethod

@@ -30,7 +30,7 @@ PARTS: Sequence[Part] = [Part(**part) for part in _FIGURES["part"]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OnGpu:
-    """What one card does for conversations with a model of so many thousand million parameters."""
+    """The speed of one card at conversations with a model of so many thousand million parameters."""
 
     card: str
     parameters: float
@@ -81,6 +81,6 @@ class Sizing:
 
     @property
     def kafka_gigabytes(self) -> float:
-        """Of a replica, when it holds the most: all conversations, or those of the days that it keeps."""
+        """The disk of a replica when it holds the most: all conversations, or those of the days that it keeps."""
         kept = min(self.hours, 24 * KAFKA_DAYS)
         return float(kept * self.an_hour * CONVERSATION["kafka_megabytes"] / 1000)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-# Of another library's message.
+# Characters of another library's message.
 _MAX_CHARACTERS = 300
 
 

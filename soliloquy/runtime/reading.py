@@ -12,7 +12,7 @@ from soliloquy.runtime.transports.port import Delivery, Transport
 from soliloquy.v1.events_pb2 import RunStanding
 from soliloquy.v1.runs_pb2 import Run
 
-# Of an error in the log.
+# Characters of an error in the log.
 _LONGEST = 300
 
 _log = logging.getLogger(__name__)

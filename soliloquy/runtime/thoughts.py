@@ -11,7 +11,7 @@ _WHOLE = re.compile(
     rf"[<\[](?P<tag>{_TAGS}){_END}(?P<thought>.*?)[<\[]/(?P=tag)[>\]]|◁think▷(?P<other>.*?)◁/think▷", re.S | re.I
 )
 _CLOSING = rf"(?:[<\[]/(?:{_TAGS})[>\]]|◁/think▷)"
-# What comes before the last closing mark, whose opening is missing.
+# Everything before the last closing mark, where its opening is missing.
 _THROUGH_CLOSING = re.compile(rf"(?P<thought>.*){_CLOSING}", re.DOTALL | re.IGNORECASE)
 _LAST_CLOSING = re.compile(rf"{_CLOSING}\s*\Z", re.IGNORECASE)
 _CLOSING_MARK = re.compile(_CLOSING, re.IGNORECASE)

@@ -20,7 +20,7 @@ _KEY = re.compile(r"[^\W\d][\w -]*(?=\s*:)")
 _QUOTES = {'"""': '"""', "'''": "'''", "```": "```", '"': '"', "'": "'", "“": "”", "‘": "’"}
 _OPENING = re.compile("|".join(_QUOTES))
 _AFTER_KEY = re.compile(r"\s*:")
-# What follows the closing quote of a value: the end, or a comma and the next key.
+# A value's closing quote is followed by the end, or by a comma and the next key.
 _AFTER_VALUE = re.compile(
     r"""\s*(?:[}\])]|`*\s*\Z|//|\#|/\*|,\s*(?:["'“‘}\])]|[^\W\d][\w -]*\s*:|//|\#|/\*|`*\s*\Z))|\n\s*["'“‘]"""
 )

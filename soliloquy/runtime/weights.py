@@ -16,7 +16,7 @@ ADAPTER_WEIGHTS, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.j
 
 # Lets transformers read nothing but the files of a folder, and run no code from it.
 FOLDER_ONLY = {"local_files_only": True, "trust_remote_code": False}
-# Of what Python parses, the weights' index of the largest models has 10 MB; the largest tokenizers have 40.
+# Python parses these files: the index of the largest models' weights has 10 MB, and the largest tokenizers have 40.
 _MOST_JSON_BYTES, _MOST_BYTES = 24 * 1024**2, 128 * 1024**2
 _TEXTS = {".json", ".jinja", ".txt", ".model"}
 

@@ -1,1 +1,1 @@
-"""What texts are like: their words and phrases, and how much of them two texts share."""
+"""Describes texts: their words and phrases, and how much of them two texts share."""

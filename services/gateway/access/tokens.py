@@ -1,4 +1,4 @@
-"""Who may call, in which role, and what a role may do: the file of tokens, and the table of `roles.toml`.
+"""Decides who may call, in which role, and what a role may do: by the file of tokens, and the table of `roles.toml`.
 
 The file holds digests, not tokens.
 """

@@ -57,7 +57,7 @@ class ChatProblem(_Body):
 
 
 class ChatTutorInfo(_Body):
-    """Who tutors."""
+    """The recipe and the model that tutor."""
 
     model: str
     # Whether it is the rule-based stand-in, which knows the problems of the banks and no others.

@@ -39,7 +39,7 @@ class ChatRoutes:
         )
 
     async def _offer(self, _: RequestContext) -> ChatOffer:
-        """Who tutors, what a chat may be started with, and which other models it may ask."""
+        """Tells who tutors, what a chat may be started with, and which other models it may ask."""
         # Some recipes are slow to load.
         return await asyncio.to_thread(self.chats.offer)
 

@@ -52,7 +52,7 @@ class Choices:
 
 def choices(gateway: Gateway, models: Models) -> HttpRoute:
     async def list_choices(_: RequestContext) -> Choices:
-        """What somebody who starts a run or a chat may choose from."""
+        """The choices of somebody who starts a run or a chat."""
         return await asyncio.to_thread(_choices, gateway, models)
 
     return HttpRoute("GET", "/v1/choices", "GetChoices", list_choices, answer=Choices)

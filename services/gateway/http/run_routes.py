@@ -101,7 +101,7 @@ class RunRoutes:
         return json_response(await call(message))
 
     async def _watch_pipeline(self, context: RequestContext) -> Response:
-        """What waits where, once a second."""
+        """Streams once a second how many events wait at each service."""
         return await context.stream(self._events("pipeline", self._gateway.watch_pipeline()))
 
     async def _events(self, name: str, messages: Any) -> AsyncIterator[bytes]:

@@ -43,7 +43,7 @@ def token_of(request: Request) -> str:
 
 
 async def show_session(context: RequestContext) -> Session:
-    """Who is signed in."""
+    """Tells who is signed in."""
     access, credentials = context.access, context.credentials
     if not credentials.token and not credentials.certificate:
         return _session(context, credentials)

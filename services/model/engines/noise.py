@@ -15,7 +15,7 @@ from soliloquy.recipes.scripted.programs import without_input
 from soliloquy.runtime.beside import table_beside
 
 _VERDICT = re.compile(r"(?<== )(True|False)(?=\s*$)", re.MULTILINE)
-# What a message is to be, in the last tag of the prompt that says so.
+# The last tag of a prompt that says what a message is to be.
 _KIND = re.compile(r'(?<= kind=")\w+(?=")')
 _ASSIGNED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
 

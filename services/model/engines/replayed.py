@@ -14,7 +14,7 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 # The prompts that hold less than the conversation with the student's latest message.
 _STUDENT, _PROGRAM = "student", "use_python"
-# What of a prompt differs between conversations.
+# The parts of a prompt that differ between conversations.
 _SECTION = re.compile(r"<(question|conversation|history|message|description)\b[^>]*>(.*?)</\1>", re.DOTALL)
 
 

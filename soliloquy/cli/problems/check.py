@@ -19,7 +19,7 @@ from soliloquy.runtime.failure import Failure
 FAULTY = 1
 # Problems to draw from each family.
 _DRAWS = 200
-# What only the scripted model cannot use takes milliseconds a problem, so only the first ones are tried.
+# Trying the scripted model takes milliseconds a problem, so it tries only the first ones.
 _FORESEEN = 2_000
 
 

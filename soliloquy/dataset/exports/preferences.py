@@ -8,7 +8,7 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, RejectedTry, Turn
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
-# What the answers of each role are.
+# The kind of each role's answers.
 STATES = {"tutor": "decision", "codegen": "program", "composer": "reply", "student": "student"}
 # The rule by which a program that failed is asked for again.
 RUNS = "runs"

@@ -68,7 +68,7 @@ class Family:
                 continue
             places = [(words.index(slots[slot]), len(words)) for slot, words in self.file.things.items()]
             drawn = self._drawn(slots)
-            # What is hidden shows only in what follows from it.
+            # A hidden number shows only in what follows from it.
             for positions in product(*drawn) if drawn is not None else ():
                 grids = [given.count for given in self.file.given.values()]
                 number = _mixed(((which, len(self.wordings)), *places, *zip(positions, grids, strict=True)))

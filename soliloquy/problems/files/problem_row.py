@@ -131,7 +131,7 @@ class ProblemRow(_Row):
     steps: Annotated[list[StepRow], Field(min_length=1)] | None = None
     # What most programs that a model wrote from the question alone came to; `problems verify` writes it.
     programs: ProgramsRow | None = None
-    # Where the steps come from, if not from the row itself; without `steps` they are read in the solution.
+    # The source of the steps, if not the row itself; without `steps` they are read in the solution.
     plan: Literal["stated", "prose", "program", "model"] = "stated"
     # Further columns of an imported problem; no conversation depends on them.
     extra: dict[str, JsonValue] = {}

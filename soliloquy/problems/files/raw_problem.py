@@ -17,7 +17,7 @@ class Subproblem(Fields):
 
 
 class RawProblem(Answer):
-    """What CLASS asks for."""
+    """The form that CLASS asks for."""
 
     problem: str = Field(alias="Problem")
     subproblems: list[Subproblem] = Field(alias="SubProblems", min_length=1)

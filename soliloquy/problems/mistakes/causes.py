@@ -45,7 +45,7 @@ class Departure(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What the quantities of a step are called, by their symbols, and its result and unit."""
+    """The names of a step's quantities by their symbols, and its result and unit."""
 
     quantities: Mapping[str, str]
     result: str

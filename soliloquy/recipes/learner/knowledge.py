@@ -42,7 +42,7 @@ class Shares:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stance:
-    """Where a student stands at a step."""
+    """A student's knowledge of a step."""
 
     knowledge: Knowledge
     misconception: Misconception | None = None

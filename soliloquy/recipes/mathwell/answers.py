@@ -46,7 +46,7 @@ class Judgement(Answer):
 
 
 class Reading(Answer):
-    """What the text of a problem leaves open."""
+    """The questions that a problem's text leaves open."""
 
     missing: _Finding = Field(alias="Missing")
     other_reading: _Finding = Field(alias="Other Reading")

@@ -1,1 +1,1 @@
-"""What the commands `replicate` of all recipes share: the published rows, and the tables made of them."""
+"""Shared by the commands `replicate` of all recipes: the published rows, and the tables made of them."""

@@ -84,7 +84,7 @@ class Style:
     # The wordings that are weighed for each sentence, and whether the longest of them is taken, or the shortest.
     weighed: int = 1
     longest: bool = False
-    # What no wording should hold, where there is another.
+    # No wording should hold these, if there is another.
     avoids: re.Pattern[str] | None = None
 
     def pick(self, options: Sequence[str], rng: Random) -> str:

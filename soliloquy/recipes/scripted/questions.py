@@ -20,7 +20,7 @@ _BE = re.compile(
 )
 # A place or a unit behind the subject; the verb comes before it.
 _ADVERBIAL = re.compile(r" (?=(?:in|on|at|above|below|behind|between|before|after|inside|under|as|here|there)\b)")
-# What follows these would be torn from the noun that it belongs to.
+# The words behind these belong to a noun from which they would be torn.
 _CLAUSE = re.compile(r"\b(?:that|which|who|than|written|when|while|if|with) ")
 _PRONOUN = re.compile(
     rf"^{_WH} (?P<aux>does|do|did|will|would|can|could|must|should|has|have) "

@@ -1,4 +1,4 @@
-"""What endpoints take and how their models answer: learned once for all processes of a run, and for its resumption."""
+"""Keeps how endpoints want to be asked and how their models answer, for all processes of a run and its resumption."""
 
 import contextlib
 import fcntl
@@ -21,7 +21,7 @@ Kind = Literal["dialect", "without", "form", "thinks_first"]
 
 @dataclass(slots=True)
 class Agreement:
-    """What an endpoint takes of a model's requests, and how the model answers."""
+    """How an endpoint wants to be asked for a model, and how the model answers."""
 
     # Identifies the endpoint, the model and their settings in the file.
     name: str
@@ -50,7 +50,7 @@ class Agreement:
             with contextlib.suppress(OSError):
                 file = stack.enter_context(self.file.open("ab", buffering=0)) if self.file else None
                 if file:
-                    # Of two processes that learn the same at once, one is told so.
+                    # If two processes learn the same thing at once, only the first one reports it.
                     fcntl.flock(file, fcntl.LOCK_EX)
             self.refresh()
             if (kind, value) in self._findings:

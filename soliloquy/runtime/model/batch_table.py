@@ -64,7 +64,7 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """What a batch says about one of its requests."""
+    """A batch's result for one of its requests."""
 
     request: str
     status: int
@@ -90,7 +90,7 @@ class BatchTable:
         with spending.reporting():
             self._file.executescript(_TABLES)
 
-    # What those who ask do.
+    # For those who ask.
 
     def ask(self, name: str, endpoint: Endpoint, request: GenerateRequest, body: Mapping[str, Any]) -> str:
         """Puts a request, unless it is there. One that was refused or failed is asked anew. Raises BudgetUsed."""
@@ -124,7 +124,7 @@ class BatchTable:
     def last_reply(self) -> int:
         return int(self._rows("SELECT COALESCE(MAX(number), 0) FROM replied")[0][0])
 
-    # What the sender of batches does.
+    # For the sender of batches.
 
     @property
     def has_budget(self) -> bool:

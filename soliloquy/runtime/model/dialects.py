@@ -1,4 +1,4 @@
-"""What kinds of OpenAI-compatible endpoints accept and answer, from dialects.toml."""
+"""Describes the kinds of OpenAI-compatible endpoints by what they accept and answer, from dialects.toml."""
 
 import functools
 import re
@@ -60,7 +60,7 @@ class BatchForm:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MessagesNames:
-    """What the Messages API has other names for than OpenAI's; dialects.toml explains the fields."""
+    """The Messages API's own names for OpenAI's fields; dialects.toml explains them."""
 
     most_temperature: float
     statuses: Mapping[str, int]

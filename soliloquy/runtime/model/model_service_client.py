@@ -40,7 +40,7 @@ _HOPELESS = {
     grpc.StatusCode.FAILED_PRECONDITION,
 }
 _UNKNOWN_HOST = "Domain name not found"
-# What gRPC says of a server that is not trusted, and of one that does not take this client.
+# gRPC's words for a server that is not trusted, and for one that does not trust this client.
 _UNTRUSTED = ("CERTIFICATE_VERIFY_FAILED", "TSI_DATA_CORRUPTED")
 _PROXY_ERROR = "Received http2 header with status: 5"
 _REFUSED = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OUT_OF_RANGE}

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EndpointError:
-    """What the body of an error says."""
+    """The fields of an error's body."""
 
     words: str
     # The parameters that it names in fields of their own.

@@ -50,7 +50,7 @@ _UNKNOWN_MODEL = re.compile(
     r"\bmodel_not_found\b|\b(invalid|unknown|no such) model\b|\bmodel\b.{0,80}\b(not exist|not found|unknown)\b",
     re.IGNORECASE,
 )
-# What asking for the list of models may raise.
+# A request for the list of models may raise these.
 _UNLISTED = (TimeoutError, EndpointRefuses, RetryableFault, ValueError, KeyError, TypeError, RecursionError)
 
 _log = logging.getLogger(__name__)
@@ -150,7 +150,7 @@ class OpenAIClient:
 
     async def silence(self) -> str:
         if self._queue:
-            # Whoever sends the queue's batches notices.
+            # The sender of the queue's batches notices.
             return ""
         try:
             async with asyncio.timeout(LIST_SECONDS), self._connection.request("GET", _MODELS):

@@ -30,7 +30,7 @@ _UNKNOWN_HOST = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NON
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """What an endpoint said to a request."""
+    """An endpoint's answer to a request."""
 
     status: int
     content: bytes

@@ -1,4 +1,4 @@
-"""What tokens cost: the prices of the settings, or the list prices of prices.toml."""
+"""Prices tokens: by the settings, or by the list prices of prices.toml."""
 
 import functools
 import re

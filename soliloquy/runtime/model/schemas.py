@@ -13,7 +13,7 @@ from soliloquy.runtime.model.schema_shapes import FIELD, Schema, Shape, shapes_o
 _OPENING = re.compile(rf'\s*\{{\s*"{FIELD}"\s*:\s*(?=\{{)')
 _CLOSING = re.compile(r"\s*\}\s*\Z")
 
-# What a log line calls the ways to send a schema.
+# The names in log lines for the ways to send a schema.
 _KINDS = {
     "strict": "a strict schema",
     "loose": "a schema that is not enforced",

@@ -97,7 +97,7 @@ class Role:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromptSettings:
-    """What one prompt has in place of its role's settings."""
+    """Settings of a single prompt, in place of its role's."""
 
     temperature: Temperature | None = None
     top_p: TopP | None = None

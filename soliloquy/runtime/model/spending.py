@@ -71,7 +71,7 @@ NO_BUDGET = Budget()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spent:
-    """What a run was billed so far."""
+    """Everything that a run was billed so far."""
 
     dollars: float = 0.0
     tokens: int = 0

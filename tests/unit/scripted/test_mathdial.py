@@ -21,7 +21,10 @@ from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, Er
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.rules import checked
 from soliloquy.recipes.mathdial.scripted.phrases import book
+from soliloquy.recipes.mathdial.scripted.pupil import pupil_solution
+from soliloquy.recipes.mathdial.worked_solutions import work_through
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.questions import questions_for
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.numbers import numbers_in_digits
@@ -56,6 +59,16 @@ def test_most_problems_have_a_confusion_and_the_others_say_why_not() -> None:
     assert len(unfit) < 0.2 * COUNT
     for one in unfit:
         assert RECIPE.faults(one) == [one.problem.enrichment.plain_because] != [""]
+
+
+@pytest.mark.parametrize("solution", ["0.5 * 9.8 * 3^2 = 44.1", "sqrt(169) = 13", "7 * 8 = 56, then 56 / 4 = 14"])
+def test_the_calculations_of_a_pupil_are_read_back_as_they_are_written(solution: str) -> None:
+    problem = problem_from_row(ProblemRow(question="How much is it?", solution=solution), "numbers")
+    lines = [line.equation for line in work_through(problem)]
+    quoted = "".join(
+        f"<{tag}>{text}</{tag}>" for tag, text in {"question": problem.question, "pupil": "\n".join(lines)}.items()
+    )
+    assert list(pupil_solution(ParsedPrompt("solving", quoted, Shelf([problem]))).equations) == lines
 
 
 async def test_money_is_read_back_as_it_is_written() -> None:

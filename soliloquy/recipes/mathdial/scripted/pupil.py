@@ -13,8 +13,9 @@ _LINE = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
 # "= $8" has the number 8.
 _CURRENCY = re.compile(r"[$€£](?=\d)")
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-_OPERAND = rf"\({{0,4}}{_NUMBER}\){{0,4}}"
-_EQUATION = re.compile(rf"((?:{_OPERAND}\s*[-+*/]\s*)+{_OPERAND}) = ({_NUMBER})")
+_FUNCTION = r"math\.\w+\("
+_OPERAND = rf"-?(?:{_FUNCTION}|\(){{0,4}}{_NUMBER}\){{0,4}}"
+_EQUATION = re.compile(rf"((?:{_OPERAND}\s*(?:\*\*|[-+*/])\s*)+{_OPERAND}|{_FUNCTION}{_NUMBER}\)) = ({_NUMBER})")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, Wo
 from soliloquy.runtime.failure import Failure
 
 _READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
-# Who wrote a problem.
+# A problem's writer.
 _WRITERS = ("writer", "model")
 # The published files name criteria by nouns.
 _COLUMNS = {

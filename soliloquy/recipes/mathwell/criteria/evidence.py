@@ -1,4 +1,4 @@
-"""What can be found out about a word problem besides reading it, as numbers that a regression weighs."""
+"""Turns all that can be found out about a word problem besides reading it into numbers that a regression weighs."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, opinion
 from soliloquy.truth.number_format import format_exact
 from soliloquy.v1.conversation_pb2 import Opinion
 
-# Where each piece of evidence comes from.
+# The source of each piece of evidence.
 SOURCES: Mapping[str, Sequence[str]] = {
     "programs": ("agreeing", "contradicting", "in another unit", "different values", "failed", "inventing"),
     "probes": ("missing number", "another reading"),
@@ -24,14 +24,14 @@ _FACTORS = (7, 10, 12, 24, 60, 100, 1000, 3600)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    # What programs that were written from the question alone came to; None for one that came to no number.
+    # Results of programs that were written from the question alone; None for one that came to no number.
     values: Sequence[float | None] = ()
     # How many of them calculate with a number that the question does not give.
     inventing: int = 0
     # Whether a reader misses a number, and whether another way to read it has another answer; None if unknown.
     missing: bool | None = None
     ambiguous: bool | None = None
-    # What a model says of each criterion.
+    # A model's opinion on each criterion.
     judged: Mapping[Criterion, bool] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class _Fit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Judge:
-    """What all criteria together come to."""
+    """The result of all criteria together."""
 
     thresholds: Array
     kept: Flags

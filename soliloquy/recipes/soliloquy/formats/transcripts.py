@@ -1,4 +1,4 @@
-"""What experts wrote to the tuned model of Code Soliloquies, and its raw answers, as its server logged them.
+"""Reads what experts wrote to the tuned model of Code Soliloquies, and its raw answers, as its server logged them.
 
 Each answer repeats the whole prompt before it, in which names stand before what students, the model, its instructions
 and Python say.

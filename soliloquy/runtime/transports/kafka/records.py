@@ -15,7 +15,7 @@ from soliloquy.runtime.transports.port import Delivery, Partition
 
 Record = ConsumerRecord[Any, Any]
 CONTENT_TYPE = "application/protobuf"
-# Of a header or a key: a longer one would be republished with every retry.
+# Bytes of a header or a key: a longer one would be republished with every retry.
 _MOST_HEADER_BYTES = 8 * 1024
 
 
