@@ -20,7 +20,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 	|| $(BIN)/pip install --quiet --no-compile --require-hashes -r $(1)
 
 # The tests that tell most in half a minute.
-FAST := $(addprefix tests/unit/,test_structure.py recipes runtime truth)
+FAST := $(addprefix tests/unit/,test_size.py test_structure.py runtime truth) $(wildcard tests/unit/recipes/test_*.py)
 
 .PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check release bundle compose-check chart-cluster chart-node installation servers lock clean
 

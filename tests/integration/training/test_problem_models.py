@@ -68,13 +68,26 @@ def test_to_a_model_that_knows_nothing_every_text_is_one_of_all_its_words(langua
     assert scores == pytest.approx([len(WORDS)] * 2, rel=1e-4)
 
 
-def test_a_score_holds_what_the_named_models_say(language_model: Path, encoder: Path, tmp_path: Path) -> None:
-    source = tmp_path / "problems.jsonl"
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "problems.jsonl"
     code = "def solution():\n    return 2 + 3"
-    source.write_text("\n".join(json.dumps({"question": one, "solution": code}) for one in QUESTIONS), "utf-8")
+    path.write_text("\n".join(json.dumps({"question": one, "solution": code}) for one in QUESTIONS), "utf-8")
+    return path
+
+
+def test_a_score_holds_what_the_named_models_say(language_model: Path, encoder: Path, source: Path) -> None:
     named = ["--perplexity", str(language_model), "--bertscore", str(encoder), "--references", str(source)]
     done = CliRunner().invoke(problems, ["score", str(source), *named, "--json"])
     assert done.exit_code == 0, done.output
     measures = json.loads(done.stdout)["measures"]
     assert measures["perplexity"] == pytest.approx(len(WORDS), abs=0.01)
     assert 0 < measures["bertscore"] < measures["bertscore_references"] == 100
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("--bertscore", "holds no encoder: it lacks config.json"), ("--perplexity", "holds no language model")],
+)
+def test_a_folder_without_a_model_is_named(source: Path, tmp_path: Path, option: str, said: str) -> None:
+    assert said in CliRunner().invoke(problems, ["score", str(source), option, str(tmp_path)]).output

@@ -76,11 +76,9 @@ def test_what_can_be_measured_comes_beside_the_verdicts(tmp_path: Path) -> None:
     assert "MATHWELL (paper)" in ran("score", source).output
 
 
-def test_references_are_for_an_encoder_and_a_folder_without_one_is_named(tmp_path: Path) -> None:
+def test_references_are_for_an_encoder(tmp_path: Path) -> None:
     source = written(tmp_path / "a.jsonl", rows_of("held_out")[:2])
     assert "--references requires --bertscore" in ran("score", source, "--references", source).output
-    assert "holds no encoder: it lacks config.json" in ran("score", source, "--bertscore", tmp_path).output
-    assert "holds no language model" in ran("score", source, "--perplexity", tmp_path).output
 
 
 def test_a_row_that_is_no_word_problem_is_named_and_the_others_are_judged(tmp_path: Path) -> None:
