@@ -29,18 +29,18 @@ _CURRENCIES = tuple("$£€")
 _ROUNDED = 0.005
 
 
-# The slots of `shared_prompts/claims.txt`.
-SLOTS = {"quantities"}
+# The slots of the shared texts that ask a student for its claims, and a tutor for what it tells.
+SLOTS = {"claims": {"quantities"}, "told": {"quantities"}}
 
 
-def asked_claims(problem: Problem, texts: Texts) -> str:
-    """Returns how a speaker is to answer, with the quantities that it may claim and without their values."""
+def asked_claims(problem: Problem, texts: Texts, text: str = "claims") -> str:
+    """Returns how a speaker says what it claims, with the quantities that it may claim and without their values."""
     entries = ledger_of(problem).entries
     if problem.plan == PLAN_SOURCE_PROSE:
         # What a step that was read in prose comes to has no name of its own.
         entries = [entry for entry in entries if entry.role != LEDGER_ROLE_RESULT]
     lines = (_line(entry) for entry in entries if entry.quantity.name or entry.role == LEDGER_ROLE_ANSWER)
-    return texts.fill("claims", quantities="\n".join(lines))
+    return texts.fill(text, quantities="\n".join(lines))
 
 
 def _line(entry: LedgerEntry) -> str:
@@ -116,9 +116,11 @@ def parsed(stated: StatedClaim, symbol: str = "") -> Claim:
     return Claim(quantity=symbol, value=number.value, unit=stated.unit or beside, half=number.half)
 
 
-def written_claim(claim: Claim) -> dict[str, str]:
-    """Returns a claim as its speaker is to write it."""
-    return {"Quantity": claim.quantity, "Value": format_number(claim.value), "Unit": claim.unit}
+def written_claims(reply: StudentReply | TutorReply) -> list[StatedClaim] | None:
+    """Returns what a message claims as its speaker is to write it; None if nobody says so."""
+    if not reply.claims_by:
+        return None
+    return [StatedClaim(Quantity=one.quantity, Value=format_number(one.value), Unit=one.unit) for one in reply.claims]
 
 
 def is_in(text: str, claim: Claim) -> bool:

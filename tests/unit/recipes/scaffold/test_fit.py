@@ -290,7 +290,7 @@ def test_the_three_parts_are_read_however_they_are_set() -> None:
         "Sure!\n**[Analysis and decision]** Right.\n[Learner State]: **Correct**\n[Reply]\nTutor: Well done. What next?"
     )
     read, strict = Tutored.read(text)
-    assert (read.state, read.reply, strict) == ("correct", "Well done. What next?", False)
+    assert (read.state, read.text, strict) == ("correct", "Well done. What next?", False)
 
 
 @pytest.mark.parametrize("text", ["Well done!", "[Analysis and Decision] a [Learner State] happy [Reply] b"])
