@@ -134,6 +134,16 @@ class StatedClaim(Fields):
 StatedClaims = Annotated[list[StatedClaim] | None, BeforeValidator(_claims)]
 
 
+def _claims_or_none(value: object) -> object:
+    return None if value is None else _claims(value)
+
+
+class ClaimsRead(Answer):
+    """What somebody else's message claims; None if that cannot be told."""
+
+    claims: Annotated[list[StatedClaim] | None, BeforeValidator(_claims_or_none)] = Field(alias="Claims")
+
+
 class StudentMessage(Answer):
     """A student's message, and what it claims."""
 

@@ -29,18 +29,27 @@ _CURRENCIES = tuple("$£€")
 _ROUNDED = 0.005
 
 
-# The slots of the shared texts that ask a student for its claims, and a tutor for what it tells.
-SLOTS = {"claims": {"quantities"}, "told": {"quantities"}}
+# The slots of the shared texts that ask a student for its claims, a tutor for what it tells, and a reader for both.
+SLOTS = {
+    "claims": {"quantities"},
+    "told": {"quantities"},
+    "reader": {"question", "quantities", "conversation", "speaker", "message"},
+}
 
 
 def asked_claims(problem: Problem, texts: Texts, text: str = "claims") -> str:
-    """Returns how a speaker says what it claims, with the quantities that it may claim and without their values."""
+    """Returns how a speaker says what it claims."""
+    return texts.fill(text, quantities=quantities_asked(problem))
+
+
+def quantities_asked(problem: Problem) -> str:
+    """Lists the quantities that a message may claim, without their values."""
     entries = ledger_of(problem).entries
     if problem.plan == PLAN_SOURCE_PROSE:
         # What a step that was read in prose comes to has no name of its own.
         entries = [entry for entry in entries if entry.role != LEDGER_ROLE_RESULT]
     lines = (_line(entry) for entry in entries if entry.quantity.name or entry.role == LEDGER_ROLE_ANSWER)
-    return texts.fill(text, quantities="\n".join(lines))
+    return "\n".join(lines)
 
 
 def _line(entry: LedgerEntry) -> str:
@@ -74,7 +83,8 @@ def stated_with(problem: Problem) -> Callable[[Spoken], None]:
 def record_claims(reply: StudentReply | TutorReply, spoken: Spoken, problem: Problem) -> None:
     """Writes a message and what its speaker says that it claims."""
     reply.text = spoken.text
-    del reply.claims[:]
+    reply.ClearField("claims")
+    reply.ClearField("claims_by")
     if spoken.claims is not None:
         reply.claims.extend(claims_of(spoken, problem))
         reply.claims_by = CLAIM_READER_SPEAKER
@@ -93,11 +103,11 @@ def claims_of(spoken: Spoken, problem: Problem) -> list[Claim]:
     symbols = [known.get(name) or known.get(name.casefold(), "") for name in called]
     claims = [parsed(stated, symbol) for stated, symbol in zip(spoken.claims or (), symbols, strict=True)]
     for claim in claims:
-        claim.unit = claim.unit or _unit_in(spoken.text, claim.value)
+        claim.unit = claim.unit or unit_in(spoken.text, claim.value)
     return claims
 
 
-def _unit_in(text: str, value: float) -> str:
+def unit_in(text: str, value: float) -> str:
     """Returns the unit that a text gives a value: a speaker may leave out what its words say."""
     for one in quantities_in(text):
         if one.value == value and one.unit is not None:

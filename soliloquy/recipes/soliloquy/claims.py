@@ -3,76 +3,58 @@
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from soliloquy.recipes.settled import StudentAnswer
 from soliloquy.recipes.soliloquy.facts import Facts, is_weak, matches
 from soliloquy.texts.phrases import says, says_exactly
 from soliloquy.truth.algebra_answers import gives_algebra
-from soliloquy.truth.judge import Judgement, compare
+from soliloquy.truth.judge import compare
 from soliloquy.truth.laws import holds, laws_in
-from soliloquy.truth.number_format import format_value
 from soliloquy.truth.quantities import WrittenQuantity
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import (
     STEP_KIND_ALGEBRA,
     STEP_KIND_CONCEPT,
     STEP_KIND_KNOWNS,
-    LedgerEntry,
     Step,
 )
 
 _SHORT_REPLY = 6
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Claim:
-    """The student's answer and whether it is right; None if it is neither right nor wrong."""
-
-    # As the message says it; empty if it gives no value.
-    said: str = ""
-    right: bool | None = None
-    # Whether it was compared with a settled value.
-    settled: bool = False
-    # What it was compared with.
-    entry: LedgerEntry | None = None
-
-
-def claim_judged(judgement: Judgement) -> Claim:
-    """Returns the answer of a speaker who says what it claims."""
-    claimed, right = judgement.claim, judgement.right
-    said = format_value(claimed.value, claimed.unit) if claimed is not None else ""
-    return Claim(said=said, right=right, settled=right is not None, entry=judgement.entry)
-
-
-def claim_in(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int, *, is_reason: bool) -> Claim:
+def read_answer(
+    text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int, *, is_reason: bool
+) -> StudentAnswer:
     """Reads no answer in the numbers of a reason, unless one is the result."""
     claim = _answer(text, written, facts, number)
-    return Claim() if is_reason and claim.said and not claim.right else claim
+    return StudentAnswer() if is_reason and claim.said and not claim.right else claim
 
 
-def _answer(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:
+def _answer(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> StudentAnswer:
     step = facts.problem.steps[number - 1]
     entry, is_settled = facts.ledger.of_step(number), facts.is_settled(number)
     if (named := _named_quantity(text, written, step)) is not None:
         is_result = matches(named, step.result, facts.tolerance)
-        return Claim(said=_said(text, named), right=is_result, settled=is_settled, entry=entry)
+        return StudentAnswer(said=_said(text, named), right=is_result, settled=is_settled, entry=entry)
     if step.kind == STEP_KIND_ALGEBRA and (right := gives_algebra(text, step.formula)) is not None:
         # The numbers of an equation are none of the results.
-        return Claim(right=right, settled=True)
+        return StudentAnswer(right=right, settled=True)
     quantity = _final_quantity(text, written, facts, number)
     said = _said(text, quantity) if quantity is not None else ""
     if quantity is not None and (reached := facts.reached(quantity, number)):
-        return Claim(said=said, right=True, settled=facts.is_settled(reached), entry=facts.ledger.of_step(reached))
+        return StudentAnswer(
+            said=said, right=True, settled=facts.is_settled(reached), entry=facts.ledger.of_step(reached)
+        )
     if not step.HasField("result"):
         right = _statement(text, written, step, facts)
-        return Claim(said=said, right=right, settled=right is not None)
+        return StudentAnswer(said=said, right=right, settled=right is not None)
     if not said:
-        return Claim()
+        return StudentAnswer()
     right = compare(quantity, entry) if quantity is not None and entry is not None else False
     if right is False and entry is not None and any(compare(one, entry) for one in written):
         # The right value stands in the message, too: which one is meant is a matter of understanding.
         right = None
-    return Claim(said=said, right=right, settled=is_settled, entry=entry)
+    return StudentAnswer(said=said, right=right, settled=is_settled, entry=entry)
 
 
 def _said(text: str, quantity: WrittenQuantity) -> str:

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
-from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
+from soliloquy.recipes.mathdial.claims import is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book, tutor_book
-from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
+from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, claimed_answer, pupil_solution
 from soliloquy.recipes.mathdial.worked_solutions import work_through
 from soliloquy.recipes.plausibility import is_plausible
 from soliloquy.recipes.quantity_names import result_name
