@@ -7,12 +7,15 @@ from typing import Protocol
 from soliloquy.recipes.answers import StatedClaim
 from soliloquy.recipes.templates import Texts
 from soliloquy.runtime.answers import Unreadable
-from soliloquy.truth.ledger import ledger_of
+from soliloquy.truth.judge import judge
+from soliloquy.truth.ledger import Ledger, ledger_of
 from soliloquy.truth.number_format import format_number, format_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import (
+    CLAIM_READER_MODEL,
+    CLAIM_READER_PATTERNS,
     CLAIM_READER_SPEAKER,
     LEDGER_ROLE_ANSWER,
     LEDGER_ROLE_RESULT,
@@ -27,6 +30,8 @@ from soliloquy.v1.conversation_pb2 import (
 _CURRENCIES = tuple("$£€")
 # How far the number of a message may be from a claim that rounds it, relative to it.
 _ROUNDED = 0.005
+_RULINGS = {True: "right", False: "wrong", None: "open"}
+_READERS = {CLAIM_READER_MODEL: ", as a model reads it", CLAIM_READER_PATTERNS: ", as patterns read it"}
 
 
 # The slots of the shared texts that ask a student for its claims, a tutor for what it tells, and a reader for both.
@@ -131,6 +136,18 @@ def written_claims(reply: StudentReply | TutorReply) -> list[StatedClaim] | None
     if not reply.claims_by:
         return None
     return [StatedClaim(Quantity=one.quantity, Value=format_number(one.value), Unit=one.unit) for one in reply.claims]
+
+
+def judged_claims(said: StudentReply | TutorReply, ledger: Ledger) -> str:
+    """Tells what a message claims, what the ledger says of each claim, and who else read it: "W = 9 J is wrong"."""
+    told = []
+    for claim in said.claims:
+        right, _, entry = judge([claim], ledger, 0)
+        value = format_value(claim.value, claim.unit)
+        named = f"{claim.quantity} = {value}" if claim.quantity else value
+        instead = f" ({format_value(entry.quantity.value, entry.quantity.unit)})" if entry and right is False else ""
+        told.append(f"{named} is {_RULINGS[right]}{instead}")
+    return ", ".join(told) + _READERS.get(said.claims_by, "") if told else ""
 
 
 def is_in(text: str, claim: Claim) -> bool:
