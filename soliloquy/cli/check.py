@@ -1,9 +1,10 @@
 """`soliloquy check`."""
 
+import asyncio
 import functools
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,29 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from soliloquy.cli.attended import attended_results
 from soliloquy.cli.command import Command
-from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.model_options import model_options
+from soliloquy.cli.options import AS_JSON, WAIT
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.check_report import CheckedConversation, TruthReport
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import UnknownRecipe
+from soliloquy.recipes.reader import ROLE, with_all_claims
 from soliloquy.recipes.recipe import find
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model.checking import require_endpoints
+from soliloquy.runtime.model.opening import open_models
+from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.v1.conversation_pb2 import Conversation
 
 FAULTY = 1
+# Conversations whose messages are read at once.
+_IN_FLIGHT = 32
 
 
 @click.command(cls=Command)
@@ -32,17 +42,36 @@ FAULTY = 1
 @click.option("--rejected", is_flag=True, help="Check the rejected conversations instead.")
 @click.option("--as-if", metavar="FILE", type=click.Path(path_type=Path), help="Check by the [rules] of this file.")
 @AS_JSON
+@model_options
+@WAIT
 @click.pass_context
-def check(context: click.Context, /, folder: str, *, rejected: bool, as_if: Path | None, as_json: bool) -> None:
+def check(
+    context: click.Context,
+    /,
+    folder: str,
+    *,
+    rejected: bool,
+    as_if: Path | None,
+    as_json: bool,
+    models: Models,
+    model_cache: Path | None,
+    wait: bool,
+) -> None:
     """Check what is claimed, computed and said in every turn of a dataset.
 
     Prints a line for each broken rule, with the conversation, the rule, the turn and the evidence. The exit status is 0
     if there are none and 1 if there are some. Imported chats of no recipe have no rules: they are counted, and the exit
     status is 2 if there is nothing else.
+
+    What a message claims is read by patterns if its speaker has not said so, as in imported conversations, and by the
+    role reader with --model openai or ray.
     """
     dataset, report = Dataset(folder), TruthReport()
+    conversations: Iterable[Conversation] = dataset.conversations(rejected=rejected)
+    if not all(endpoint.engine == "scripted" for endpoint in models.asked(ROLE)):
+        conversations = asyncio.run(_read([*conversations], models, model_cache, wait=wait, quiet=as_json))
     try:
-        for conversation in dataset.conversations(rejected=rejected):
+        for conversation in conversations:
             # Imported conversations may have no recipe, and then have no rules.
             if conversation.run.recipe:
                 report.add(conversation.id, _checked(conversation, as_if))
@@ -60,6 +89,24 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_if: Path
     else:
         _print(report, dataset.recipe)
     context.exit(FAULTY if report.faults else 0)
+
+
+async def _read(
+    conversations: Sequence[Conversation], models: Models, cache: Path | None, *, wait: bool, quiet: bool
+) -> Sequence[Conversation]:
+    """Returns the conversations with what their messages claim."""
+    await require_endpoints(models, cache)
+    room = asyncio.Semaphore(_IN_FLIGHT)
+    async with open_models(models, lambda: scripted_model(ModelSettings()), cache) as model:
+
+        async def read(place: int, conversation: Conversation) -> tuple[int, Conversation]:
+            reader = find(conversation.run.recipe).reader if conversation.run.recipe else None
+            async with room:
+                return place, await with_all_claims(conversation, reader, model)
+
+        work = [read(*each) for each in enumerate(conversations)]
+        found = dict(await attended_results(work, model, unit="conversations", wait=wait, quiet=quiet))
+    return [found[place] for place in range(len(conversations))]
 
 
 def _checked(conversation: Conversation, as_if: Path | None) -> CheckedConversation:

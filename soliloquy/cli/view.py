@@ -14,8 +14,10 @@ from soliloquy.cli.visible import visible
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.statistics import LETTERS
 from soliloquy.dataset.view import conversation_view
+from soliloquy.recipes.claims import judged_claims
 from soliloquy.recipes.labels import columns_of
-from soliloquy.v1.conversation_pb2 import Conversation, Rewind
+from soliloquy.truth.ledger import Ledger, ledger_of
+from soliloquy.v1.conversation_pb2 import Conversation, Rewind, StudentReply, TutorReply
 
 
 def show_conversation(conversation: Conversation, console: Console, reasons: Sequence[str] = ()) -> None:
@@ -32,15 +34,21 @@ def show_conversation(conversation: Conversation, console: Console, reasons: Seq
         console.print(_panel(view["outline"], "outline", style="dim"))
     for part in view["parts"] or ():
         console.print(_panel(part["text"], part["title"], style="dim"))
-    for turn in view["turns"]:
+    ledger = ledger_of(conversation.problem)
+    for told, turn in zip(conversation.turns, view["turns"], strict=True):
         if turn["student"] is not None:
             console.print(_student(turn))
+            _show_claims(told.student, ledger, console)
         console.print(Padding(_soliloquy(turn, recipe), (0, 0, 0, 4)))
+        if told.calculation.overruled:
+            instead = told.calculation.settled_output or "nothing is settled"
+            console.print(_aside(f"the program is overruled: {' '.join(instead.splitlines())}"))
         for one in turn["rejected"] or ():
             why = f"sent back to the {one['role']} ({one['rule']}): {one['because']}"
             console.print(Padding(Text.assemble((why, "red dim"), "\n", (one["text"], "dim")), (0, 0, 0, 4)))
         if turn["tutor"]:
             console.print(Text.assemble(("Tutor    ", "bold magenta"), turn["tutor"]))
+            _show_claims(told.tutor, ledger, console)
     for rewind in conversation.rewinds:
         console.print(_taken_back(rewind))
     console.print(Text(f"\n{ending(conversation.ending)} after {len(view['turns'])} turns", style="dim"))
@@ -80,6 +88,15 @@ def _student(turn: dict[str, Any]) -> RenderableType:
     if turn["intent"] == "wrong":
         line.append(f"  ({turn['drawn']})", style="red dim")
     return line
+
+
+def _show_claims(said: StudentReply | TutorReply, ledger: Ledger, console: Console) -> None:
+    if claims := judged_claims(said, ledger):
+        console.print(_aside(claims))
+
+
+def _aside(text: str) -> RenderableType:
+    return Padding(Text(visible(text), style="dim"), (0, 0, 0, 9))
 
 
 def _soliloquy(turn: dict[str, Any], recipe: str) -> RenderableType:

@@ -134,6 +134,16 @@ class StatedClaim(Fields):
 StatedClaims = Annotated[list[StatedClaim] | None, BeforeValidator(_claims)]
 
 
+def _claims_or_none(value: object) -> object:
+    return None if value is None else _claims(value)
+
+
+class ClaimsRead(Answer):
+    """What somebody else's message claims; None if that cannot be told."""
+
+    claims: Annotated[list[StatedClaim] | None, BeforeValidator(_claims_or_none)] = Field(alias="Claims")
+
+
 class StudentMessage(Answer):
     """A student's message, and what it claims."""
 
@@ -160,7 +170,7 @@ class StudentMessage(Answer):
             raise Unreadable("it offers several messages; write one")
         if is_about_the_message(spoken):
             raise Unreadable("it is about the message; write the message itself")
-        answer = cls(Message=spoken) if claims is None else cls(Message=spoken, Claims=claims)
+        answer = cls.model_validate({"text": spoken} if claims is None else {"text": spoken, "claims": claims})
         return answer, strict and spoken == told
 
     @staticmethod
@@ -169,9 +179,14 @@ class StudentMessage(Answer):
 
 
 class TutorMessage(StudentMessage):
-    """A tutor's message in plain text, which no schema constrains."""
+    """A tutor's message, and the results that it tells."""
 
+    claims: StatedClaims = Field(default=None, alias="Results Told")
     speaker: ClassVar[str] = "tutor"
+
+
+class PlainTutorMessage(TutorMessage):
+    """A tutor's message in plain text, which no schema constrains."""
 
     @classmethod
     def json_schema(cls) -> str:

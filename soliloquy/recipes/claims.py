@@ -7,12 +7,15 @@ from typing import Protocol
 from soliloquy.recipes.answers import StatedClaim
 from soliloquy.recipes.templates import Texts
 from soliloquy.runtime.answers import Unreadable
-from soliloquy.truth.ledger import ledger_of
+from soliloquy.truth.judge import judge
+from soliloquy.truth.ledger import Ledger, ledger_of
 from soliloquy.truth.number_format import format_number, format_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import (
+    CLAIM_READER_MODEL,
+    CLAIM_READER_PATTERNS,
     CLAIM_READER_SPEAKER,
     LEDGER_ROLE_ANSWER,
     LEDGER_ROLE_RESULT,
@@ -27,20 +30,31 @@ from soliloquy.v1.conversation_pb2 import (
 _CURRENCIES = tuple("$£€")
 # How far the number of a message may be from a claim that rounds it, relative to it.
 _ROUNDED = 0.005
+_RULINGS = {True: "right", False: "wrong", None: "open"}
+_READERS = {CLAIM_READER_MODEL: ", as a model reads it", CLAIM_READER_PATTERNS: ", as patterns read it"}
 
 
-# The slots of `shared_prompts/claims.txt`.
-SLOTS = {"quantities"}
+# The slots of the shared texts that ask a student for its claims, a tutor for what it tells, and a reader for both.
+SLOTS = {
+    "claims": {"quantities"},
+    "told": {"quantities"},
+    "reader": {"question", "quantities", "conversation", "speaker", "message"},
+}
 
 
-def asked_claims(problem: Problem, texts: Texts) -> str:
-    """Returns how a speaker is to answer, with the quantities that it may claim and without their values."""
+def asked_claims(problem: Problem, texts: Texts, text: str = "claims") -> str:
+    """Returns how a speaker says what it claims."""
+    return texts.fill(text, quantities=quantities_asked(problem))
+
+
+def quantities_asked(problem: Problem) -> str:
+    """Lists the quantities that a message may claim, without their values."""
     entries = ledger_of(problem).entries
     if problem.plan == PLAN_SOURCE_PROSE:
         # What a step that was read in prose comes to has no name of its own.
         entries = [entry for entry in entries if entry.role != LEDGER_ROLE_RESULT]
     lines = (_line(entry) for entry in entries if entry.quantity.name or entry.role == LEDGER_ROLE_ANSWER)
-    return texts.fill("claims", quantities="\n".join(lines))
+    return "\n".join(lines)
 
 
 def _line(entry: LedgerEntry) -> str:
@@ -74,7 +88,8 @@ def stated_with(problem: Problem) -> Callable[[Spoken], None]:
 def record_claims(reply: StudentReply | TutorReply, spoken: Spoken, problem: Problem) -> None:
     """Writes a message and what its speaker says that it claims."""
     reply.text = spoken.text
-    del reply.claims[:]
+    reply.ClearField("claims")
+    reply.ClearField("claims_by")
     if spoken.claims is not None:
         reply.claims.extend(claims_of(spoken, problem))
         reply.claims_by = CLAIM_READER_SPEAKER
@@ -93,11 +108,11 @@ def claims_of(spoken: Spoken, problem: Problem) -> list[Claim]:
     symbols = [known.get(name) or known.get(name.casefold(), "") for name in called]
     claims = [parsed(stated, symbol) for stated, symbol in zip(spoken.claims or (), symbols, strict=True)]
     for claim in claims:
-        claim.unit = claim.unit or _unit_in(spoken.text, claim.value)
+        claim.unit = claim.unit or unit_in(spoken.text, claim.value)
     return claims
 
 
-def _unit_in(text: str, value: float) -> str:
+def unit_in(text: str, value: float) -> str:
     """Returns the unit that a text gives a value: a speaker may leave out what its words say."""
     for one in quantities_in(text):
         if one.value == value and one.unit is not None:
@@ -116,9 +131,23 @@ def parsed(stated: StatedClaim, symbol: str = "") -> Claim:
     return Claim(quantity=symbol, value=number.value, unit=stated.unit or beside, half=number.half)
 
 
-def written_claim(claim: Claim) -> dict[str, str]:
-    """Returns a claim as its speaker is to write it."""
-    return {"Quantity": claim.quantity, "Value": format_number(claim.value), "Unit": claim.unit}
+def written_claims(reply: StudentReply | TutorReply) -> list[StatedClaim] | None:
+    """Returns what a message claims as its speaker is to write it; None if nobody says so."""
+    if not reply.claims_by:
+        return None
+    return [StatedClaim(Quantity=one.quantity, Value=format_number(one.value), Unit=one.unit) for one in reply.claims]
+
+
+def judged_claims(said: StudentReply | TutorReply, ledger: Ledger) -> str:
+    """Tells what a message claims, what the ledger says of each claim, and who else read it: "W = 9 J is wrong"."""
+    told = []
+    for claim in said.claims:
+        right, _, entry = judge([claim], ledger, 0)
+        value = format_value(claim.value, claim.unit)
+        named = f"{claim.quantity} = {value}" if claim.quantity else value
+        instead = f" ({format_value(entry.quantity.value, entry.quantity.unit)})" if entry and right is False else ""
+        told.append(f"{named} is {_RULINGS[right]}{instead}")
+    return ", ".join(told) + _READERS.get(said.claims_by, "") if told else ""
 
 
 def is_in(text: str, claim: Claim) -> bool:

@@ -64,8 +64,9 @@ def program_prompt(texts: Texts, calculation: Calculation) -> Prompt:
 
 def program_prompts(texts: Texts, calculation: Calculation) -> list[Prompt]:
     """Returns the prompt of each program; that of another attempt shows the error before it."""
-    attempts = calculation.attempts
-    before = [None] * len(calculation.opinions) + [None, *attempts][: len(attempts)]
+    attempts, opinions = calculation.attempts, calculation.opinions
+    failed_before = [None if _is_usable(one) else one for one in opinions]
+    before = [*[None, *failed_before][: len(opinions)], *[None, *attempts][: len(attempts)]]
     return [_prompt(texts, calculation.description, failed) for failed in before]
 
 
@@ -73,7 +74,7 @@ def has_run(calculation: Calculation) -> bool:
     """Whether there is an output to reply from: that of the last program, or a settled value that overrules it."""
     if calculation.overruled:
         return bool(calculation.settled_output)
-    return bool(calculation.attempts) and calculation.attempts[-1].execution.status == STATUS_OK
+    return bool(calculation.attempts) and _is_usable(calculation.attempts[-1])
 
 
 def output(calculation: Calculation) -> str:
@@ -94,9 +95,13 @@ def written_answers(turn: Turn) -> Iterator[str]:
     counts = not turn.calculation.overruled
     found = verdict(turn.calculation.attempts[-1].execution) if turn.calculation.attempts else None
     for opinion in turn.calculation.opinions:
-        yield _program(opinion) if counts and verdict(opinion.execution) is found else ""
+        yield _program(opinion) if counts and _is_usable(opinion) and verdict(opinion.execution) is found else ""
     for attempt in turn.calculation.attempts:
-        yield _program(attempt) if counts and attempt.execution.status == STATUS_OK else ""
+        yield _program(attempt) if counts and _is_usable(attempt) else ""
+
+
+def _is_usable(attempt: CodeAttempt) -> bool:
+    return attempt.execution.status == STATUS_OK
 
 
 def _program(attempt: CodeAttempt) -> str:

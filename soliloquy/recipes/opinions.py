@@ -5,6 +5,7 @@ No majority decides against a value that the solution states: one of both is wro
 
 from copy import deepcopy
 
+from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.rules import Rules
 from soliloquy.recipes.settled import program_fault
 from soliloquy.recipes.verdicts import verdict
@@ -13,6 +14,7 @@ from soliloquy.truth.judge import fits_stated
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation, LedgerEntry
 from soliloquy.v1.events_pb2 import CalculationNeeded
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 # Programs for one description, where nothing is settled.
 _MOST = 3
@@ -21,7 +23,7 @@ _MOST = 3
 def further_opinion(conversation: Conversation, rules: Rules) -> Outcome | None:
     """Asks for another program where nothing settled decides the student's answer and no majority does yet."""
     calculation = conversation.turns[-1].calculation
-    if not calculation.attempts or calculation.overruled or rules.settled(conversation) is not None:
+    if not has_run(calculation) or calculation.overruled or rules.settled(conversation) is not None:
         return None
     said = _verdicts(calculation)
     is_first_without_verdict = len(said) == 1 and said[0] is None
@@ -29,7 +31,7 @@ def further_opinion(conversation: Conversation, rules: Rules) -> Outcome | None:
         return None
     again = deepcopy(conversation)
     asked = again.turns[-1].calculation
-    asked.opinions.append(asked.attempts[-1])
+    asked.opinions.extend(asked.attempts)
     del asked.attempts[:]
     return emit(CalculationNeeded(conversation=again))
 
@@ -64,7 +66,8 @@ def _comes_to(program: CodeAttempt, entry: LedgerEntry) -> bool:
 
 
 def _verdicts(calculation: Calculation) -> list[bool | None]:
-    return [verdict(one.execution) for one in (*calculation.opinions, calculation.attempts[-1])]
+    programs = (*calculation.opinions, calculation.attempts[-1])
+    return [verdict(one.execution) for one in programs if one.execution.status == STATUS_OK]
 
 
 def _majority(said: list[bool | None]) -> bool | None:

@@ -16,6 +16,7 @@ from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, r
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.prompts import check_files, check_tags
+from soliloquy.recipes.reader import Reader
 from soliloquy.recipes.records import record
 from soliloquy.recipes.rules import Rules
 from soliloquy.recipes.scripted.faults import Spoil
@@ -126,6 +127,8 @@ class Recipe:
     tutor: Callable[[StudentReplied, Ask], Awaitable[Outcome]]
     codegen: Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]
     composer: Callable[[ReplyNeeded, Ask, Judges], Awaitable[Outcome]]
+    # Reads what a message claims whose speaker does not say so; None if nothing is claimed.
+    reader: Reader | None = None
     # Loads the file of classifiers that the composer judges by; None if the recipe uses none.
     load_judge: Callable[[Path], Judge] | None = None
     # Checks the truth of each turn and lists the faults, whatever the ending.

@@ -9,6 +9,7 @@ from soliloquy.recipes.agreement import AgreeingLetters, agrees, code_verdict
 from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS, STRATEGIES
 from soliloquy.recipes.labels import Labels, value_prefix
 from soliloquy.runtime.values import plain
+from soliloquy.truth.ledger import ledger_of
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
     CodeAttempt,
@@ -18,6 +19,7 @@ from soliloquy.v1.conversation_pb2 import (
     Problem,
     RejectedTry,
     Step,
+    StudentReply,
     Turn,
     TutorReply,
 )
@@ -76,6 +78,7 @@ def _message(turn: Turn, labels: Labels) -> dict[str, Any]:
     message = turn.student
     return {
         "text": message.text,
+        **_claims(message),
         "intent": INTENTS.get(message.intent),
         **_labels_of(labels, "student", message.labels),
         "found_right": code_verdict(turn.calculation),
@@ -91,14 +94,24 @@ def _rejected_try(one: RejectedTry) -> dict[str, Any]:
 def _reply(reply: TutorReply, labels: Labels) -> dict[str, Any]:
     return {
         **fields_of(reply, "text", "thoughts"),
+        **_claims(reply),
         "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
         **_labels_of(labels, "tutor", reply.labels),
     }
 
 
 def _calculation(calculation: Calculation) -> dict[str, Any]:
-    attempts = [_attempt(attempt) for attempt in calculation.attempts]
-    return {"description": calculation.description, "attempts": attempts}
+    return {
+        "description": calculation.description,
+        "attempts": [_attempt(attempt) for attempt in calculation.attempts],
+        "opinions": [_attempt(attempt) for attempt in calculation.opinions],
+        **fields_of(calculation, "overruled", "settled_output"),
+    }
+
+
+def _claims(message: StudentReply | TutorReply) -> dict[str, Any]:
+    claims = [fields_of(claim, "quantity", "value", "unit") for claim in message.claims]
+    return {"claims": claims, **fields_of(message, "claims_by")}
 
 
 def _call(call: ModelCall) -> dict[str, Any]:
@@ -116,9 +129,15 @@ def _problem(problem: Problem) -> dict[str, Any]:
     return {
         **fields_of(problem, "id", "source", "topic", "question", "solution"),
         "steps": [_step(step) for step in problem.steps],
-        **fields_of(problem, "answer", "tolerance"),
+        **fields_of(problem, "answer", "tolerance", "plan"),
+        "ledger": _ledger(problem),
         "enrichment": _enrichment(problem.enrichment) if problem.HasField("enrichment") else None,
     }
+
+
+def _ledger(problem: Problem) -> list[dict[str, Any]]:
+    ledger = ledger_of(problem)
+    return [fields_of(entry) | {"settled": ledger.is_settled(entry)} for entry in ledger.entries]
 
 
 def _step(step: Step) -> dict[str, Any]:

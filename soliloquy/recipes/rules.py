@@ -10,7 +10,7 @@ from soliloquy.recipes.agreement import AgreeingLetters, contradictions, letter_
 from soliloquy.recipes.check_report import CheckedConversation
 from soliloquy.recipes.given_values import check_given_values
 from soliloquy.recipes.rulebook import Rulebook
-from soliloquy.recipes.settled import SettledAnswer, program_fault, reply_fault
+from soliloquy.recipes.settled import StudentAnswer, program_fault, reply_fault
 from soliloquy.recipes.uncalculated import check_uncalculated
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
@@ -32,7 +32,7 @@ def _is_of_run(conversation: Conversation) -> bool:
     return conversation.run.max_turns > 0
 
 
-def _nothing_settled(conversation: Conversation) -> SettledAnswer | None:
+def _nothing_settled(conversation: Conversation) -> StudentAnswer | None:
     return None
 
 
@@ -55,7 +55,7 @@ class Rules:
     # Checks a conversation by other rules than the recipe's.
     check_by: Callable[[Conversation, Rulebook], CheckedConversation]
     # Returns what a settled value says of the student's last answer; None if nothing decides it.
-    settled: Callable[[Conversation], SettledAnswer | None] = _nothing_settled
+    settled: Callable[[Conversation], StudentAnswer | None] = _nothing_settled
 
 
 COMMON_NEEDS: Needs = {
@@ -68,7 +68,7 @@ COMMON_NEEDS: Needs = {
 }
 
 
-def settled_rules(settled: Callable[[Conversation, Turn], SettledAnswer | None]) -> dict[str, Rule]:
+def settled_rules(settled: Callable[[Conversation, Turn], StudentAnswer | None]) -> dict[str, Rule]:
     """Returns the rules that hold programs and replies against settled values."""
 
     def wrong_program(conversation: Conversation, turns: Sequence[Turn]) -> manners.Findings:

@@ -1,10 +1,10 @@
 """What settled values say of a turn: of the student's answer, its program, and the tutor's reply."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from soliloquy.recipes.agreement import code_verdict, verdict_is_true
 from soliloquy.recipes.reached_values import computed_values
-from soliloquy.truth.judge import Judgement, judge
+from soliloquy.truth.judge import judge, judge_text
 from soliloquy.truth.ledger import Ledger, ledger_of
 from soliloquy.truth.number_format import format_number, format_value
 from soliloquy.truth.stated_answer import denied_numbers
@@ -12,14 +12,18 @@ from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import LedgerEntry, Problem, Turn
 
 
-class SettledAnswer(NamedTuple):
-    """What a settled value says of a student's answer."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudentAnswer:
+    """A student's answer, and what is known of it."""
 
-    # None if the student gives none, so that the value is that of the step at hand.
-    right: bool | None
-    # As the message says it; empty for an answer that is no number.
-    said: str
-    entry: LedgerEntry | None
+    # None if that is open, or if the student gives none, so that the value is that of the step at hand.
+    right: bool | None = None
+    # As the message says it; empty for one that gives no value, or whose value nobody named.
+    said: str = ""
+    # Whether a settled value says so.
+    settled: bool = False
+    # What it was compared with.
+    entry: LedgerEntry | None = None
 
     @property
     def known(self) -> str:
@@ -38,19 +42,29 @@ def shown_entry(entry: LedgerEntry) -> str:
     return f"{own.symbol} = {format_value(own.value, own.unit)}"
 
 
-def judged(turn: Turn, problem: Problem, step: int) -> Judgement | None:
-    """Judges what the speaker of a message claims while a step is at hand; None if nobody said what it claims."""
-    return judge(turn.student.claims, ledger_of(problem), step) if turn.student.claims_by else None
-
-
-def settled_by_claims(judgement: Judgement) -> SettledAnswer | None:
-    if judgement.right is None or judgement.claim is None:
+def claimed_answer(turn: Turn, problem: Problem, step: int) -> StudentAnswer | None:
+    """Judges what a message claims while a step is at hand; None if nobody says what it claims."""
+    if not turn.student.claims_by:
         return None
-    said = format_value(judgement.claim.value, judgement.claim.unit)
-    return SettledAnswer(judgement.right, said, judgement.entry)
+    right, claim, entry = judge(turn.student.claims, ledger_of(problem), step)
+    said = format_value(claim.value, claim.unit) if claim is not None else ""
+    return StudentAnswer(right=right, said=said, settled=right is not None, entry=entry)
 
 
-def program_fault(turn: Turn, settled: SettledAnswer | None, problem: Problem) -> str:
+def settled_answer(turn: Turn, problem: Problem, entry: LedgerEntry | None) -> StudentAnswer | None:
+    """Judges a message that is to give the value of an entry, by its claims or else by its words.
+
+    None if nothing settled decides.
+    """
+    ledger = ledger_of(problem)
+    answer = claimed_answer(turn, problem, entry.step if entry is not None else 0)
+    if answer is None and entry is not None and ledger.is_settled(entry):
+        right = judge_text(turn.student.text, entry, ledger)
+        answer = StudentAnswer(right=right, settled=right is not None, entry=entry)
+    return answer if answer is not None and answer.settled else None
+
+
+def program_fault(turn: Turn, settled: StudentAnswer | None, problem: Problem) -> str:
     """Returns how a program contradicts the settled value, with both numbers; empty if it does not."""
     if settled is None or settled.entry is None:
         # A law or an idea that was read in words overrules no program.
@@ -67,7 +81,7 @@ def program_fault(turn: Turn, settled: SettledAnswer | None, problem: Problem) -
     return f"the program {came_to}finds {_quoted(settled)} {is_so}, which is {is_not}{told}"
 
 
-def _other_value(turn: Turn, settled: SettledAnswer, problem: Problem) -> str:
+def _other_value(turn: Turn, settled: StudentAnswer, problem: Problem) -> str:
     """Returns that a program for the tutor's own use comes to no value that the problem knows."""
     values = [] if turn.calculation.overruled else computed_values(turn)
     ledger = ledger_of(problem)
@@ -85,7 +99,7 @@ def _is_known(value: float, ledger: Ledger) -> bool:
     )
 
 
-def reply_fault(turn: Turn, settled: SettledAnswer | None, problem: Problem) -> str:
+def reply_fault(turn: Turn, settled: StudentAnswer | None, problem: Problem) -> str:
     """Returns how a reply contradicts a settled value: by its verdict, a denial or a result; empty if it does not."""
     if settled is not None and verdict_is_true(turn, settled.right) is False:
         is_so = "right" if settled.right else "wrong"
@@ -102,5 +116,5 @@ def reply_fault(turn: Turn, settled: SettledAnswer | None, problem: Problem) -> 
     return ""
 
 
-def _quoted(settled: SettledAnswer) -> str:
+def _quoted(settled: StudentAnswer) -> str:
     return repr(settled.said) if settled.said else "what the student says"

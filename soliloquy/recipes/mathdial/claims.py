@@ -4,17 +4,17 @@ import math
 import re
 from collections.abc import Iterator
 
-from soliloquy.recipes.settled import SettledAnswer, settled_by_claims
+from soliloquy.recipes import settled
+from soliloquy.recipes.settled import StudentAnswer
 from soliloquy.truth import exactness
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
-from soliloquy.truth.judge import in_unit, judge, judge_text
+from soliloquy.truth.judge import in_unit, is_value_of, judge_text
 from soliloquy.truth.ledger import ledger_of
-from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_value
+from soliloquy.truth.number_format import SIGNIFICANT_DIGITS
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.truth.quantities import values_in
-from soliloquy.truth.stated_answer import answer_in
-from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
+from soliloquy.truth.quantities import quantities_in, values_in
+from soliloquy.v1.conversation_pb2 import Claim, Conversation, Problem, Turn
 
 # "#### 1,234", with any text around the number.
 _FINAL = re.compile(r"####\s*(.*)")
@@ -35,37 +35,29 @@ def final_answer(solution: str) -> float | None:
     return next((number.value for number in numbers), None)
 
 
-def claimed_answer(text: str, problem: Problem) -> float | None:
-    """Returns what a message comes to, preferably in the unit of the problem's answer."""
-    return answer_in(text, problem.answer.unit, values_in(problem.question))
-
-
 def has_unsettled_number(conversation: Conversation) -> bool:
     """Whether the student's last message answers with a number that no settled value decides."""
     turn = conversation.turns[-1]
-    return answer_of(turn, conversation.problem) is not None and settled_answer(conversation, turn) is None
+    return gives_number(turn, conversation.problem) and settled_answer(conversation, turn) is None
 
 
-def answer_of(turn: Turn, problem: Problem) -> float | None:
-    """Returns the student's answer to the question, in the unit of the problem's answer where it says one."""
-    if not turn.student.claims_by:
-        return claimed_answer(turn.student.text, problem)
-    answer = ledger_of(problem).answer
-    named = [one for one in turn.student.claims if answer is not None and one.quantity in ("", answer.quantity.symbol)]
-    return in_unit(named[-1], problem.answer.unit) if named else None
-
-
-def settled_answer(conversation: Conversation, turn: Turn) -> SettledAnswer | None:
-    """Returns what settled values say of a student's answer; a number that no answer is meant by is none."""
-    problem = conversation.problem
-    ledger = ledger_of(problem)
+def gives_number(turn: Turn, problem: Problem) -> bool:
+    """Whether a student's message answers with a number: if nobody says so, one that the question does not contain."""
     if turn.student.claims_by:
-        return settled_by_claims(judge(turn.student.claims, ledger, ledger.answer.step if ledger.answer else 0))
-    value, answer = claimed_answer(turn.student.text, problem), ledger.answer
-    if value is None or answer is None or not ledger.has_settled_answer:
-        return None
-    right = judge_text(turn.student.text, answer, ledger)
-    return None if right is None else SettledAnswer(right, format_value(value, problem.answer.unit), answer)
+        return claimed_value(turn, problem) is not None
+    given = values_in(problem.question)
+    return any(not one.term and one.value not in given for one in quantities_in(turn.student.text))
+
+
+def claimed_value(turn: Turn, problem: Problem) -> float | None:
+    """Returns the answer that a student claims, in the unit of the problem's answer where it says one."""
+    claim = _claim(turn, problem)
+    return in_unit(claim, problem.answer.unit) if claim is not None else None
+
+
+def settled_answer(conversation: Conversation, turn: Turn) -> StudentAnswer | None:
+    """Returns what settled values say of a student's answer; a number that no answer is meant by is none."""
+    return settled.settled_answer(turn, conversation.problem, ledger_of(conversation.problem).answer)
 
 
 def is_right(value: float, problem: Problem) -> bool:
@@ -74,13 +66,23 @@ def is_right(value: float, problem: Problem) -> bool:
 
 
 def gives_right(turn: Turn, problem: Problem) -> bool:
-    value = answer_of(turn, problem)
-    return value is not None and is_right(value, problem)
+    """Whether a student's message comes to the problem's answer, settled or not."""
+    if not turn.student.claims_by:
+        return comes_to_answer(turn.student.text, problem)
+    claim, answer = _claim(turn, problem), ledger_of(problem).answer
+    return claim is not None and answer is not None and is_value_of(claim, answer)
 
 
-def gives_right_answer(text: str, problem: Problem) -> bool:
-    value = claimed_answer(text, problem)
-    return value is not None and is_right(value, problem)
+def comes_to_answer(text: str, problem: Problem) -> bool:
+    ledger = ledger_of(problem)
+    return ledger.answer is not None and judge_text(text, ledger.answer, ledger) is True
+
+
+def _claim(turn: Turn, problem: Problem) -> Claim | None:
+    """Returns what a student claims as the answer."""
+    answer = ledger_of(problem).answer
+    known = ("", answer.quantity.symbol) if answer is not None else ()
+    return next((claim for claim in reversed(turn.student.claims) if claim.quantity in known), None)
 
 
 def holds_answer(text: str, problem: Problem) -> bool:

@@ -1,6 +1,7 @@
 """The two replying states: choosing a move, and writing the message that makes it."""
 
 from soliloquy.recipes.answers import TutorMessage
+from soliloquy.recipes.claims import record_claims, stated_with
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathdial import prompting
 from soliloquy.recipes.mathdial.answers import MoveChoice
@@ -28,7 +29,8 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
         solved = choice.solved == "y"
     else:
         turn.tutor.CopyFrom(tutor_move(*OPENING))
-    turn.tutor.text = (await ask(prompting.replying(conversation), TutorMessage)).text
+    spoken = await ask(prompting.replying(conversation), TutorMessage, stated_with(conversation.problem))
+    record_claims(turn.tutor, spoken, conversation.problem)
     resolution = _resolution(conversation) if solved else None
     return after_reply(conversation, resolution, most_turns=POLICY["talk"]["most_turns"])
 

@@ -7,6 +7,8 @@ and has chosen its move.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from soliloquy.recipes.answers import TutorMessage
+from soliloquy.recipes.claims import written_claims
 from soliloquy.recipes.codegen import written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.lessons import calculation_in_chat, chat, lessons_of
@@ -47,9 +49,9 @@ def _said(turn: Turn) -> Iterator[tuple[str, str]]:
     if not turn.HasField("student"):
         yield "assistant", turn.tutor.text
         return
-    decision, *programs, choice, reply = _answers(turn)
+    decision, *programs, choice, _ = _answers(turn)
     yield from calculation_in_chat(turn, decision, programs)
-    yield "assistant", f"{choice}\n{reply}"
+    yield "assistant", f"{choice}\n{turn.tutor.text}"
 
 
 def _check(conversation: Conversation) -> None:
@@ -62,7 +64,7 @@ def _answers(turn: Turn) -> Iterator[str]:
     if turn.HasField("student"):
         yield from written_answers(turn)
         yield _choice(turn)
-    yield turn.tutor.text
+    yield TutorMessage.written(text=turn.tutor.text, claims=written_claims(turn.tutor))
 
 
 def _choice(turn: Turn) -> str:

@@ -22,7 +22,7 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
-_TUTORING = {"tutor", "question", "solution", "name", "wrong", "confusion", "tutor_persona", "conversation"}
+_TUTORING = {"tutor", "question", "solution", "name", "wrong", "confusion", "told", "tutor_persona", "conversation"}
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     {
@@ -44,7 +44,7 @@ TEMPLATES = Templates(
             ),
             "instruction",
         },
-        "claims": claims.SLOTS,
+        **claims.SLOTS,
         "deciding": _TUTORING,
         "use_python": {"tutor", "description", "failure"},
         "use_python_again": {"code", "error"},
@@ -211,6 +211,7 @@ def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str
         "conversation": transcript(turns, for_reply=True),
         "wrong": _wrong(conversation),
         "confusion": confusion_of(problem.enrichment).description,
+        "told": claims.asked_claims(problem, _texts(conversation), "told"),
         "tutor_persona": tutors.tutor_persona(conversation, _texts(conversation)),
     }
 

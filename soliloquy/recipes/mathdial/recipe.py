@@ -1,6 +1,7 @@
 """MathDial: a student who believes in a wrong solution, and a tutor who chooses a move before each reply."""
 
-from soliloquy.recipes import codegen
+from soliloquy.recipes import codegen, reader
+from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.mathdial import claims, composer, lessons, moves, planner, prompting, rules, student
 from soliloquy.recipes.mathdial.confusion import confusion_of, sampling_refusal
 from soliloquy.recipes.mathdial.policy import POLICY
@@ -22,6 +23,7 @@ RECIPE = Recipe(
     tutor=codegen.decider(prompting.deciding, claims.has_unsettled_number),
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
+    reader=reader.message_reader(prompting.TEMPLATES),
     check=rules.checked,
     rules=rules.RULES,
     complete=(Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT),
@@ -38,7 +40,7 @@ RECIPE = Recipe(
     noise=NOISE,
     noise_rates=RATES,
     person=Person(
-        visible_text={"mathdial/replying": str},
+        visible_text={"mathdial/replying": TutorMessage.text_so_far},
         open=student.begin,
         prior_work=lambda conversation: confusion_of(conversation.problem.enrichment).solution,
     ),

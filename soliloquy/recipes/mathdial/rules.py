@@ -7,11 +7,11 @@ from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.mathdial.claims import (
-    answer_of,
+    claimed_value,
+    comes_to_answer,
+    gives_number,
     gives_right,
-    gives_right_answer,
     holds_answer,
-    is_right,
     settled_answer,
     slips,
 )
@@ -96,11 +96,7 @@ def _opening(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
 def _blind(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     """The tutor evaluates an answer that is a number only after a program ran."""
     for turn in turns:
-        if (
-            letter_of(turn) in ("a", "b")
-            and not has_run(turn.calculation)
-            and answer_of(turn, conversation.problem) is not None
-        ):
+        if letter_of(turn) in ("a", "b") and not has_run(turn.calculation) and gives_number(turn, conversation.problem):
             yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
 
 
@@ -112,7 +108,7 @@ def _solved(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
         if conversation.resolution == Resolution.RESOLUTION_REVEALED:
             said += [turn.tutor.text for turn in conversation.turns]
         is_given = any(gives_right(turn, problem) for turn in conversation.turns)
-        if not is_given and not any(gives_right_answer(text, problem) or holds_answer(text, problem) for text in said):
+        if not is_given and not any(comes_to_answer(text, problem) or holds_answer(text, problem) for text in said):
             yield turns[-1].number, "said to be solved without the right answer"
         looked_at.pop()
     for turn in looked_at:
@@ -126,11 +122,10 @@ def _belief(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     problem = conversation.problem
     wrong = confusion_of(problem.enrichment).answer
     for turn in turns:
-        value = answer_of(turn, problem)
         if _labels(turn).belief == Belief.BELIEF_GIVEN_UP:
-            if value == wrong:
+            if claimed_value(turn, problem) == wrong:
                 yield turn.number, f"returns to {wrong:g}"
-        elif value is not None and is_right(value, problem):
+        elif gives_right(turn, problem):
             needed = _reasons_wanted(conversation)
             yield turn.number, f"gives the right answer after {_labels(turn).reasons} of {needed} good reasons"
 

@@ -1,18 +1,29 @@
 """Defines the answers of this recipe's prompts."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from soliloquy.recipes.answers import PlainAnswer, PossibleStep, Text, TutorMessage
+from soliloquy.recipes.answers import (
+    PlainAnswer,
+    PlainTutorMessage,
+    PossibleStep,
+    StatedClaim,
+    StatedClaims,
+    Text,
+)
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
+from soliloquy.runtime.tolerant_json import objects_in
 
+_CLAIMS: TypeAdapter[list[StatedClaim] | None] = TypeAdapter(StatedClaims)
 _PARTS = re.compile(
-    r"\[analysis and decision\](?P<analysis>.*?)\[learner state\](?P<state>.*?)\[reply\](?P<reply>.*)",
+    r"\[analysis and decision\](?P<analysis>.*?)\[learner state\](?P<state>.*?)\[reply\](?P<text>.*?)"
+    r"(?:\[results told\](?P<told>.*))?\Z",
     re.DOTALL | re.IGNORECASE,
 )
 _NAME = re.compile(r"[a-z]+")
@@ -41,37 +52,59 @@ class CalculationRequest(Answer):
     description: Text = Field(alias="Description")
 
 
+# A heading that the model may still be writing.
+_UNFINISHED = re.compile(r"\[[^\]\n]*\Z")
+
+
 class Tutored(PlainAnswer):
-    """The tutor's assessment of a message and its reply: three parts, each under a heading."""
+    """The tutor's assessment of a message, its reply and what that tells: four parts, each under a heading."""
 
     analysis: Text
     state: Annotated[
         Literal["start", "correct", "comprehension", "incorrect", "confusion", "question", "irrelevant", "end"],
         BeforeValidator(_state_name),
     ]
-    reply: Text
+    text: Text
+    # None if the tutor does not say which results it tells.
+    claims: StatedClaims = None
 
     @classmethod
     def read(cls, text: str) -> tuple[Self, bool]:
         parts = _PARTS.search(text)
         if parts is None:
             raise Unreadable("it needs [Analysis and Decision], [Learner State] and [Reply], in this order")
-        message, _ = TutorMessage.read(parts["reply"].strip())
+        message, _ = PlainTutorMessage.read(parts["text"].strip())
+        told = None if parts["told"] is None else _listed(parts["told"])
         try:
-            answer = cls.model_validate({"analysis": parts["analysis"], "state": parts["state"], "reply": message.text})
+            answer = cls.model_validate({**parts.groupdict(), "text": message.text, "claims": told})
         except ValidationError as error:
             raise Unreadable(f"each part needs a text, and the state one of {', '.join(STATES)}") from error
-        return answer, text == tutored_text(answer.analysis, answer.state, answer.reply)
+        return answer, text == tutored_text(answer.analysis, answer.state, answer.text, answer.claims)
 
     @staticmethod
     def reply_so_far(raw: str) -> str:
         parts = _PARTS.search(raw)
-        return parts["reply"] if parts else ""
+        return _UNFINISHED.sub("", parts["text"]) if parts else ""
 
 
-def tutored_text(analysis: str, state: str, reply: str) -> str:
-    """Writes the three parts as a model is to write them."""
-    return f"[Analysis and Decision] {analysis}\n[Learner State] {state.capitalize()}\n[Reply] {reply}"
+def _listed(told: str) -> list[StatedClaim]:
+    """Reads the list of results; raises Unreadable for one that holds something else."""
+    found = list(objects_in(told))
+    if not found and re.search(r"\d", told):
+        raise Unreadable("[Results Told] is no list of objects with Quantity, Value and Unit")
+    try:
+        return _CLAIMS.validate_python(found) or []
+    except ValidationError as error:
+        raise Unreadable(f"[Results Told]: {error.errors()[0]['msg']}") from error
+
+
+def tutored_text(analysis: str, state: str, text: str, claims: Sequence[StatedClaim] | None = None) -> str:
+    """Writes the parts as a model is to write them."""
+    parts = f"[Analysis and Decision] {analysis}\n[Learner State] {state.capitalize()}\n[Reply] {text}"
+    if claims is None:
+        return parts
+    told = [one.model_dump(by_alias=True) for one in claims]
+    return f"{parts}\n[Results Told] {json.dumps(told, ensure_ascii=False)}"
 
 
 def _as_list(value: object) -> object:

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from functools import partial
 
+from soliloquy.recipes.claims import record_claims, stated_with
 from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.outcomes import after_reply
@@ -48,7 +49,8 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
         return send_back(conversation, misfit(tutored.analysis, Judge.JUDGE_MODEL))
     # For a drawn state, the state that led to the end; for a person, the state that was found.
     shown = drawn_state(turn) or STATES[tutored.state]
-    turn.tutor.text, turn.tutor.thoughts = tutored.reply, tutored.analysis
+    record_claims(turn.tutor, tutored, conversation.problem)
+    turn.tutor.thoughts = tutored.analysis
     turn.tutor.labels = TutorLabels(learner_state=state).SerializeToString()
     found = tutored.state if state != END else NAMES[shown]
     turn.tutor.evaluation = EVALUATIONS[states(conversation)[found]["evaluation"]]
@@ -71,7 +73,8 @@ async def _judge_session(conversation: Conversation, ask: Ask) -> None:
 
 
 def _check(tutored: Tutored, conversation: Conversation) -> None:
-    """Rejects an impossible state."""
+    """Rejects an impossible state, and results that the reply does not tell."""
+    stated_with(conversation.problem)(tutored)
     turn = conversation.turns[-1]
     state = STATES[tutored.state]
     if (state == START) != (turn.number == 1):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from soliloquy.recipes.claims import unit_in
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.texts.phrases import says, says_exactly
@@ -14,14 +15,17 @@ from soliloquy.truth.algebra_answers import algebra, gives_algebra
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.exactness import NOISE, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable
+from soliloquy.truth.judge import judge_text
 from soliloquy.truth.laws import Law, expression, law, law_between, laws_in
+from soliloquy.truth.ledger import Ledger
 from soliloquy.truth.markup import without_markup
 from soliloquy.truth.measured_values import has_three_digits, is_rounded
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.stated_answer import answer_quantity
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import Quantity
+from soliloquy.v1.conversation_pb2 import Ledger as LedgerRecord
+from soliloquy.v1.conversation_pb2 import LedgerEntry, Quantity
 
 _FACTOR = re.compile(r"[\d.)*/+^×·−-]\s*$")
 _DIGIT = re.compile(r"\d")
@@ -154,19 +158,20 @@ def expects_number(target: SubQuestion) -> bool:
     return expected_number(target.answer) is not None
 
 
-def gives_number(text: str) -> bool:
-    return final_number(text) is not None
-
-
 def gives_expected(text: str, target: SubQuestion) -> bool | None:
     """Whether a message gives the expected answer; None if it gives none, or none that can be compared."""
     wanted = expected_number(target.answer)
     if wanted:
-        given = final_number(text)
-        return None if given is None else same_quantity(given, wanted)
+        entry = _entry(target.answer, wanted.value)
+        return judge_text(text, entry, Ledger(LedgerRecord(entries=[entry])))
     if expects_formula(target.answer):
         return gives_law(text, target.answer)
     return True if says(text, target.answer) else None
+
+
+@functools.lru_cache(4096)
+def _entry(answer: str, value: float) -> LedgerEntry:
+    return LedgerEntry(quantity=Quantity(value=value, unit=unit_in(answer, value)), tolerance=_TOLERANCE)
 
 
 def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQuestion]:

@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
+from soliloquy.recipes import settled
 from soliloquy.recipes.agreement import code_verdict
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.scaffold.expected_answers import (
     expects_formula,
     expects_number,
     gives_expected,
-    gives_number,
     revealed,
 )
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState
@@ -27,10 +27,10 @@ from soliloquy.recipes.scaffold.states import (
     mark,
     states,
 )
-from soliloquy.recipes.settled import SettledAnswer, settled_by_claims
+from soliloquy.recipes.settled import StudentAnswer
 from soliloquy.runtime.events import Outcome, emit
-from soliloquy.truth.judge import judge
 from soliloquy.truth.ledger import ledger_of
+from soliloquy.truth.quantities import calculations_in, quantities_in
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
 from soliloquy.v1.events_pb2 import StudentRejected
 
@@ -51,13 +51,14 @@ def needs_calculation(conversation: Conversation, turn: Turn) -> bool:
 
 
 def _gives_number(turn: Turn) -> bool:
-    return bool(turn.student.claims) if turn.student.claims_by else gives_number(turn.student.text)
+    said = turn.student
+    return bool(said.claims if said.claims_by else [*quantities_in(said.text), *calculations_in(said.text)])
 
 
 def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
     """Judges numbers by settled values, else by the program that ran, and formulas by algebra in all their forms."""
-    if settled := settled_answer(conversation, turn):
-        return AnswerCheck(settled.right, Judge.JUDGE_LEDGER)
+    if known := settled_answer(conversation, turn):
+        return AnswerCheck(known.right, Judge.JUDGE_LEDGER)
     if (ran := code_verdict(turn.calculation)) is not None:
         return AnswerCheck(ran, Judge.JUDGE_CODE)
     target = current_question(conversation, turn)
@@ -67,16 +68,13 @@ def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
     return AnswerCheck(gives_expected(turn.student.text, target), by)
 
 
-def settled_answer(conversation: Conversation, turn: Turn) -> SettledAnswer | None:
+def settled_answer(conversation: Conversation, turn: Turn) -> StudentAnswer | None:
     """Returns what settled values say of the answer to a sub-question; None if nothing decides it."""
     target = current_question(conversation, turn)
     if drawn_state(turn) not in ANSWERING or not expects_number(target):
         return None
-    ledger, step = ledger_of(conversation.problem), max(target.steps, default=0)
-    if turn.student.claims_by:
-        return settled_by_claims(judge(turn.student.claims, ledger, step))
-    right = gives_expected(turn.student.text, target) if is_settled(conversation, turn) else None
-    return None if right is None else SettledAnswer(right, turn.student.text, ledger.of_step(step))
+    entry = ledger_of(conversation.problem).of_step(max(target.steps, default=0))
+    return settled.settled_answer(turn, conversation.problem, entry)
 
 
 def needs_program(conversation: Conversation, turn: Turn) -> bool:

@@ -1,5 +1,6 @@
 """Turns a conversation into training examples: one for the plan, and one per turn."""
 
+from soliloquy.recipes.claims import written_claims
 from soliloquy.recipes.lessons import chat
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
 from soliloquy.recipes.scaffold import plan_prompting
@@ -28,9 +29,10 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
-    """Writes the conversation as one chat of the student's messages and the tutor's three parts."""
-    return chat(conversation, chat_preamble(conversation), lambda turn: [("assistant", _answer(turn))])
+    """Writes the conversation as one chat of the student's messages and the three parts of the tutor's turns."""
+    return chat(conversation, chat_preamble(conversation), lambda turn: [("assistant", _answer(turn, told=False))])
 
 
-def _answer(turn: Turn) -> str:
-    return tutored_text(turn.tutor.thoughts, NAMES[found_state(turn)], turn.tutor.text)
+def _answer(turn: Turn, *, told: bool = True) -> str:
+    claims = written_claims(turn.tutor) if told else None
+    return tutored_text(turn.tutor.thoughts, NAMES[found_state(turn)], turn.tutor.text, claims)

@@ -30,14 +30,14 @@ from soliloquy.v1.conversation_pb2 import Conversation, Judge, Knowledge, Studen
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _ASKED = {"question", "number", "steps", "sub_question"}
-_TUTORING = _ASKED | {"tutor", "plan", "tutor_persona", "count", "history", "round", "message"}
+_TUTORING = _ASKED | {"tutor", "plan", "told", "tutor_persona", "count", "history", "round", "message"}
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     SLOTS
     | {
         "student": _ASKED
         | {"claims", "expected", "conversation", "shown", "knowledge", "place", "instruction", "examples", "rejected"},
-        "claims": claims.SLOTS,
+        **claims.SLOTS,
         "believing": {"because", "working"},
         "student_again": {"tried"},
         "describing": _TUTORING | {"solution"},
@@ -182,6 +182,7 @@ def _tutoring_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     return {
         **_question_slots(conversation, turn),
         "plan": _plan(conversation),
+        "told": claims.asked_claims(conversation.problem, _texts(conversation), "told"),
         "tutor_persona": tutors.tutor_persona(conversation, _texts(conversation)),
         "count": str(len(questions(conversation))),
         "history": "\n".join(map(_history, conversation.turns[: turn.number - 1])),

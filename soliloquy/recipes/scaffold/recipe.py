@@ -1,6 +1,6 @@
 """ScaffoldLM: a plan of sub-questions, a student with drawn states, and a tutor that assesses before it answers."""
 
-from soliloquy.recipes import codegen
+from soliloquy.recipes import codegen, reader
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.scaffold import (
@@ -29,6 +29,7 @@ RECIPE = Recipe(
     tutor=tutor.check,
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
+    reader=reader.message_reader(prompting.TEMPLATES),
     check=rules.check,
     rules=rules.RULES,
     agreeing=POLICY["agreeing"],

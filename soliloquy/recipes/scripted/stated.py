@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from soliloquy.recipes.answers import StudentMessage
+from soliloquy.recipes.answers import StudentMessage, TutorMessage
 from soliloquy.recipes.scripted.slips import same
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.number_format import format_number
@@ -19,6 +19,15 @@ def answer_symbol(problem: Problem) -> str:
 def message(text: str, results: Iterable[Quantity]) -> str:
     """Returns the answer of a student who claims those of these results that its message says."""
     return StudentMessage.written(text=text, claims=claims_in(text, results))
+
+
+def tutor_message(text: str, results: Iterable[Quantity]) -> str:
+    """Returns the answer of a tutor who tells those of these results that its message says."""
+    return TutorMessage.written(text=text, claims=claims_in(text, results))
+
+
+def results_of(problem: Problem) -> list[Quantity]:
+    return [entry.quantity for entry in ledger_of(problem).results]
 
 
 def claims_in(text: str, results: Iterable[Quantity]) -> list[dict[str, str]]:

@@ -48,13 +48,6 @@ class Facts:
         entry = self.ledger.of_step(step)
         return entry if entry is not None and self.ledger.is_settled(entry) else None
 
-    def is_settled(self, step: int) -> bool:
-        return self.settled_result(step) is not None
-
-    def reached(self, written: WrittenQuantity, first: int) -> int | None:
-        """Returns the first step, from `first` on, that has this result."""
-        return next((n for n, result in self.results if n >= first and matches(written, result, self.tolerance)), None)
-
 
 @functools.lru_cache(256)
 def facts_of(problem: bytes) -> Facts:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from soliloquy.recipes.claims import written_claim
+from soliloquy.recipes.claims import written_claims
 from soliloquy.recipes.codegen import written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.lessons import calculation_in_chat, chat, lessons_of
@@ -45,5 +45,5 @@ def _reply(reply: TutorReply) -> str:
         step=str(labels.step),
         state=STATE_LETTERS[labels.state],
         text=reply.text,
-        claims=list(map(written_claim, reply.claims)) if reply.claims_by else None,
+        claims=written_claims(reply),
     )

@@ -28,7 +28,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
-_TUTORING = {"tutor", "question", "solution", "tutor_persona", "conversation", "progress"}
+_TUTORING = {"tutor", "question", "solution", "told", "tutor_persona", "conversation", "progress"}
 _STANCES = {
     Knowledge.KNOWLEDGE_KNOWN: "known",
     Knowledge.KNOWLEDGE_SHAKY: "shaky",
@@ -37,7 +37,7 @@ _STANCES = {
 }
 SLOTS = {
     "enriching": {"question", "solution", "steps", "count"},
-    "claims": claims.SLOTS,
+    **claims.SLOTS,
     "student": {"question", "claims", "persona", "manner", "conversation"}
     | {"kind", "knowledge", "step", "tries", "instruction"},
     "believing": {"because", "working", "value"},
@@ -153,8 +153,9 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
 def chat_preamble(conversation: Conversation) -> str:
     """Returns the system message of a training chat; no run uses it as a prompt."""
     problem, template = conversation.problem, _DIALOGUE.read_text("utf-8").strip()
-    control = _texts(conversation).fill("control")
-    return fill(template, question=problem.question, solution=_solution(problem), control=control)
+    texts = _texts(conversation)
+    told, control = claims.asked_claims(problem, texts, "told"), texts.fill("control")
+    return fill(template, question=problem.question, solution=_solution(problem), told=told, control=control)
 
 
 def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
@@ -196,6 +197,7 @@ def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
         yield {
             "question": problem.question,
             "solution": solution,
+            "told": claims.asked_claims(problem, _texts(conversation), "told"),
             "tutor_persona": persona,
             "conversation": transcript(turns[:number], for_reply=True),
             "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"

@@ -1,6 +1,6 @@
 """Code Soliloquies: a tutor that calculates before it answers."""
 
-from soliloquy.recipes import codegen
+from soliloquy.recipes import codegen, reader
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.soliloquy import codes, composer, lessons, planner, prompting, rules, student, truth
@@ -15,6 +15,7 @@ RECIPE = Recipe(
     tutor=codegen.decider(prompting.deciding, truth.has_unsettled_number),
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
+    reader=reader.message_reader(prompting.TEMPLATES),
     check=rules.check,
     rules=rules.RULES,
     incomplete=rules.incomplete,

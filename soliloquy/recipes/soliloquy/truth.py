@@ -7,8 +7,8 @@ from functools import partial
 
 from soliloquy.recipes.claims import is_in
 from soliloquy.recipes.reached_values import computed_values
-from soliloquy.recipes.settled import SettledAnswer, judged
-from soliloquy.recipes.soliloquy.claims import Claim, claim_in, claim_judged
+from soliloquy.recipes.settled import StudentAnswer, claimed_answer
+from soliloquy.recipes.soliloquy.claims import read_answer
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
 from soliloquy.recipes.soliloquy.early_results import EarlyResult, early_results, informative_quantities
 from soliloquy.recipes.soliloquy.facts import Facts, facts_of
@@ -33,22 +33,22 @@ class TurnTruth:
     # The settled result of the step at hand.
     result: LedgerEntry | None = None
     # Claims and results are read once a rule asks for them: most rules are asked of the last turn alone.
-    read_claim: Callable[[], Claim] = Claim
+    read_claim: Callable[[], StudentAnswer] = StudentAnswer
     read_early: Callable[[], Iterable[EarlyResult]] = tuple
 
     @functools.cached_property
-    def claim(self) -> Claim:
+    def claim(self) -> StudentAnswer:
         return self.read_claim()
 
     @functools.cached_property
-    def settled(self) -> SettledAnswer | None:
+    def settled(self) -> StudentAnswer | None:
         """What a settled value says of the claim, or of the step at hand; None if nothing decides it."""
         claim, said = self.claim, self.turn.student
         if said.claims_by and not said.claims and self.result is not None:
-            return SettledAnswer(None, "", self.result)
+            return StudentAnswer(settled=True, entry=self.result)
         if claim.right is None or not claim.settled or (self.is_guess and not claim.right):
             return None
-        return SettledAnswer(claim.right, claim.said, claim.entry)
+        return claim
 
     @functools.cached_property
     def early(self) -> Sequence[EarlyResult]:
@@ -122,7 +122,7 @@ def has_unsettled_number(conversation: Conversation) -> bool:
     return asked and bool(last.claim.said) and not last.claim.settled
 
 
-def settled_answer(conversation: Conversation) -> SettledAnswer | None:
+def settled_answer(conversation: Conversation) -> StudentAnswer | None:
     """Returns what a settled value says of the student's last answer; None if nothing decides it."""
     if not conversation.problem.steps:
         return None
@@ -132,15 +132,15 @@ def settled_answer(conversation: Conversation) -> SettledAnswer | None:
 
 def _claim(
     turn: Turn, message: str, written: Sequence[WrittenQuantity], facts: Facts, step: int, *, is_reason: bool
-) -> Claim:
+) -> StudentAnswer:
     """Judges what the speaker says that it claims; reads a message without such, or at a step without a number."""
-    judgement = judged(turn, facts.problem, step)
+    answer = claimed_answer(turn, facts.problem, step)
     claims = turn.student.claims
     # A record whose message was changed claims what nobody says.
     is_said = all(is_in(turn.student.text, claim) for claim in claims)
-    if judgement is not None and is_said and (claims or facts.problem.steps[step - 1].HasField("result")):
-        return claim_judged(judgement)
-    return claim_in(message, written, facts, step, is_reason=is_reason)
+    if answer is not None and is_said and (claims or facts.problem.steps[step - 1].HasField("result")):
+        return answer
+    return read_answer(message, written, facts, step, is_reason=is_reason)
 
 
 def _readable(turn: Turn, conversation: Conversation) -> str:

@@ -28,7 +28,7 @@ _KEYS = {
     "ray": {*_OF_ANY, "address", "model", "tls"},
 }
 # A role that is asked like another one where a file does not name it.
-_LIKE = {"sampler": "planner"}
+_LIKE = {"sampler": "planner", "reader": "tutor"}
 _NEEDED = {"openai": "base_url", "ray": "address"}
 
 

@@ -5,7 +5,13 @@ import io
 from rich.console import Console
 
 from soliloquy.cli.view import show_conversation
-from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ModelCall
+from soliloquy.v1.conversation_pb2 import (
+    CLAIM_READER_MODEL,
+    CLAIM_READER_SPEAKER,
+    Conversation,
+    Enrichment,
+    ModelCall,
+)
 from tests.unit.recipes.conversations import enriched_conversation, sound_conversation
 
 
@@ -37,3 +43,16 @@ def test_no_text_of_a_conversation_commands_the_terminal() -> None:
     assert not set(commands) & set(text) - set("[2J]0;owned 31mtxet")
     assert "\\x1b[2J" in text
     assert "\\u202etxet" in text
+
+
+def test_what_a_message_claims_stands_below_it_with_what_the_ledger_says() -> None:
+    made = sound_conversation()
+    said, told = made.turns[0].student, made.turns[0].tutor
+    said.claims.add(quantity="W", value=90000, unit="J")
+    said.claims_by = CLAIM_READER_MODEL
+    told.claims.add(quantity="F", value=3600, unit="N")
+    told.claims_by = CLAIM_READER_SPEAKER
+    text = shown(made)
+    assert "W = 90000 J is wrong (180000 J), as a model reads it" in text
+    assert text.index("F = 3600 N is right") > text.index("Tutor")
+    assert "is open" not in text

@@ -152,8 +152,8 @@ def test_an_edited_prompt_changes_its_fingerprint_and_what_is_sent(edited_prompt
     ("added", "reason"),
     [
         ("$nonsense", r"\$nonsense is unknown; its slots are none"),
-        ("\n$ 5", r"line 56: \$ begins no slot: write a literal \$ as \$\$"),
-        ("{{nonsense}} {oops", r"line 55: '{{nonsense}}' is not a slot: write one as \$name"),
+        ("\n$ 5", r"line 53: \$ begins no slot: write a literal \$ as \$\$"),
+        ("{{nonsense}} {oops", r"line 52: '{{nonsense}}' is not a slot: write one as \$name"),
         (" {oops", "'{oops' is not a slot"),
         ("{{ nonsense }}", "'{{ nonsense }}' is not a slot"),
         ("\n[usr]\n", r"\[usr\] is not a message: begin one with \[system\] or \[user\]"),

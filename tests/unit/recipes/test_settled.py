@@ -6,6 +6,7 @@ from services.codegen.handler import write
 from services.composer.handler import reply
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import find
+from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.v1.conversation_pb2 import (
     CLAIM_READER_SPEAKER,
@@ -13,6 +14,7 @@ from soliloquy.v1.conversation_pb2 import (
     EVALUATION_INCORRECT,
     PLAN_SOURCE_PROSE,
     Claim,
+    CodeAttempt,
     Conversation,
     Ending,
     Evaluation,
@@ -20,12 +22,17 @@ from soliloquy.v1.conversation_pb2 import (
 )
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeWritten, ReplyNeeded
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution
 from tests.unit.recipes.conversations import calculated, conversation, sound_turns
 
 RECIPE = find("soliloquy")
 assert RECIPE.rules
 TRIES = RECIPE.rules.book.mending.tries.codegen
 PROGRAM = '{"Python": {"Python Code": "```python\\nresult = 1500 * 2.4\\n```", "Result Variable": "result"}}'
+
+
+def text(prompt: Prompt) -> str:
+    return "\n".join(text for _, text in prompt.said)
 
 
 class Speaker:
@@ -94,6 +101,24 @@ async def test_where_nothing_is_settled_two_programs_that_agree_decide() -> None
     made = await another_program(event, correct=False)
     turn = (await composed(made)).conversation.turns[-1]
     assert (len(turn.calculation.opinions), turn.calculation.overruled) == (1, False)
+
+
+async def test_a_program_that_failed_before_another_is_asked_for_stays_in_the_record_and_counts_for_nothing() -> None:
+    made = claiming(90000, correct=False, settled=False)
+    failed = CodeAttempt(code="W = F * s", execution=Execution(status=STATUS_ERROR, error="NameError"))
+    made.turns[-1].calculation.attempts.insert(0, failed)
+    made = await another_program(await composed(made), correct=True)
+    third = await composed(made)
+    assert isinstance(third, CalculationNeeded)
+    calculation = third.conversation.turns[-1].calculation
+    assert [one.execution.status for one in calculation.opinions] == [STATUS_ERROR, STATUS_OK, STATUS_OK]
+    calculation.attempts.add(code="1").execution.CopyFrom(calculated(True).attempts[0].execution)
+    recorded = RECIPE.record(third.conversation)["turns"][-1]["soliloquy"]["opinions"]
+    assert [one["error"] for one in recorded] == ["NameError", "", ""]
+    asked = [one for turn, one in RECIPE.prompts(third.conversation) if turn == len(made.turns)]
+    first, second, *_ = (text(one) for one in asked if one.name.endswith("use_python"))
+    assert "NameError" not in first
+    assert "NameError" in second
 
 
 async def test_a_program_in_the_minority_gives_way_to_one_of_the_majority() -> None:

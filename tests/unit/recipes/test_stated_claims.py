@@ -4,11 +4,14 @@ import json
 
 import pytest
 
-from soliloquy.recipes.answers import StudentMessage
-from soliloquy.recipes.claims import record_claims, stated_with
+from soliloquy.recipes.answers import StudentMessage, TutorMessage
+from soliloquy.recipes.claims import record_claims, stated_with, written_claims
+from soliloquy.recipes.recipe import find
+from soliloquy.recipes.rules import settled_rules
+from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.runtime.answers import Unreadable
-from soliloquy.v1.conversation_pb2 import CLAIM_READER_SPEAKER, CLAIM_READER_UNSPECIFIED, StudentReply
-from tests.unit.recipes.conversations import problem
+from soliloquy.v1.conversation_pb2 import CLAIM_READER_SPEAKER, CLAIM_READER_UNSPECIFIED, StudentReply, TutorReply
+from tests.unit.recipes.conversations import conversation, problem, sound_turns
 
 
 def read(message: str, *claims: object) -> StudentMessage:
@@ -90,3 +93,61 @@ def test_a_message_alone_says_nothing_of_its_claims() -> None:
 def test_what_other_speakers_say_is_refused_within_the_object_too() -> None:
     with pytest.raises(Unreadable, match="speaks for another"):
         read("Is it 5 J?\nTutor: Yes!")
+
+
+def test_a_record_holds_what_was_claimed_and_the_ledger_that_it_is_held_against() -> None:
+    made = conversation(*sound_turns())
+    record_claims(made.turns[0].student, read("It is 5 J.", claim("5", "J")), made.problem)
+    told = find("soliloquy").record(made)
+    assert told["turns"][0]["student"]["claims"] == [{"quantity": "W", "value": 5.0, "unit": "J"}]
+    assert told["turns"][0]["student"]["claims_by"] == "speaker"
+    [work] = [entry for entry in told["problem"]["ledger"] if entry["quantity"]["symbol"] == "W"]
+    assert (work["role"], work["settled"], work["evidence"][0]["kind"]) == ("answer", True, "bank")
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        ('[{"Quantity": "W", "Value": "180", "Unit": "kJ"}]', [("W", "180", "kJ")]),
+        ('```json\n[{"quantity": "W", "value": 180, "unit": "kJ"},]\n```', [("W", "180", "kJ")]),
+        ("[]", []),
+        ("none", []),
+    ],
+)
+def test_a_tutor_that_writes_headings_lists_what_it_tells_under_one(listed: str, told: list[object]) -> None:
+    reply = "[Analysis and Decision] Right.\n[Learner State] Correct\n[Reply] Yes, 180 kJ. And now?"
+    raw = f"{reply}\n[Results Told] {listed}"
+    tutored, _ = Tutored.read(raw)
+    assert tutored.text == "Yes, 180 kJ. And now?"
+    assert [(one.quantity, one.value, one.unit) for one in tutored.claims or ()] == told
+    assert tutored.claims is not None
+    shown = {Tutored.reply_so_far(raw[:end]).strip() for end in range(len(raw) + 1)}
+    assert all("Yes, 180 kJ. And now?".startswith(one) for one in shown)
+
+
+def test_results_that_are_no_list_are_asked_for_again() -> None:
+    with pytest.raises(Unreadable, match="Results Told"):
+        Tutored.read("[Analysis and Decision] a\n[Learner State] Correct\n[Reply] 5 J. And now?\n[Results Told] 5 J")
+
+
+def test_a_tutor_that_writes_an_object_tells_results_beside_its_message() -> None:
+    told = {"Quantity": "W", "Value": "180", "Unit": "kJ"}
+    message, strict = TutorMessage.read(json.dumps({"Message": "Yes, 180 kJ.", "Results Told": [told]}))
+    said = TutorReply()
+    stated_with(problem())(message)
+    record_claims(said, message, problem())
+    assert (strict, said.text, said.claims[0].quantity, said.claims[0].value) == (True, "Yes, 180 kJ.", "W", 180)
+    assert TutorMessage.read(TutorMessage.written(text=said.text, claims=written_claims(said)))[0] == message
+
+
+@pytest.mark.parametrize("recipe", ["soliloquy", "mathdial", "scaffold"])
+def test_no_false_result_told_leaves_whatever_the_recipe(recipe: str) -> None:
+    rules = find(recipe).rules
+    assert rules is not None
+    made = conversation(*sound_turns())
+    made.run.recipe = recipe
+    made.turns[-1].tutor.text = "Well, the work is 90 kJ."
+    made.turns[-1].tutor.claims.add(quantity="W", value=90, unit="kJ")
+    told = [str(one) for one in settled_rules(lambda *_: None)["verdict"](made, made.turns)]
+    assert "90 kJ" in told[0]
+    assert "verdict" in rules.book.rules

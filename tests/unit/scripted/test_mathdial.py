@@ -15,7 +15,7 @@ from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.belief import belief_after, believed, reasons_given
-from soliloquy.recipes.mathdial.claims import answer_of, equations, gives_right
+from soliloquy.recipes.mathdial.claims import claimed_value, equations, gives_right
 from soliloquy.recipes.mathdial.confusion import confusion_of, lines
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
@@ -155,7 +155,7 @@ def test_the_same_reason_twice_counts_once() -> None:
 def test_a_number_is_judged_by_a_program_that_ran_or_not_at_all() -> None:
     for one in conversations():
         for turn in one.turns:
-            if answer_of(turn, one.problem) is not None:
+            if claimed_value(turn, one.problem) is not None:
                 assert turn.calculation.attempts
                 assert turn.calculation.overruled or agrees(turn, RECIPE.agreeing) or letter_of(turn) == "d"
 

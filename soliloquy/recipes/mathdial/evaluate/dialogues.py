@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from soliloquy.recipes.answers import TutorMessage
+from soliloquy.recipes.answers import PlainTutorMessage
 from soliloquy.recipes.mathdial.composer import tutor_move
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, reaches
@@ -120,7 +120,7 @@ async def _reply_as_prompted(event: StudentReplied, ask: Ask) -> Outcome:
         told = fill(_PROMPTED.read_text("utf-8").strip(), question=problem.question, solution=problem.solution)
         said = [("user" if who == "student" else "assistant", text) for who, text in messages_of(conversation)]
         turn.tutor.text = (
-            await ask(Prompt(name="mathdial/prompted", said=[("system", told), *said]), TutorMessage)
+            await ask(Prompt(name="mathdial/prompted", said=[("system", told), *said]), PlainTutorMessage)
         ).text
     else:
         turn.tutor.text = _OPENS
@@ -137,7 +137,7 @@ async def _respond(event: StudentReplied, ask: Ask) -> Outcome:
     turn = conversation.turns[-1]
     turn.tutor.CopyFrom(tutor_move(*_MOVE))
     prompt = replace(response_prompt(conversation, conversation.turns, _GIVEN), temperature=_SAMPLED)
-    turn.tutor.text = (await ask(prompt, TutorMessage)).text
+    turn.tutor.text = (await ask(prompt, PlainTutorMessage)).text
     return emit(TutorReplied(conversation=conversation))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from soliloquy.recipes.mathdial.scripted import planner, student, tutor
-from soliloquy.recipes.scripted import programs
+from soliloquy.recipes.scripted import programs, reader
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 
 SPEAKERS: Mapping[str, Speaker] = {
@@ -12,6 +12,7 @@ SPEAKERS: Mapping[str, Speaker] = {
     "mathdial/student": student.reply,
     "mathdial/deciding": tutor.decide,
     "mathdial/use_python": programs.code,
+    "mathdial/reader": reader.read,
     "mathdial/choosing": tutor.choose,
     "mathdial/replying": tutor.reply,
 }

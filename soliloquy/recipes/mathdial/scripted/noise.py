@@ -1,8 +1,9 @@
 """Imitates tutors who tell the answer, and messages that are too long or repeated, at the rates of noise.toml."""
 
+import json
 from random import Random
 
-from soliloquy.recipes.scripted.faults import Rates
+from soliloquy.recipes.scripted.faults import Fields, Rates
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.spoilt_messages import given_away, spoil_reply, spoil_student
 from soliloquy.runtime.beside import table_beside
@@ -12,9 +13,12 @@ RATES = table_beside(__file__, "noise.toml")
 
 
 def spoil_message(answer: str, reading: ParsedPrompt, rates: Rates, rng: Random) -> str:
+    fields: Fields = json.loads(answer)
+    text: str = fields["Message"]
     if rates.fault("giveaway", rng) and reading.attributes("move").get("intent") != "reveal_answer":
-        answer = given_away(answer, format_quantity(reading.problem.answer), rates, rng)
-    return spoil_reply(answer, reading, rates, rng)
+        text = given_away(text, format_quantity(reading.problem.answer), rates, rng)
+    fields["Message"] = spoil_reply(text, reading, rates, rng)
+    return json.dumps(fields, ensure_ascii=False)
 
 
 NOISE = {"mathdial/student": spoil_student, "mathdial/replying": spoil_message}

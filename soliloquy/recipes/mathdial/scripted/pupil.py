@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from soliloquy.recipes.mathdial.worked_solutions import is_among, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.truth.quantities import values_in
+from soliloquy.truth.stated_answer import answer_in
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _LINE = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
@@ -32,6 +34,11 @@ class PupilSolution:
 
 def pupil_solution(reading: ParsedPrompt) -> PupilSolution:
     return _pupil(reading.section("pupil"), reading.problem.SerializeToString(deterministic=True))
+
+
+def claimed_answer(text: str, problem: Problem) -> float | None:
+    """Returns what a message comes to, preferably in the unit of the problem's answer."""
+    return answer_in(text, problem.answer.unit, values_in(problem.question))
 
 
 # All prompts of the conversations about a problem quote the same solution.

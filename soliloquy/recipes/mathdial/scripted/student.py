@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
-from soliloquy.recipes.mathdial.claims import claimed_answer
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
+from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, claimed_answer, pupil_solution
 from soliloquy.recipes.mathdial.worked_solutions import mistakes, work_through
 from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scripted.agreement import agreeing

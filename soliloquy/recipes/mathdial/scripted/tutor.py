@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
-from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
+from soliloquy.recipes.mathdial.claims import is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book, tutor_book
-from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, pupil_solution
+from soliloquy.recipes.mathdial.scripted.pupil import PupilSolution, claimed_answer, pupil_solution
 from soliloquy.recipes.mathdial.worked_solutions import work_through
 from soliloquy.recipes.plausibility import is_plausible
 from soliloquy.recipes.quantity_names import result_name
@@ -15,6 +15,7 @@ from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.recipes.scripted.questions import questions_for
+from soliloquy.recipes.scripted.stated import results_of, tutor_message
 from soliloquy.truth.number_format import format_quantity, with_unit
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Problem, Step
@@ -58,7 +59,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     before = reading.messages(student=False)
     found = pupil_solution(reading)
     if not before and intent == OPENING[1]:
-        return _opening(reading, rng)
+        return tutor_message(_opening(reading, rng), ())
     steps = [step for step in reading.problem.steps if step.expression and step.number <= found.step.number]
     # Questions are about the wrong step, or at times about one that leads to it; who doubts is led to the wrong one.
     step = rng.choice([found.step, *steps])
@@ -97,8 +98,11 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
         options = options or tutor_book(reading).wordings("tutor", "says", "calculation", **slots)
     said = [*_taking_up(reading, intent, found), Part(options=options)]
     text = capitalize(rephrase(said, rng, reading.word_limit, before, tutor_book(reading).style))
-    # As people type in a chat.
-    return text.removesuffix(".") if rng.random() < tutor_book(reading).tables["tutor"]["drops_full_stop"] else text
+    if rng.random() < tutor_book(reading).tables["tutor"]["drops_full_stop"]:
+        # As people type in a chat.
+        text = text.removesuffix(".")
+    is_telling = intent in ("reveal_answer", "greeting_farewell")
+    return tutor_message(text, results_of(reading.problem) if is_telling else ())
 
 
 def _opening(reading: ParsedPrompt, rng: Random) -> str:

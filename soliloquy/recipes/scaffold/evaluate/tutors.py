@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from soliloquy.recipes.answers import TutorMessage
+from soliloquy.recipes.answers import PlainTutorMessage
 from soliloquy.recipes.scaffold import plan_prompting, prompting
 from soliloquy.recipes.scaffold.answers import CalculationRequest, Tutored, UnaidedPlan
 from soliloquy.recipes.scaffold.evaluate.dialogues import DialogueCase, DialogueRound
@@ -44,9 +44,9 @@ class PlanningTutor:
         await self._calculate(self._turn(message))
         turn = self._conversation.turns[-1]
         tutored = await self._asks["composer"](prompting.tutoring(self._conversation, turn), Tutored)
-        self._track(turn, tutored.state, tutored.reply)
+        self._track(turn, tutored.state, tutored.text)
         turn.tutor.thoughts = tutored.analysis
-        return tutored.reply, all(solved(turn))
+        return tutored.text, all(solved(turn))
 
     def _record(self, message: str, state: str, reply: str) -> None:
         """Adds an earlier exchange; the last sub-question of a short plan stays unsolved."""
@@ -99,7 +99,7 @@ class PlainTutor:
         for one in before:
             said += [("user", one.student), ("assistant", one.tutor)]
         said.append(("user", message))
-        return (await self._ask(Prompt(name="scaffold/plain", said=said), TutorMessage)).text, False
+        return (await self._ask(Prompt(name="scaffold/plain", said=said), PlainTutorMessage)).text, False
 
 
 EvaluatedTutor = PlanningTutor | PlainTutor

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from soliloquy.recipes.scaffold.scripted import planner, solver, student, tutor
-from soliloquy.recipes.scripted import programs
+from soliloquy.recipes.scripted import programs, reader
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 
 SPEAKERS: Mapping[str, Speaker] = {
@@ -15,5 +15,6 @@ SPEAKERS: Mapping[str, Speaker] = {
     "scaffold/student": student.reply,
     "scaffold/describing": tutor.describe,
     "scaffold/use_python": programs.code,
+    "scaffold/reader": reader.read,
     "scaffold/tutoring": tutor.reply,
 }

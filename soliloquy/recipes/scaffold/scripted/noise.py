@@ -15,11 +15,11 @@ _LEADING_ON = ("start", "incorrect", "confusion", "question", "irrelevant")
 
 def spoil_tutored(answer: str, reading: ParsedPrompt, rates: Rates, rng: Random) -> str:
     tutored, _ = Tutored.read(answer)
-    reply = tutored.reply
+    reply = tutored.text
     if rates.fault("giveaway", rng) and tutored.state in _LEADING_ON:
         reply = given_away(reply, reading.section("expected").rstrip("."), rates, rng)
     reply = spoilt(reply, "reply", tutor_messages(reading), rates, rng)
-    return tutored_text(tutored.analysis, tutored.state, reply)
+    return tutored_text(tutored.analysis, tutored.state, reply, tutored.claims)
 
 
 NOISE = {"scaffold/student": spoil_student, "scaffold/tutoring": spoil_tutored}

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from random import Random
 
+from soliloquy.recipes.answers import StatedClaim
 from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scaffold.answers import tutored_text
 from soliloquy.recipes.scaffold.expected_answers import final_number, gives_expected, revealed
@@ -17,6 +18,7 @@ from soliloquy.recipes.scripted.phrasebook import Part, capitalize, rephrase
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.recipes.scripted.questions import nudges, rewordings
 from soliloquy.recipes.scripted.slips import kind_of_mistake, split_working
+from soliloquy.recipes.scripted.stated import claims_in, results_of
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.texts.phrases import says
 from soliloquy.truth.number_format import format_exact, format_number, format_quantity, written_value
@@ -60,7 +62,10 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     name = step(reading).result.name
     answer = plan[at].answer.rstrip(".")
     analysis = book().one_of(rng, "tutor", "analysis", shown, name=name, answer=answer, final=answer, now=str(at + 1))
-    return tutored_text(analysis, shown, _message(reading, plan, at, shown, rng, name=name, answer=answer))
+    text = _message(reading, plan, at, shown, rng, name=name, answer=answer)
+    is_telling = shown in ("end", *solving(reading), "comprehension")
+    told = claims_in(text, results_of(reading.problem)) if is_telling else []
+    return tutored_text(analysis, shown, text, [StatedClaim.model_validate(one) for one in told])
 
 
 def solving(reading: ParsedPrompt) -> tuple[str, ...]:

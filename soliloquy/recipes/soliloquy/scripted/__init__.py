@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from soliloquy.recipes.scripted import programs
+from soliloquy.recipes.scripted import programs, reader
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.recipes.soliloquy.scripted import planner, student, tutor
 
@@ -11,6 +11,7 @@ SPEAKERS: Mapping[str, Speaker] = {
     "soliloquy/student": student.reply,
     "soliloquy/deciding": tutor.decide,
     "soliloquy/use_python": programs.code,
+    "soliloquy/reader": reader.read,
     "soliloquy/received_python": tutor.reply,
     "soliloquy/no_python": tutor.reply,
 }

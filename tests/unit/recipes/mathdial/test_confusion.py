@@ -2,7 +2,7 @@
 
 import pytest
 
-from soliloquy.recipes.mathdial.claims import false_equations, final_answer, gives_right_answer, slips
+from soliloquy.recipes.mathdial.claims import comes_to_answer, false_equations, final_answer, slips
 from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion, sampling_refusal
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
@@ -143,4 +143,4 @@ def test_a_slip_is_found_in_what_a_student_writes() -> None:
     ],
 )
 def test_the_right_answer_is_the_number_that_a_message_ends_up_with(said: str, right: bool) -> None:
-    assert gives_right_answer(said, problem()) is right
+    assert comes_to_answer(said, problem()) is right

@@ -157,7 +157,7 @@ def test_a_number_among_words_is_not_what_is_expected(answer: str, number: float
     ],
 )
 def test_the_expected_quantity_may_have_its_unit_in_any_spelling(text: str, expected: str, is_given: bool) -> None:
-    assert gives_expected(text, SubQuestion(answer=expected)) is is_given
+    assert (gives_expected(text, SubQuestion(answer=expected)) is True) is is_given
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_the_expected_quantity_may_have_its_unit_in_any_spelling(text: str, expe
     ],
 )
 def test_the_unit_counts_in_latex_too(message: str, given: bool) -> None:
-    assert gives_expected(message, SubQuestion(answer="250 N")) is given
+    assert (gives_expected(message, SubQuestion(answer="250 N")) is True) is given
 
 
 def test_an_answer_in_words_is_left_to_the_model() -> None:
@@ -290,7 +290,7 @@ def test_the_three_parts_are_read_however_they_are_set() -> None:
         "Sure!\n**[Analysis and decision]** Right.\n[Learner State]: **Correct**\n[Reply]\nTutor: Well done. What next?"
     )
     read, strict = Tutored.read(text)
-    assert (read.state, read.reply, strict) == ("correct", "Well done. What next?", False)
+    assert (read.state, read.text, strict) == ("correct", "Well done. What next?", False)
 
 
 @pytest.mark.parametrize("text", ["Well done!", "[Analysis and Decision] a [Learner State] happy [Reply] b"])

@@ -44,7 +44,7 @@ def test_the_tutors_example_of_a_state_has_the_form_that_is_demanded_and_breaks_
     example, _ = Tutored.read(answer)
     made, turn = conversation(first.removeprefix("Message: "), [state == "end", False])
     assert example.state == state
-    assert not list(reply_faults(example.reply, example.analysis, STATES[state], made, turn))
+    assert not list(reply_faults(example.text, example.analysis, STATES[state], made, turn))
 
 
 @pytest.mark.parametrize("state", _SHOWN)

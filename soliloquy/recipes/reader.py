@@ -1,0 +1,97 @@
+"""Reads what messages claim whose speakers do not say so: those of people, and dialogues that others recorded."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from copy import deepcopy
+
+from soliloquy.recipes.answers import ClaimsRead, StudentMessage
+from soliloquy.recipes.claims import claims_of, is_in, quantities_asked
+from soliloquy.recipes.templates import Templates, one_line, transcript
+from soliloquy.runtime.answers import Unreadable
+from soliloquy.runtime.ask import Ask, Unusable
+from soliloquy.runtime.model import Model
+from soliloquy.truth.number_format import format_value
+from soliloquy.v1.conversation_pb2 import (
+    CLAIM_READER_MODEL,
+    CLAIM_READER_PATTERNS,
+    Claim,
+    Conversation,
+    StudentReply,
+    Turn,
+    TutorReply,
+)
+
+# Adds what the messages of the last turn claim, as far as nobody has said so.
+Reader = Callable[[Conversation, Ask], Awaitable[None]]
+ROLE = "reader"
+# So many turns before a message tell what it is about.
+_BEFORE = 2
+
+
+def message_reader(templates: Templates) -> Reader:
+    """Returns the role that reads the messages of a recipe.
+
+    Claims that a message does not make are asked for again, and dropped after that.
+    """
+
+    async def read(conversation: Conversation, ask: Ask) -> None:
+        *earlier, turn = conversation.turns
+        before = earlier[-_BEFORE:]
+        if turn.student.text and not turn.student.claims_by:
+            await _read("student", turn.student, before, conversation, ask)
+        if turn.tutor.text and not turn.tutor.claims_by:
+            await _read("tutor", turn.tutor, [*before, Turn(student=turn.student)], conversation, ask)
+
+    async def _read(
+        speaker: str, said: StudentReply | TutorReply, before: Sequence[Turn], conversation: Conversation, ask: Ask
+    ) -> None:
+        problem, made = conversation.problem, list[Claim]()
+        prompt = templates.of(conversation.run.prompts).prompt(
+            ROLE,
+            question=problem.question,
+            quantities=quantities_asked(problem),
+            conversation=transcript(before),
+            speaker=speaker,
+            message=one_line(said.text),
+        )
+
+        def check(answer: ClaimsRead) -> None:
+            found = claims_of(StudentMessage(Message=said.text, Claims=answer.claims), problem)
+            made[:] = [claim for claim in found if is_in(said.text, claim)]
+            if lacking := [format_value(one.value, one.unit) for one in found if one not in made]:
+                raise Unreadable(f"the message does not say {', '.join(lacking)}: list only what it says")
+
+        answer = None
+        with suppress(Unusable):
+            answer = await ask(prompt, ClaimsRead, check)
+        if made or (answer is not None and answer.claims is not None):
+            said.claims.extend(made)
+            is_scripted = ask.calls[-1].engine == "scripted"
+            said.claims_by = CLAIM_READER_PATTERNS if is_scripted else CLAIM_READER_MODEL
+
+    return read
+
+
+async def with_claims(conversation: Conversation, read: Reader | None, model: Model) -> Conversation:
+    """Returns a conversation with what the messages of its last turn claim, if they answer anybody."""
+    turn = conversation.turns[-1]
+    # Nobody claims anything before a tutor has spoken.
+    is_answer = turn.HasField("tutor") or any(earlier.HasField("tutor") for earlier in conversation.turns[:-1])
+    if read is None or not is_answer:
+        return conversation
+    done = deepcopy(conversation)
+    origin = (conversation.run.seed, conversation.id, len(done.turns), ROLE)
+    ask = Ask(model=model, role=ROLE, origin=origin, draw_key=conversation.id)
+    await read(done, ask)
+    done.turns[-1].calls.extend(ask.calls)
+    return done
+
+
+async def with_all_claims(conversation: Conversation, read: Reader | None, model: Model) -> Conversation:
+    """Returns a conversation with what each of its messages claims."""
+    done = deepcopy(conversation)
+    del done.turns[:]
+    for turn in conversation.turns:
+        done.turns.append(turn)
+        done = await with_claims(done, read, model)
+    return done
