@@ -18,7 +18,7 @@ from soliloquy.v1.conversation_pb2 import (
     CLAIM_READER_PATTERNS,
     CLAIM_READER_SPEAKER,
     LEDGER_ROLE_ANSWER,
-    LEDGER_ROLE_RESULT,
+    LEDGER_ROLE_GIVEN,
     PLAN_SOURCE_PROSE,
     Claim,
     LedgerEntry,
@@ -49,18 +49,18 @@ def asked_claims(problem: Problem, texts: Texts, text: str = "claims") -> str:
 
 def quantities_asked(problem: Problem) -> str:
     """Lists the quantities that a message may claim, without their values."""
-    entries = ledger_of(problem).entries
-    if problem.plan == PLAN_SOURCE_PROSE:
-        # What a step that was read in prose comes to has no name of its own.
-        entries = [entry for entry in entries if entry.role != LEDGER_ROLE_RESULT]
-    lines = (_line(entry) for entry in entries if entry.quantity.name or entry.role == LEDGER_ROLE_ANSWER)
-    return "\n".join(lines)
+    # The result of a step that was read in prose has no name of its own.
+    is_named = problem.plan != PLAN_SOURCE_PROSE
+    lines = (_line(entry, is_named or entry.role == LEDGER_ROLE_GIVEN) for entry in ledger_of(problem).entries)
+    return "\n".join(filter(None, lines))
 
 
-def _line(entry: LedgerEntry) -> str:
+def _line(entry: LedgerEntry, is_named: bool) -> str:
+    """Describes a quantity; empty for one that nothing tells from the others."""
     own = entry.quantity
-    name = "the answer to the question" if entry.role == LEDGER_ROLE_ANSWER else own.name
-    return f"{own.symbol}: {name}{own.unit and f', in {own.unit}'}"
+    told = [own.name if is_named else "", "the answer to the question" if entry.role == LEDGER_ROLE_ANSWER else ""]
+    unit_told = f"in {own.unit}" if own.unit else ""
+    return f"{own.symbol}: {', '.join(filter(None, [*told, unit_told]))}" if any(told) else ""
 
 
 class Spoken(Protocol):
