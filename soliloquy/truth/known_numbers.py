@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
-from soliloquy.truth.arithmetic_terms import combined, measured_number
+from soliloquy.truth.measured_values import combined, measured_number
 from soliloquy.truth.constants import constants_of, units_in
 from soliloquy.truth.measured_values import Measured, agree, stated_value
 from soliloquy.truth.numbers import numbers_in

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
-from soliloquy.truth.arithmetic_parser import NoArithmetic, Parser
+from soliloquy.truth.arithmetic_parser import readings
 from soliloquy.truth.arithmetic_policy import KNOWN
-from soliloquy.truth.arithmetic_terms import READINGS, measured_number
-from soliloquy.truth.measured_values import MONEY, Measured, Unworkable, agree, measured
+from soliloquy.truth.measured_values import MONEY, Measured, agree, measured, measured_number
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.units import unit
 from soliloquy.truth.written_numbers import Written
@@ -31,13 +30,9 @@ def result_in_units(tokens: Sequence[Written], options: Options) -> Iterator[Mea
             token._replace(unit=_difference(one)) if token.kind == "number" else token
             for token, one in zip(tokens, chosen, strict=True)
         ]
-        parser = Parser(own)
-        try:
-            term = parser.sum()
-            if parser.at == len(own):
-                yield term.value(READINGS[0])
-        except (NoArithmetic, Unworkable):
-            continue
+        found = next(readings(own), None)
+        if found and found.at == len(own):
+            yield found.term.value
 
 
 def _difference(own: Unit | None) -> Unit | None:

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from soliloquy.programs.results import program_result
 from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS, TOLERANCES
-from soliloquy.truth.arithmetic_terms import measured_number
+from soliloquy.truth.measured_values import measured_number
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.calculations import Calculation, calculations_of, results_in
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
