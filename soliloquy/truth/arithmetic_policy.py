@@ -58,7 +58,15 @@ class Known(_Table):
     changes: frozenset[str]
 
 
+class Asked(_Table):
+    begins: str
+    ends: str
+    how_long: str
+    kinds: dict[str, str]
+
+
 class _Policy(_Table):
+    asked: Asked
     words: Words
     known: Known
     limits: Limits
@@ -67,3 +75,4 @@ class _Policy(_Table):
 
 _POLICY = _Policy.model_validate(tomllib.loads(Path(__file__).with_name("arithmetic.toml").read_text("utf-8")))
 WORDS, KNOWN, LIMITS, TOLERANCES = _POLICY.words, _POLICY.known, _POLICY.limits, _POLICY.tolerances
+ASKED = _POLICY.asked

@@ -4,7 +4,7 @@ import re
 
 # Each alternative begins with a plain character, which the search then looks for.
 _MARKS = re.compile(
-    r"\\(?:left|right|displaystyle|quad|boxed|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\*?\}(?:\{\w\})?|\\(?=[%$])|`|&"
+    r"\\(?:left|right|displaystyle|quad|boxed|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\*?\}(?:\{\w\})?|\\(?=[%$])|\$\$|`|&"
     r"|\\cdot(?=\s*[A-Za-z])|~(?<=\d~)(?=\s*[A-Za-z])"
 )
 _LINE_IN_LATEX = re.compile(r"\\\\")
