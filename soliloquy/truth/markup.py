@@ -4,7 +4,7 @@ import re
 
 # Each alternative begins with a plain character, which the search then looks for.
 _MARKS = re.compile(
-    r"\\(?:left|right|displaystyle|quad|boxed|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\*?\}(?:\{\w\})?|\\(?=[%$])|\$\$|`|&"
+    r"\\(?:left|right|displaystyle|quad|boxed|[,;:! ()\[\]])|\\(?:begin|end)\{\w+\*?\}(?:\{\w\})?|\\(?=[%$])|`|&"
     r"|\\cdot(?=\s*[A-Za-z])|~(?<=\d~)(?=\s*[A-Za-z])"
 )
 _LINE_IN_LATEX = re.compile(r"\\\\")
@@ -35,7 +35,7 @@ def without_markup(text: str) -> str:
         text = _NUMBER_MARK.sub(_blank, text)
     text = _RULE.sub(lambda rule: " " * len(rule[0]), text)
     text = _EMPHASIS.sub(_without_emphasis, _LIST_MARK.sub(_blank, text))
-    text = _FORMULA.sub(r" \1 ", text)
+    text = _FORMULA.sub(r" \1 ", text.replace("$$", "  "))
     text = _BOXED.sub(_without_braces, text)
     text = _WORDS_IN_LATEX.sub(_without_braces, text)
     text = _LINE_IN_LATEX.sub(" \n", text)

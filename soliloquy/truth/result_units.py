@@ -1,7 +1,7 @@
 """Whether the unit of a result fits the units of its operands, and the one that the question asks for."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
@@ -20,6 +20,8 @@ _PHYSICAL = frozenset(["kg", "A", "K", "mol", "cd"])
 _NAMED = re.compile(r"\bhow many\s|\bin\s(?=[^\W\d_]{2,}[\s?.,]|\\?[^\W\d_]+[?.)])", re.IGNORECASE)
 _GOES_ON = re.compile(r"\s?/|\s(?:per|an?|each|every|of)\b", re.IGNORECASE)
 _NOUNS = re.compile(rf"{ASKED.begins}({'|'.join(ASKED.kinds)}){ASKED.ends}", re.IGNORECASE)
+# "What are its height and its weight?"
+_SEVERAL = re.compile(r"\band\b[^.?!]*\?|\?.*\?", re.IGNORECASE | re.DOTALL)
 _HOW_LONG = re.compile(ASKED.how_long, re.IGNORECASE)
 
 
@@ -85,8 +87,14 @@ def _is_strict(tokens: Sequence[Written], units: Sequence[Unit | None], whole: S
     return any(sum(abs(one.get(name, 0)) for one in powers) > abs(whole[0].powers.get(name, 0)) for name in names)
 
 
+def asks_several(question: str) -> bool:
+    return _SEVERAL.search(question) is not None
+
+
 def asked_kinds(question: str) -> set[str]:
-    """Returns the kinds of the quantities that a question asks for by name or by unit; none where it names neither."""
+    """Returns the kinds of the one quantity that a question asks for by name or by unit; none if it names neither."""
+    if asks_several(question):
+        return set()
     found = {unit(ASKED.kinds[named[1].lower()]).kind for named in _NOUNS.finditer(question)}
     if _HOW_LONG.search(question):
         found.add(unit("s").kind)
@@ -100,9 +108,9 @@ def asked_kinds(question: str) -> set[str]:
     return found
 
 
-def is_another(told: Unit, kinds: Iterable[str]) -> bool:
+def is_another(told: Unit, kinds: Collection[str]) -> bool:
     """Whether a unit measures something else than what is asked for, also for each of some time."""
-    return bool(told.measure) and not any(
+    return bool(told.measure and kinds) and not any(
         MONEY in own.kind or own.kind == "dimensionless" or _without_time(own.kind) in map(_without_time, kinds)
         for own in (told, told.otherwise)
         if own

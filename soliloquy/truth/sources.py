@@ -21,9 +21,8 @@ from soliloquy.truth.calculations import Calculation, calculations_of, results_i
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
 from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number, place_of, stated_value
 from soliloquy.truth.number_format import format_number
-from soliloquy.truth.result_units import asked_kinds, contradicts, is_another, result_in_units
+from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another, result_in_units
 from soliloquy.truth.unit_table import Unit
-from soliloquy.truth.units import unit
 from soliloquy.truth.unknowns import comparisons_in
 from soliloquy.truth.written_arithmetic import ROUGHLY, tokens_of
 from soliloquy.truth.written_numbers import Written
@@ -37,8 +36,6 @@ _EXPONENTS = frozenset([2, 3, 4, 0.5])
 _ALWAYS = frozenset([0, 1, 2, 0.5])
 _COMPARES: Mapping[str, Callable[[float, float], bool]] = {"<": operator.lt, ">": operator.gt}
 _SIGNS = frozenset(["=", *ROUGHLY])
-# "What are its height and its weight?"
-_ASKS_SEVERAL = re.compile(r"\band\b[^.?!]*\?|\?.*\?", re.IGNORECASE | re.DOTALL)
 _TIME = "s^1"
 _CLOCK = re.compile(r"\d:\d\d")
 _ANSWERS = re.compile(r"\banswer|\\boxed", re.IGNORECASE)
@@ -77,15 +74,14 @@ def provenance_of(problem: Problem) -> Provenance:
     inputs = tuple(own.value for step in worked for own in step.inputs)
     # The steps are those of the explanation that a problem came with, not of one that a model wrote for it.
     brought = "" if problem.enrichment.calls else problem.enrichment.detailed_solution
-    is_given = problem.HasField("answer") and problem.plan != PLAN_SOURCE_PROSE
-    answer = (problem.answer.value, problem.answer.unit) if is_given else None
+    answer = problem.answer.value if problem.HasField("answer") and problem.plan != PLAN_SOURCE_PROSE else None
     results = tuple(step.result.value for step in worked)
     return _provenance(problem.question, brought or problem.solution, inputs, results, answer)
 
 
 @lru_cache(1024)
 def _provenance(
-    question: str, solution: str, inputs: Sequence[float], worked: Sequence[float], answer: tuple[float, str] | None
+    question: str, solution: str, inputs: Sequence[float], worked: Sequence[float], answer: float | None
 ) -> Provenance:
     known = KnownNumbers(question, solution)
     returned = program_result(solution)
@@ -104,10 +100,7 @@ def _provenance(
         )
     for number in (*inputs, *worked):
         known.learn_number(number, "result")
-    value, own = answer or (None, "")
-    return _Walk(
-        question=question, solution=solution, known=known, answer=value, answer_unit=own, results=[*worked]
-    ).provenance()
+    return _Walk(question=question, solution=solution, known=known, answer=answer, results=[*worked]).provenance()
 
 
 def _literals(program: str) -> list[float]:
@@ -129,7 +122,6 @@ class _Walk:
     known: KnownNumbers
     # None where the answer was read from the solution itself.
     answer: float | None
-    answer_unit: str
     results: list[float]
     # By the number that a calculation comes to, until another one uses it.
     unused: dict[float, int] = field(default_factory=dict)
@@ -323,7 +315,7 @@ class _Walk:
 
     def _look_for_unused(self, final: Sequence[Written]) -> None:
         """Leaves results open that nothing uses, with the numbers that are used in their place."""
-        if _ASKS_SEVERAL.search(self.question):
+        if asks_several(self.question):
             return
         ends = [measured_number(one) for one in final]
         ends += [] if self.answer is None else [stated_value(self.answer)]
@@ -357,18 +349,14 @@ class _Walk:
         return not is_earlier or told.number not in self.used
 
     def _compare_kind(self) -> None:
-        """Says in which unit a solution ends if the question asks for another quantity."""
-        if not self.links or _ASKS_SEVERAL.search(self.question):
-            return
-        last = self.links[-1]
-        ends = [one for one in self.tokens if one.kind == "number" and one.unit and one.start >= last.stated_at]
-        of_last = any(_is_result(measured_number(one), last.stated) for one in ends)
-        units = [
-            [unit(self.answer_unit)] if self.answer_unit else [],
-            [one.unit for one in ends if one.unit and of_last],
+        """Says that a solution ends in another quantity than the question asks for."""
+        last = self.links[-1] if self.links else None
+        ends = [
+            one for one in self.tokens if one.kind == "number" and one.unit and last and one.start >= last.stated_at
         ]
-        kinds = asked_kinds(self.question) if any(units) else set[str]()
-        if kinds and any(own and all(is_another(one, kinds) for one in own) for own in units):
+        is_last = last is not None and any(_is_result(measured_number(one), last.stated) for one in ends)
+        kinds = asked_kinds(self.question) if is_last else set[str]()
+        if last and kinds and all(one.unit and is_another(one.unit, kinds) for one in ends):
             self.faults.append(f"{_line(last)!r} ends in another quantity than the question asks for")
 
 
