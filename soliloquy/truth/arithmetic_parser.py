@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from soliloquy.truth.arithmetic_policy import LIMITS
+from soliloquy.truth.arithmetic_policy import MOST_BRACKETS
 from soliloquy.truth.measured_values import (
     Measured,
     Unworkable,
@@ -23,8 +23,6 @@ from soliloquy.truth.written_numbers import PERCENT, Written
 # The second meaning of what a text leaves open: "sin 30" in radians, "50 + 20%" as 50.2, "2\\frac{1}{3}" as a product
 # and "3/4 h" as a quotient, "2 dozen" as two of something.
 Meaning = Literal["", "radians", "plain share", "product", "things"]
-# A float reaches no further.
-_LARGEST_FACTORIAL = 170
 
 
 class Term(NamedTuple):
@@ -111,10 +109,7 @@ class _Parser:
 
     def _power(self) -> Term:
         base = self._operand()
-        while (token := self._token()) and token.kind == "factorial":
-            self._take_operator()
-            base = _factorial(base)
-        if token and token.kind == "raised":
+        if (token := self._token()) and token.kind == "raised":
             self._take_operator()
             return Term(f"{base.python} ** ({token.value:g})", raised(base.value, token.value))
         if self._sign("^") and self._operand_follows():
@@ -126,7 +121,7 @@ class _Parser:
 
     def _operand(self) -> Term:
         token = self._token()
-        if token is None or self._depth > LIMITS.brackets:
+        if token is None or self._depth > MOST_BRACKETS:
             raise Unworkable
         self.at += 1
         self._depth += 1
@@ -136,14 +131,10 @@ class _Parser:
             case "open":
                 before = self.operations
                 term, own = self._bracket()
-                if token.text == "|":
-                    self.operations += 1
-                    term = Term(f"abs({term.python})", negative(term.value) if term.value.number < 0 else term.value)
-                elif own is not None and self.operations == before:
+                if own is not None and self.operations == before:
                     # The s of "2 (9.8) s" is a symbol.
                     raise Unworkable
-                else:
-                    term = _in_unit(term, own)
+                term = _in_unit(term, own)
             case "fraction":
                 self.operations += 1
                 top, _ = self._part()
@@ -215,10 +206,9 @@ class _Parser:
         return self._power(), None
 
     def _bracket(self) -> tuple[Term, Unit | None]:
-        opening = self.tokens[self.at - 1]
         inner = self.sum()
         closing = self._token()
-        if closing is None or closing.kind != "close" or (closing.text == "|") != (opening.text == "|"):
+        if closing is None or closing.kind != "close":
             raise Unworkable
         self.at += 1
         return Term(f"({inner.python})", inner.value), closing.unit
@@ -291,11 +281,3 @@ def _root(given: Measured) -> Measured:
     if given.si is None or not given.number or all(power % 1 == 0 for power in root.powers.values()):
         return root
     return replace(root, si=root.number * given.si / given.number, powers=given.powers)
-
-
-def _factorial(term: Term) -> Term:
-    number = term.value.number
-    if number % 1 or not 0 <= number <= _LARGEST_FACTORIAL:
-        raise Unworkable
-    product = float(math.factorial(int(number)))
-    return Term(f"math.factorial({term.python})", Measured(product, product, {}))

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from soliloquy.truth.arithmetic_parser import Reading, readings
-from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS
+from soliloquy.truth.arithmetic_policy import MOST_TOKENS, SHORTEST_NOUN, WORDS
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import (
     agree,
@@ -22,6 +22,8 @@ from soliloquy.truth.measured_values import (
 from soliloquy.truth.written_arithmetic import ROUGHLY, is_restated, may_calculate, tokens_of
 from soliloquy.truth.written_numbers import Written
 
+# "divide 4 by 1/8 to get 32"
+_ORDER = re.compile(r"divid|multipl|subtract|add|tak", re.IGNORECASE)
 _LETTER_BEHIND = re.compile(r"[\d.,]*\d[A-Za-z]")
 
 
@@ -57,8 +59,8 @@ def results_in(text: str) -> Iterator[float]:
     """Yields what each written calculation may come to, also where the text does not say it."""
     for tokens in lines_of(text):
         for part in _parted(tokens)[0]:
-            for start, _ in _starts(part[: LIMITS.tokens], goes_on=True):
-                found = readings(part[start : LIMITS.tokens])
+            for start, _ in _starts(part[:MOST_TOKENS], goes_on=True):
+                found = readings(part[start:MOST_TOKENS])
                 yield from (one.term.value.number for one in found if one.operations)
 
 
@@ -91,9 +93,9 @@ def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
     parts, signs = _parted(tokens)
     for number, (left, right) in enumerate(pairwise(parts)):
         sign = signs[number].text
-        if len(left) > LIMITS.tokens:
+        if len(left) > MOST_TOKENS:
             continue
-        right = right[: LIMITS.tokens]
+        right = right[:MOST_TOKENS]
         link = _link(left, right, text, sign=sign, goes_on=number > 0)
         if (link is None or not link.right) and any(token.ambiguous for token in (*left, *right)):
             grouped = _link(_in_thousands(left), _in_thousands(right), text, sign=sign, goes_on=number > 0)
@@ -183,21 +185,24 @@ def _ends_there(right: Sequence[Written], end: int) -> bool:
         return True
     parts = sum(token.start < end for token in right)
     # A short word behind a product may be another factor.
-    return rest.kind == "word" and len(rest.text) >= (LIMITS.shortest_noun if parts > 1 else 2)
+    return rest.kind == "word" and len(rest.text) >= (SHORTEST_NOUN if parts > 1 else 2)
 
 
 def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bool]]:
     """Yields where a calculation may begin, earliest first, and whether it then certainly does."""
+    is_ordered = False
     for at, token in enumerate(left):
         if token.kind == "word":
+            is_ordered = is_ordered or _ORDER.match(token.text) is not None
             continue
         before = left[at - 1] if at else None
-        if at > 1 and left[at - 1].text.lower() == "of" and left[at - 2].text.lower() in KNOWN.changes:
+        if at > 1 and left[at - 1].text.lower() == "of" and left[at - 2].text.lower() in WORDS["changes"]:
             # Only a part of what follows is meant: "half of 2/3 is 1/3".
             yield at, False
         elif before is None or before.kind == "word":
             attached = at + 1 < len(left) and left[at + 1].start == token.end
-            yield at, token.kind != "operator" or (before is None and token.text == "-" and (attached or goes_on))
+            is_sign = before is None and token.text == "-" and (attached or goes_on)
+            yield at, not is_ordered and (token.kind != "operator" or is_sign)
         elif before.kind == "operator" and before.text in "-*":
             # The sign may be a bullet or a dash.
             stands_apart = left[at - 2].kind == "word" if at > 1 else before.end < token.start

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from soliloquy.truth.arithmetic_policy import TOLERANCES
+from soliloquy.truth.arithmetic_policy import CUT, EXACT, ROUNDED
 from soliloquy.truth.unit_table import Unit, powers_of
 from soliloquy.truth.written_numbers import PERCENT, Written
 
@@ -238,13 +238,13 @@ def _near(value: float, stated: Measured, slack: float, *, about: bool) -> bool:
     if not value:
         return not stated.number
     difference = abs(value - stated.number)
-    if math.isclose(value, stated.number, rel_tol=TOLERANCES.exact, abs_tol=0 if stated.number else 1e-12):
+    if math.isclose(value, stated.number, rel_tol=EXACT, abs_tol=0 if stated.number else 1e-12):
         return True
     place = stated.coarse
     if not about and value == round(value):
         # A whole number of four digits or fewer needs no rounding.
         place = max(stated.place, min(place, 10.0 ** (math.floor(math.log10(abs(value))) - 3)))
-    if place and not about and math.isclose(value, round(value / place) * place, rel_tol=TOLERANCES.exact):
+    if place and not about and math.isclose(value, round(value / place) * place, rel_tol=EXACT):
         return False
-    nearest = difference <= min(max(place / 2, slack), TOLERANCES.rounded * abs(value))
-    return nearest or difference <= min(place, TOLERANCES.cut * abs(value))
+    nearest = difference <= min(max(place / 2, slack), ROUNDED * abs(value))
+    return nearest or difference <= min(place, CUT * abs(value))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice, product
 
 from soliloquy.truth.arithmetic_parser import readings
-from soliloquy.truth.arithmetic_policy import ASKED, KNOWN
+from soliloquy.truth.arithmetic_policy import ASKING, COUNTS
 from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number
 from soliloquy.truth.unit_table import Unit, powers_of
 from soliloquy.truth.units import unit, unit_after
@@ -19,10 +19,13 @@ _MOST_CHOICES = 64
 _PHYSICAL = frozenset(["kg", "A", "K", "mol", "cd"])
 _NAMED = re.compile(r"\bhow many\s|\bin\s(?=[^\W\d_]{2,}[\s?.,]|\\?[^\W\d_]+[?.)])", re.IGNORECASE)
 _GOES_ON = re.compile(r"\s?/|\s(?:per|an?|each|every|of)\b", re.IGNORECASE)
-_NOUNS = re.compile(rf"{ASKED.begins}({'|'.join(ASKED.kinds)}){ASKED.ends}", re.IGNORECASE)
+_NOUNS = [
+    (re.compile(rf"{ASKING['begins']}(?:{names}){ASKING['ends']}", re.IGNORECASE), unit(own))
+    for own, names in ASKING["units"].items()
+]
 # "What are its height and its weight?"
 _SEVERAL = re.compile(r"\band\b[^.?!]*\?|\?.*\?", re.IGNORECASE | re.DOTALL)
-_HOW_LONG = re.compile(ASKED.how_long, re.IGNORECASE)
+_HOW_LONG = re.compile(ASKING["how_long"], re.IGNORECASE)
 
 
 def result_in_units(tokens: Sequence[Written], options: Options) -> Iterator[Measured]:
@@ -58,7 +61,7 @@ def contradicts(tokens: Sequence[Written], options: Options, stated: Written) ->
     if otherwise and not contradicts(tokens, options, stated._replace(unit=otherwise)):
         return False
     # A number of a few units may count something else.
-    if any(None in options[one.start] and one.value not in KNOWN.counts for one in numbers):
+    if any(None in options[one.start] and one.value not in COUNTS for one in numbers):
         return False
     if _is_strict(tokens, [options[one.start][0] for one in numbers], whole):
         return True
@@ -95,7 +98,7 @@ def asked_kinds(question: str) -> set[str]:
     """Returns the kinds of the one quantity that a question asks for by name or by unit; none if it names neither."""
     if asks_several(question):
         return set()
-    found = {unit(ASKED.kinds[named[1].lower()]).kind for named in _NOUNS.finditer(question)}
+    found = {own.kind for names, own in _NOUNS if names.search(question)}
     if _HOW_LONG.search(question):
         found.add(unit("s").kind)
     for named in _NAMED.finditer(question):

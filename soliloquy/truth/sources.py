@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from soliloquy.programs.results import program_result
-from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS, TOLERANCES
+from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOUN, SOLUTION, WORDS
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.calculations import Calculation, calculations_of, results_in
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
@@ -39,6 +39,7 @@ _SIGNS = frozenset(["=", *ROUGHLY])
 _TIME = "s^1"
 _CLOCK = re.compile(r"\d:\d\d")
 _ANSWERS = re.compile(r"\banswer|\\boxed", re.IGNORECASE)
+_PUNCTUATION = ".,;:?!\"'`()[]{}…–—→⇒⟹∴✓✔☑“”‘’«»„•_#&|\\"
 _FIRST_OF_DIGITS = frozenset("0123456789.$£€-")
 
 
@@ -63,7 +64,7 @@ class Provenance:
 
     def gives(self, value: float) -> bool:
         return any(
-            abs(value - result) <= max(min(place_of(value), place_of(result)) / 2, abs(result) * TOLERANCES.exact)
+            abs(value - result) <= max(min(place_of(value), place_of(result)) / 2, abs(result) * EXACT)
             for result in self.results
         )
 
@@ -89,7 +90,7 @@ def _provenance(
     unknown = [
         number
         for number in literals
-        if number not in worked and number not in KNOWN.counts and not known.sources(stated_value(number))
+        if number not in worked and number not in COUNTS and not known.sources(stated_value(number))
     ]
     if returned is not None or unknown:
         return Provenance(
@@ -244,7 +245,7 @@ class _Walk:
         """Whether a number belongs to the form of a calculation, and needs no source."""
         token, before, behind = self._around(place)
         value = abs(token.value * token.scale)
-        if token.text[0].isalpha() and any(math.isclose(value, part) for part in KNOWN.parts):
+        if token.text[0].isalpha() and any(math.isclose(value, part) for part in PARTS):
             return True
         if not is_statement:
             is_power = before is not None and before.text == "^" and value in _EXPONENTS
@@ -252,9 +253,9 @@ class _Walk:
         goes_on = behind is not None and (
             behind.kind in ("operator", "function", "open")
             or behind.value == math.pi
-            or (behind.kind == "word" and len(behind.text) < LIMITS.shortest_noun)
+            or (behind.kind == "word" and len(behind.text) < SHORTEST_NOUN)
         )
-        return value in KNOWN.counts and (before is None or before.kind != "equals" or goes_on)
+        return value in COUNTS and (before is None or before.kind != "equals" or goes_on)
 
     def _around(self, place: int) -> tuple[Written, Written | None, Written | None]:
         """Returns a token, the one before it and the one behind it."""
@@ -281,9 +282,7 @@ class _Walk:
                 if token.text.isdigit():
                     # "his 11th roll"
                     self.known.learn_number(float(token.text), "statement")
-            case "factorial":
-                is_understood = not is_loose
-            case "word" if token.text.lower() in KNOWN.changes:
+            case "word" if token.text.lower() in WORDS["changes"]:
                 is_understood = not is_loose or not (behind and behind.kind in ("number", "open"))
         if not is_understood:
             self.numbers += 1
@@ -332,7 +331,7 @@ class _Walk:
         came = f"but the last calculation, {_line(self.links[-1])!r}, comes to {format_number(last)}"
         if self.answer is not None and not self._may_conclude(stated_value(self.answer), last):
             self.faults.append(f"the answer is {format_number(self.answer)}, {came}")
-        stated = [token for token in final if token.text[0] in _FIRST_OF_DIGITS and token.value not in KNOWN.counts]
+        stated = [token for token in final if token.text[0] in _FIRST_OF_DIGITS and token.value not in COUNTS]
         if not stated or any(_is_result(measured_number(token), last) for token in final):
             return
         told, value = stated[-1], measured_number(stated[-1])
@@ -378,7 +377,7 @@ def _is_another(one: Unit, other: Unit) -> bool:
 
 def _is_result(value: Measured, result: float) -> bool:
     cut = (math.ceil(abs(result)), math.floor(abs(result)))
-    share = value.percent and value.si is not None and math.isclose(value.si, result, rel_tol=TOLERANCES.solution)
+    share = value.percent and value.si is not None and math.isclose(value.si, result, rel_tol=SOLUTION)
     return share or abs(value.number) in cut or agree(stated_value(result), value, about=False)
 
 
@@ -388,9 +387,7 @@ def _is_arithmetic(tokens: Sequence[Written], end: int) -> bool:
     while start > 0 and tokens[start - 1].kind not in ("word", "break", "equals"):
         start -= 1
     side = [token.kind for token in tokens[start:end]]
-    return (
-        bool(side) and side[0] not in ("operator", "raised", "factorial") and side.count("open") == side.count("close")
-    )
+    return bool(side) and side[0] not in ("operator", "raised") and side.count("open") == side.count("close")
 
 
 def _is_harmless(token: Written, before: Written | None, behind: Written | None) -> bool:
@@ -401,10 +398,6 @@ def _is_harmless(token: Written, before: Written | None, behind: Written | None)
             return before.end == token.start and token.end < behind.start
         if token.text in _COMPARES and before.kind == behind.kind == "number":
             return _COMPARES[token.text](before.value, behind.value)
-    if token.text == "|":
-        # The bar of a table, and not that of an absolute value.
-        beside = [one for one in (before, behind) if one and one.kind in ("number", "operator", "open", "close")]
-        return all(one.end < token.start or one.start > token.end for one in beside)
-    if not token.text.strip() or token.text[0] in KNOWN.punctuation or token.text[-1:].isdigit():
+    if not token.text.strip() or token.text[0] in _PUNCTUATION or token.text[-1:].isdigit():
         return True
     return not any(one and one.kind in ("number", "operator", "equals") for one in (before, behind))

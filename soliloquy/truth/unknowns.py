@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from soliloquy.truth.arithmetic_parser import Reading, readings
-from soliloquy.truth.arithmetic_policy import LIMITS, TOLERANCES, WORDS
+from soliloquy.truth.arithmetic_policy import EXACT, MOST_TOKENS, SOLUTION, WORDS
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import Unworkable, agree, is_rounded
 from soliloquy.truth.written_arithmetic import ROUGHLY, may_calculate, tokens_of
@@ -58,7 +58,7 @@ class Equation:
         except Unworkable:
             return None
         slope = at_1 - at_0
-        is_line = math.isclose(at_3 - at_0, 3 * slope, rel_tol=TOLERANCES.exact, abs_tol=TOLERANCES.exact)
+        is_line = math.isclose(at_3 - at_0, 3 * slope, rel_tol=EXACT, abs_tol=EXACT)
         return -at_0 / slope if is_line and slope else None
 
 
@@ -107,7 +107,7 @@ def _equations_in(text: str) -> Iterator[Equation]:
         if not (token.kind == "break" or is_word or (token.kind == "equals" and token.text not in _SIGNS)):
             clause.append(token)
             continue
-        if 3 <= len(clause) <= LIMITS.tokens and (found := _equation(clause, text, word)):
+        if 3 <= len(clause) <= MOST_TOKENS and (found := _equation(clause, text, word)):
             yield found
         # A subscript is no end: the rest of "m_1 v = 20" says nothing of v.
         clause = [token] if token.kind == "break" and token.text.startswith("_") else []
@@ -142,7 +142,7 @@ def _equation(clause: Sequence[Written], text: str, word: str) -> Equation | Non
         symbol=symbol,
         left=[part for token in left for part in _parted(token, symbol)],
         right=[part for token in right for part in _parted(token, symbol)],
-        is_supposed=word in WORDS.supposes,
+        is_supposed=word in WORDS["supposes"],
         is_short=len(sides) == 2,
     )
     try:
@@ -194,9 +194,9 @@ def _solves(equation: Equation, value: float, place: float) -> bool:
     """Whether an equation holds for a stated value, as far as its last digit tells."""
     if equation.root is not None:
         return is_rounded(value, equation.root) or (value % 1 != 0 and _near(value, equation.root))
-    margin = max(place if place < 1 else place / 2, TOLERANCES.solution * abs(value), TOLERANCES.exact)
+    margin = max(place if place < 1 else place / 2, SOLUTION * abs(value), EXACT)
     return equation.difference(value - margin) * equation.difference(value + margin) <= 0
 
 
 def _near(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=TOLERANCES.solution, abs_tol=TOLERANCES.exact)
+    return math.isclose(one, other, rel_tol=SOLUTION, abs_tol=EXACT)
