@@ -52,9 +52,9 @@ def _past_words(tokens: Sequence[Written], at: int) -> int:
 
 def _are_nouns(words: Sequence[Written]) -> bool:
     """Whether all but the last are things that are counted, and the last is a sign behind them."""
-    *nouns, sign = words or [None]
-    if sign is None or not 0 < len(nouns) <= MOST_NOUNS or len(nouns[0].text) < SHORTEST_NOUN:
+    if not 1 < len(words) <= MOST_NOUNS + 1 or len(words[0].text) < SHORTEST_NOUN:
         return False
+    *nouns, sign = words
     # "kgm-3" is an unknown unit.
     is_apart = sign.text != "-" or sign.start > nouns[-1].end
     return is_apart and (sign.kind in ("equals", "close") or (sign.kind == "operator" and sign.text != "^"))

@@ -202,7 +202,8 @@ def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bo
         elif before is None or before.kind == "word":
             attached = at + 1 < len(left) and left[at + 1].start == token.end
             is_sign = before is None and token.text == "-" and (attached or goes_on)
-            yield at, not is_ordered and (token.kind != "operator" or is_sign)
+            is_operand = is_ordered and before is not None and before.text.lower() in ("by", "with", "from", "to")
+            yield at, not is_operand and (token.kind != "operator" or is_sign)
         elif before.kind == "operator" and before.text in "-*":
             # The sign may be a bullet or a dash.
             stands_apart = left[at - 2].kind == "word" if at > 1 else before.end < token.start

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
 from soliloquy.truth.constants import constants_of, units_in
-from soliloquy.truth.measured_values import Measured, agree, combined, measured_number, stated_value
+from soliloquy.truth.measured_values import MONEY, Measured, agree, combined, measured_number, stated_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.written_arithmetic import tokens_of
@@ -75,7 +75,7 @@ class KnownNumbers:
         stated = [one for one in sources if one.kind != "constant"]
         found = [unit for one in stated if one.unit for unit in (one.unit, one.unit.otherwise) if unit]
         # The "°" of "25 ^\\circ C" may be cut off.
-        is_bare = any(one.unit is None or one.unit.kind == "dimensionless" for one in stated)
+        is_bare = any(one.unit is None or one.unit.kind == "dimensionless" or one.kind == "statement" for one in stated)
         found += [one.unit for one in self._constant(token.value) if one.unit]
         return [*([None] if is_bare or not found else []), *dict.fromkeys(found)]
 
@@ -134,7 +134,7 @@ def _forms(token: Written, value: Measured, units: list[Unit]) -> Iterator[tuple
     if value.percent:
         shares = (share, 1 + share, 1 - share, 100 + value.number, 100 - value.number)
         yield from ((number, None) for number in shares)
-    elif 0 < plain < 1:
+    elif 0 < plain < 1 and (own is None or MONEY in own.kind):
         yield from ((1 + plain, None), (1 - plain, None))
     if 0 < share < 1:
         part = Fraction(share).limit_denominator(_LARGEST_PART)

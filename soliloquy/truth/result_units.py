@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
+from soliloquy.texts.plurals import is_plural
 from soliloquy.truth.arithmetic_parser import readings
 from soliloquy.truth.arithmetic_policy import ASKING, COUNTS
 from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number
@@ -18,14 +19,17 @@ _MOST_CHOICES = 64
 # Forces, energies and currents are written with their units; hours and lengths are counted.
 _PHYSICAL = frozenset(["kg", "A", "K", "mol", "cd"])
 _NAMED = re.compile(r"\bhow many\s|\bin\s(?=[^\W\d_]{2,}[\s?.,]|\\?[^\W\d_]+[?.)])", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s?/|\s(?:per|an?|each|every|of)\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"\s?/|\s(?:per|an?|each|every)\b", re.IGNORECASE)
 _NOUNS = [
     (re.compile(rf"{ASKING['begins']}(?:{names}){ASKING['ends']}", re.IGNORECASE), unit(own))
     for own, names in ASKING["units"].items()
-]
+] + [(re.compile(words, re.IGNORECASE), unit(own)) for own, words in ASKING["phrases"].items()]
+_THINGS = re.compile(r"\bhow many ([^\W\d_]+)", re.IGNORECASE)
 # "What are its height and its weight?"
-_SEVERAL = re.compile(r"\band\b[^.?!]*\?|\?.*\?", re.IGNORECASE | re.DOTALL)
-_HOW_LONG = re.compile(ASKING["how_long"], re.IGNORECASE)
+_SEVERAL = re.compile(
+    r"\band\b[^.?!]*\?|\?.*\?|\b(?:find|calculate|compute|determine)\b[^?!]*\band (?:the|its|their)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def result_in_units(tokens: Sequence[Written], options: Options) -> Iterator[Measured]:
@@ -56,7 +60,8 @@ def contradicts(tokens: Sequence[Written], options: Options, stated: Written) ->
     if MONEY in names:
         # Prices are told for one, for a kilogram or for an hour without saying so; "262 × 9 € = 2358 kg" is none.
         is_product = all(token.kind == "number" or token.text == "*" for token in tokens)
-        return is_product and not names & set(told.powers)
+        is_all_money = all(own and own.kind == f"{MONEY}^1" for one in numbers for own in options[one.start])
+        return (is_product or is_all_money) and not names & set(told.powers)
     otherwise = stated.unit and stated.unit.otherwise
     if otherwise and not contradicts(tokens, options, stated._replace(unit=otherwise)):
         return False
@@ -99,8 +104,8 @@ def asked_kinds(question: str) -> set[str]:
     if asks_several(question):
         return set()
     found = {own.kind for names, own in _NOUNS if names.search(question)}
-    if _HOW_LONG.search(question):
-        found.add(unit("s").kind)
+    if (things := _THINGS.search(question)) and is_plural(things[1]):
+        found.add(unit(things[1]).kind)
     for named in _NAMED.finditer(question):
         own, end = unit_after(question, named.end())
         if own and own.measure:
@@ -112,14 +117,13 @@ def asked_kinds(question: str) -> set[str]:
 
 
 def is_another(told: Unit, kinds: Collection[str]) -> bool:
-    """Whether a unit measures something else than what is asked for, also for each of some time."""
+    """Whether a unit measures something else than what is asked for: "how many miles" may be answered for each week."""
     return bool(told.measure and kinds) and not any(
-        MONEY in own.kind or own.kind == "dimensionless" or _without_time(own.kind) in map(_without_time, kinds)
+        MONEY in own.kind or own.kind == "dimensionless" or own.kind in kinds or _without_time(own.kind) in kinds
         for own in (told, told.otherwise)
         if own
     )
 
 
 def _without_time(kind: str) -> str:
-    """Returns a kind without its time, but time itself: "how many miles" may be answered with miles a week."""
-    return " ".join(part for part in kind.split() if not part.startswith("s^")) or kind
+    return " ".join(part for part in kind.split() if not part.startswith("s^"))
