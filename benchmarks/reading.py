@@ -16,7 +16,7 @@ from benchmarks.command import AS_JSON
 from benchmarks.published import entries, unnumbered
 from soliloquy.cli.tables import table
 from soliloquy.truth.calculations import calculations_of
-from soliloquy.truth.unknowns import comparisons_in, contradictions_in
+from soliloquy.truth.unknowns import comparisons_in
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # Sources with fewer calculations say little.
@@ -115,7 +115,9 @@ def _compare(source: str, text: str, counts: Found, lines: list[str], drawn: ran
         elif planted := _planted(pair[1], 0, drawn):
             counts.equations_planted += 1
             said = f"{pair[0]}. So {planted}."
-            is_found = any(contradictions_in(said)) or any(not one.right for one in calculations_of(said))
+            is_found = any(one.holds is False for one in comparisons_in(said)) or any(
+                not one.right for one in calculations_of(said)
+            )
             counts.equations_found += is_found
             if not is_found:
                 lines.append(f"{source}: missed: {planted!r} after {pair[0]!r}")

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from soliloquy.recipes.manners import Findings
-from soliloquy.truth.arithmetic_policy import KNOWN
+from soliloquy.truth.arithmetic_policy import COUNTS
 from soliloquy.truth.known_numbers import KnownNumbers
 from soliloquy.truth.measured_values import stated_value
 from soliloquy.truth.numbers import numbers_in
@@ -21,7 +21,7 @@ def check_given_values(conversation: Conversation, turns: Sequence[Turn]) -> Fin
         others = [(name, value) for name, value in _given(turn.calculation.attempts[-1].code) if value not in described]
         known = KnownNumbers(_told(conversation, turn), turn.calculation.attempts[-1].code) if others else None
         for name, value in others:
-            if known and value not in KNOWN.counts and not known.sources(stated_value(value)):
+            if known and value not in COUNTS and not known.sources(stated_value(value)):
                 yield turn.number, f"the program takes {name} = {value:g}, which nobody gave"
 
 

@@ -1,69 +1,23 @@
-"""Holds the word lists, limits and tolerances of the reader of calculations, from `arithmetic.toml`."""
+"""Holds the word lists, limits and tolerances of the reader of calculations."""
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Order(_Table):
-    """An instruction to calculate: "divide 15 by 3"."""
-
-    verb: str
-    between: str
-    sign: str
-    # "subtract 3 from 10"
-    swaps: bool = False
-
-
-class Words(_Table):
-    equals: tuple[str, ...]
-    restates: tuple[str, ...]
-    about: tuple[str, ...]
-    times: tuple[str, ...]
-    over: tuple[str, ...]
-    plus: tuple[str, ...]
-    minus: tuple[str, ...]
-    fillers: frozenset[str]
-    orders: tuple[Order, ...]
-    multipliers: dict[str, float]
-    labels: tuple[str, ...]
-    no_nouns: frozenset[str]
-    supposes: frozenset[str]
-
-
-class Limits(_Table):
-    tokens: int
-    brackets: int
-    nouns: int
-    shortest_noun: int
-
-
-class Tolerances(_Table):
-    exact: float
-    rounded: float
-    cut: float
-    solution: float
-
-
-class Known(_Table):
-    counts: frozenset[float]
-    parts: frozenset[float]
-    latex: frozenset[str]
-    punctuation: str
-    changes: frozenset[str]
-
-
-class _Policy(_Table):
-    words: Words
-    known: Known
-    limits: Limits
-    tolerances: Tolerances
-
-
-_POLICY = _Policy.model_validate(tomllib.loads(Path(__file__).with_name("arithmetic.toml").read_text("utf-8")))
-WORDS, KNOWN, LIMITS, TOLERANCES = _POLICY.words, _POLICY.known, _POLICY.limits, _POLICY.tolerances
+_TABLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("arithmetic.toml").read_text("utf-8"))
+WORDS: Mapping[str, Sequence[str]] = _TABLE["words"]
+ASKING: Mapping[str, Any] = _TABLE["asking"]
+# Counts and halves, which need no source; as a result they have to be worked out.
+COUNTS = frozenset([0, 1, 2, 3, 4, 0.5, 0.25, 0.75])
+# In words: a third, one and a half, two fifths, an eighth.
+PARTS = (0.2, 1 / 3, 0.4, 0.5, 0.6, 2 / 3, 0.75, 0.8, 1.5, 0.25, 0.125)
+# Nobody writes a longer calculation out; the time to read one grows with its square.
+MOST_TOKENS, MOST_BRACKETS = 200, 30
+# Words for what is counted, behind a number; shorter words are symbols.
+MOST_NOUNS, SHORTEST_NOUN = 3, 3
+EXACT = 1e-9
+# Rounding changes a number by at most this share, and cutting digits off, or rounding up to whole buses, by less.
+ROUNDED, CUT = 0.35, 0.13
+# Two solutions of the same equation differ by at most this share, if one is rounded.
+SOLUTION = 0.01

@@ -5,19 +5,15 @@ Only what is certainly false is called false. A chain such as "F = 50 kg × 10 m
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from soliloquy.truth.arithmetic_parser import NoArithmetic, Parser
-from soliloquy.truth.arithmetic_policy import KNOWN, LIMITS
-from soliloquy.truth.arithmetic_terms import READINGS, Term
+from soliloquy.truth.arithmetic_parser import Reading, readings
+from soliloquy.truth.arithmetic_policy import MOST_TOKENS, SHORTEST_NOUN, WORDS
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import (
-    Unworkable,
     agree,
-    are_alike,
     converts,
     in_unit_of,
     is_another_quantity,
@@ -26,6 +22,8 @@ from soliloquy.truth.measured_values import (
 from soliloquy.truth.written_arithmetic import ROUGHLY, is_restated, may_calculate, tokens_of
 from soliloquy.truth.written_numbers import Written
 
+# "divide 4 by 1/8 to get 32"
+_ORDER = re.compile(r"divid|multipl|subtract|add|tak", re.IGNORECASE)
 _LETTER_BEHIND = re.compile(r"[\d.,]*\d[A-Za-z]")
 
 
@@ -54,25 +52,19 @@ def calculations_of(text: str) -> Sequence[Calculation]:
     """Returns every calculation of a text that can be worked through, in order."""
     if not may_calculate(text):
         return ()
-    return tuple(link for tokens in _lines(text) for link in _links(tokens, text))
+    return tuple(link for tokens in lines_of(text) for link in _links(tokens, text))
 
 
 def results_in(text: str) -> Iterator[float]:
     """Yields what each written calculation may come to, also where the text does not say it."""
-    for tokens in _lines(text):
+    for tokens in lines_of(text):
         for part in _parted(tokens)[0]:
-            for start, _ in _starts(part[: LIMITS.tokens], goes_on=True):
-                parser = Parser(part[start : LIMITS.tokens])
-                try:
-                    term = parser.sum()
-                except NoArithmetic:
-                    continue
-                for reading in READINGS if parser.operations else ():
-                    with suppress(Unworkable):
-                        yield term.value(reading).number
+            for start, _ in _starts(part[:MOST_TOKENS], goes_on=True):
+                found = readings(part[start:MOST_TOKENS])
+                yield from (one.term.value.number for one in found if one.operations)
 
 
-def _lines(text: str) -> Iterator[Sequence[Written]]:
+def lines_of(text: str) -> Iterator[Sequence[Written]]:
     """Yields the tokens between two breaks."""
     tokens: list[Written] = []
     for token in without_words(tokens_of(text)):
@@ -101,9 +93,9 @@ def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
     parts, signs = _parted(tokens)
     for number, (left, right) in enumerate(pairwise(parts)):
         sign = signs[number].text
-        if len(left) > LIMITS.tokens:
+        if len(left) > MOST_TOKENS:
             continue
-        right = right[: LIMITS.tokens]
+        right = right[:MOST_TOKENS]
         link = _link(left, right, text, sign=sign, goes_on=number > 0)
         if (link is None or not link.right) and any(token.ambiguous for token in (*left, *right)):
             grouped = _link(_in_thousands(left), _in_thousands(right), text, sign=sign, goes_on=number > 0)
@@ -116,9 +108,9 @@ def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
 
 def _ends(parts: Sequence[Sequence[Written]], text: str) -> Calculation | None:
     """Returns the first and the last side of a chain if these state one quantity: "54 km/h = 54 / 3.6 = 15 m/s"."""
-    first, last = parts[0][-1:], parts[-1]
+    first, last = parts[0], parts[-1]
     has_words = any(token.kind == "word" for part in parts for token in part)
-    if has_words or len(parts[0]) != 1 or len(last) != 1 or not (first[0].unit and last[0].unit):
+    if has_words or len(first) != 1 or len(last) != 1 or not (first[0].unit and last[0].unit):
         return None
     return _link(first, last, text, sign="=", goes_on=False)
 
@@ -134,48 +126,49 @@ def _in_thousands(tokens: Sequence[Written]) -> list[Written]:
 def _link(
     left: Sequence[Written], right: Sequence[Written], text: str, *, sign: str, goes_on: bool
 ) -> Calculation | None:
+    right = _trimmed(right)
     stated = list(_stated(right))
     if not stated:
         return None
-    about = sign in ROUGHLY
-    # A dash before a negative result is a minus sign.
-    goes_on = goes_on or right[0].text == "-"
+    end = right[stated[0].at - 1].end
+    ends_there = _ends_there(right, end)
+    may_convert = sign == "=" or (is_restated(sign) and right[-1].end == end)
     false: Calculation | None = None
-    ends_there = _ends_there(right, stated[0][1])
-    may_convert = sign == "=" or (is_restated(sign) and right[-1].end == stated[0][1])
-    for start, certain in _starts(left, goes_on=goes_on):
-        try:
-            term, calculates = _whole(left[start:])
-        except NoArithmetic:
-            continue
-        restates_power = _restates_power(left[start:], right)
-        for reading in READINGS:
-            for result, end in stated:
-                try:
-                    value, told = term.value(reading), result.value(reading)
-                except Unworkable:
+    # A dash before a negative result is a minus sign.
+    for start, certain in _starts(left, goes_on=goes_on or right[0].text == "-"):
+        side = _trimmed(left[start:])
+        certain = certain and ends_there
+        for reading in readings(side):
+            if reading.at != len(side):
+                break
+            value = reading.term.value
+            for other in stated:
+                told = other.term.value
+                if not (
+                    reading.operations
+                    or restates_share(value, told)
+                    or (may_convert and converts(value, told))
+                    or (len(side) == len(right) == 1 and side[0].has_power != right[0].has_power)
+                ):
                     continue
-                restates = restates_share(value, told) or (may_convert and converts(value, told))
-                if not (calculates or restates or (restates_power and are_alike(value, told))):
-                    continue
-                if not told.has_unit and _may_hold_unknown(left[start:]):
-                    certain = False
-                first, unit = left[start].start, _unit_at_end(right, end)
+                last = right[other.at - 1]
+                unit = "" if last.text[0] in "$£€" else last.unit_text
                 link = Calculation(
-                    start=first,
-                    end=end,
-                    text=text[first:end],
-                    expression=term.python,
+                    start=left[start].start,
+                    end=last.end,
+                    text=text[left[start].start : last.end],
+                    expression=reading.term.python,
                     value=in_unit_of(value, told),
                     stated=told.number,
                     unit=unit,
                     stated_at=right[0].start,
-                    right=agree(value, told, about=about),
+                    right=agree(value, told, about=sign in ROUGHLY),
                     wrong_unit=unit if is_another_quantity(value, told) else "",
                 )
                 if link.right:
                     return link
-                false = false or (link if certain and ends_there else None)
+                if certain and (told.has_unit or not _may_hold_unknown(side)):
+                    false = false or link
     return false
 
 
@@ -185,16 +178,6 @@ def _may_hold_unknown(left: Sequence[Written]) -> bool:
     return is_sum and any(_LETTER_BEHIND.fullmatch(token.text) for token in left)
 
 
-def _restates_power(left: Sequence[Written], right: Sequence[Written]) -> bool:
-    """Whether a number is written again with a power of ten, or without one."""
-    return len(left) == len(right) == 1 and left[0].has_power != right[0].has_power
-
-
-def _unit_at_end(right: Sequence[Written], end: int) -> str:
-    last = next(token for token in right if token.end == end)
-    return "" if last.text[0] in "$£€" else last.unit_text
-
-
 def _ends_there(right: Sequence[Written], end: int) -> bool:
     """Whether the parsed number is all that the text states: "2 (9.8) s" may be a product."""
     rest = next((token for token in right if token.start >= end), None)
@@ -202,43 +185,30 @@ def _ends_there(right: Sequence[Written], end: int) -> bool:
         return True
     parts = sum(token.start < end for token in right)
     # A short word behind a product may be another factor.
-    return rest.kind == "word" and len(rest.text) >= (LIMITS.shortest_noun if parts > 1 else 2)
+    return rest.kind == "word" and len(rest.text) >= (SHORTEST_NOUN if parts > 1 else 2)
 
 
 def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bool]]:
     """Yields where a calculation may begin, earliest first, and whether it then certainly does."""
+    is_ordered = False
     for at, token in enumerate(left):
         if token.kind == "word":
+            is_ordered = is_ordered or _ORDER.match(token.text) is not None
             continue
         before = left[at - 1] if at else None
-        if _is_part_of(left[max(0, at - 2) : at]):
+        if at > 1 and left[at - 1].text.lower() == "of" and left[at - 2].text.lower() in WORDS["changes"]:
+            # Only a part of what follows is meant: "half of 2/3 is 1/3".
             yield at, False
         elif before is None or before.kind == "word":
             attached = at + 1 < len(left) and left[at + 1].start == token.end
-            yield at, token.kind != "operator" or (before is None and token.text == "-" and (attached or goes_on))
-        elif before.kind == "operator" and before.text in "-*" and _stands_apart(left[max(0, at - 2) : at + 1]):
-            yield at, False
-
-
-def _is_part_of(words: Sequence[Written]) -> bool:
-    """Whether only a part of what follows is meant: "half of 2/3 is 1/3"."""
-    return [word.text.lower() for word in words[1:]] == ["of"] and words[0].text.lower() in KNOWN.changes
-
-
-def _stands_apart(tokens: Sequence[Written]) -> bool:
-    """Whether a sign between a word, or nothing, and a number may be a bullet or a dash."""
-    *words, sign, number = tokens
-    return words[0].kind == "word" if words else sign.end < number.start
-
-
-def _whole(tokens: Sequence[Written]) -> tuple[Term, bool]:
-    """Parses tokens that are one term from the first to the last; also returns whether it calculates."""
-    tokens = _trimmed(tokens)
-    parser = Parser(tokens)
-    term = parser.sum()
-    if parser.at != len(tokens):
-        raise NoArithmetic
-    return term, bool(parser.operations)
+            is_sign = before is None and token.text == "-" and (attached or goes_on)
+            is_operand = is_ordered and before is not None and before.text.lower() in ("by", "with", "from", "to")
+            yield at, not is_operand and (token.kind != "operator" or is_sign)
+        elif before.kind == "operator" and before.text in "-*":
+            # The sign may be a bullet or a dash.
+            stands_apart = left[at - 2].kind == "word" if at > 1 else before.end < token.start
+            if stands_apart:
+                yield at, False
 
 
 def _trimmed(tokens: Sequence[Written]) -> Sequence[Written]:
@@ -250,18 +220,9 @@ def _trimmed(tokens: Sequence[Written]) -> Sequence[Written]:
     return tokens
 
 
-def _stated(right: Sequence[Written]) -> Iterator[tuple[Term, int]]:
+def _stated(right: Sequence[Written]) -> Iterator[Reading]:
     """Yields what stands behind an equals sign: all of it, and its first number ("5 * 2 = 10 + 3 = 13")."""
-    tokens = _trimmed(right)
-    parser = Parser(tokens)
-    try:
-        whole = parser.sum()
-    except NoArithmetic:
-        return
-    yield whole, tokens[parser.at - 1].end
-    if parser.operations:
-        parser = Parser(tokens)
-        try:
-            yield parser.sign(), tokens[parser.at - 1].end
-        except NoArithmetic:
-            return
+    for whole in readings(right):
+        yield whole
+        if whole.operations:
+            yield from readings(right, is_operand=True)

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import permutations
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf
+from typing import NamedTuple
 
 from soliloquy.truth.unit_table import Unit, named
 from soliloquy.truth.units import unit, unit_after
@@ -17,48 +15,30 @@ from soliloquy.truth.written_arithmetic import tokens_of
 _NAME = re.compile(r"[a-z_]+", re.IGNORECASE)
 # "per hour", "km into m", "each day"; a longer word is a unit by itself.
 _UNIT_WORD = re.compile(r"\b(?:(?:per|in|into|to|of)\s|/)?(?=[^\W\d_]{3}|(?<=[\s/])[^\W\d_])|(?<=\\text\{)|(?<=rm\{)")
+_TABLE = tomllib.loads(Path(__file__).with_name("constants.toml").read_text("utf-8"))["constants"]
 
 
-def _unit_of(stated: object) -> object:
-    """Reads a unit that a table names: "m/s^2"."""
-    return unit(stated) if isinstance(stated, str) else stated
-
-
-class Constant(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class Constant(NamedTuple):
     role: str
-    values: tuple[float, ...]
-    # The words or signs that give a problem this role.
-    near: str
-    unit: Annotated[InstanceOf[Unit] | None, BeforeValidator(_unit_of)] = None
-
-
-class _Table(BaseModel):
-    constant: tuple[Constant, ...]
-
-
-_TABLE = _Table.model_validate(tomllib.loads(Path(__file__).with_name("constants.toml").read_text("utf-8")))
+    unit: Unit | None
 
 
 @lru_cache(256)
 def constants_of(text: str) -> dict[float, Constant]:
     """Returns the constants that have a role in a problem, by value; the first role of a value counts."""
-    found: dict[float, Constant] = {}
-    for constant in (*_sizes(text), *_TABLE.constant):
-        new = [value for value in constant.values if value not in found]
-        if new and re.search(constant.near, text, re.IGNORECASE | re.DOTALL):
-            found |= dict.fromkeys(new, constant)
+    found = dict(_sizes(text))
+    for role, values, near, own in _TABLE:
+        if re.search(near, text, re.IGNORECASE | re.DOTALL):
+            found = dict.fromkeys(map(float, values), Constant(role, unit(own) if own else None)) | found
     return found
 
 
-def _sizes(text: str) -> Iterator[Constant]:
+def _sizes(text: str) -> Iterator[tuple[float, Constant]]:
     """Yields how many of one unit of a text are in another: 60 minutes in an hour, 3.6 km/h in 1 m/s."""
-    for one, other in permutations(units_in(text), 2):
+    for one, other in reversed([*permutations(units_in(text), 2)]):
         if one.kind == other.kind and one.factor != other.factor and one.kind != "dimensionless":
-            size = float(f"{one.factor / other.factor:.12g}")
             role = f"{_plain(other)} in a {_plain(one)}"
-            yield Constant(role=role, values=(size,), near="", unit=other.times(one, -1))
+            yield float(f"{one.factor / other.factor:.12g}"), Constant(role, other.times(one, -1))
 
 
 def _plain(own: Unit) -> str:

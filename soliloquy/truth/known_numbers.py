@@ -3,145 +3,121 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
-from soliloquy.truth.arithmetic_terms import combined, measured_number
 from soliloquy.truth.constants import constants_of, units_in
-from soliloquy.truth.measured_values import Measured, agree, stated_value
+from soliloquy.truth.measured_values import MONEY, Measured, agree, combined, measured_number, stated_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.written_arithmetic import tokens_of
 from soliloquy.truth.written_numbers import Written
 
-# "form" is a number that belongs to the form of a calculation: a half, a square, how many numbers a mean is of.
-Kind = Literal["question", "result", "constant", "form", "statement"]
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _LARGEST_PART = 12
 _MOST_PARTS = 30
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
-    """What gives a number."""
+class Source(NamedTuple):
+    """What gives a number; a statement is one that nothing gives."""
 
-    kind: Kind
+    kind: Literal["question", "result", "constant", "statement"]
     # As the source has it: 235.5 may be used as 236, and 25 % as 0.25.
     value: float
     unit: Unit | None = None
-    # A constant's role; empty for any other source.
-    role: str = ""
-    # The calculation that comes to it, counted from 0.
-    calculation: int | None = None
-
-
-class _Entry(NamedTuple):
-    value: Measured
-    source: Source
 
 
 class KnownNumbers:
     def __init__(self, question: str, solution: str = "") -> None:
         text = f"{question}\n{solution}"
-        self._entries: dict[tuple[float, str], _Entry] = {}
+        self._entries: dict[tuple[float, str], tuple[Measured, Source]] = {}
         self._constants = constants_of(text)
         self._units = units_in(text)
-        for token in tokens_of(question):
-            if token.kind == "number":
-                self.learn(token, Source(kind="question", value=token.value, unit=token.unit))
-        for whole in mixed_quantities(tokens_of(question)):
-            self.learn(whole, Source(kind="question", value=whole.value, unit=whole.unit))
+        tokens = tokens_of(question)
+        for token in (*(one for one in tokens if one.kind == "number"), *mixed_quantities(tokens)):
+            self.learn(token, "question")
+        told = {value.number for value, _ in self._entries.values()}
         plain = [number.value for number in numbers_in(question)]
+        # Those of names and labels, too.
         plain += [float(digits.replace(",", "")) for digits in _DIGITS.findall(question)]
-        told = {one.value.number for one in self._entries.values()}
         for number in plain:
             if number not in told:
-                self._add(stated_value(number), Source(kind="question", value=number))
+                self.learn_number(number, "question")
 
-    def learn(self, token: Written, source: Source) -> None:
+    def learn(self, token: Written, kind: Literal["question", "result", "statement"]) -> None:
         value = measured_number(token)
-        self._add(value, source)
+        self._add(value, Source(kind, token.value, token.unit))
         for number, own in _forms(token, value, self._units):
-            self._add(stated_value(number, own), replace(source, unit=own))
+            self._add(stated_value(number, own), Source(kind, token.value, own))
         if token.unit and token.unit.otherwise:
             # "1.5 % a year"
-            self.learn(token._replace(unit=token.unit.otherwise), source)
+            self.learn(token._replace(unit=token.unit.otherwise), kind)
 
-    def learn_number(self, number: float, source: Source) -> None:
-        self._add(stated_value(number), source)
+    def learn_number(self, number: float, kind: Literal["question", "result", "statement"]) -> None:
+        self._add(stated_value(number), Source(kind, number))
 
     def sources(self, value: Measured) -> list[Source]:
         """Returns what gives a number, the same number before one that it rounds."""
+        entries = self._entries.values()
+        found = [source for own, source in entries if abs(own.number) == abs(value.number)]
         # 235.5 may be used as 236, and not as 230 or 240.
         exact = replace(value, coarse=value.place)
-        found = [one for one in self._entries.values() if abs(one.value.number) == abs(value.number)]
-        found = found or [one for one in self._entries.values() if agree(one.value, exact, about=False)]
-        return [one.source for one in found] or self.constants(value.number)
+        found = found or [source for own, source in entries if agree(own, exact, about=False)]
+        return found or self._constant(value.number)
 
-    def constants(self, number: float) -> list[Source]:
-        constant = self._constants.get(abs(number))
-        if constant is None:
-            return []
-        return [Source(kind="constant", value=number, unit=constant.unit, role=constant.role)]
+    def units_of(self, token: Written) -> list[Unit | None]:
+        """Returns the units that an operand may have: its own, or those of its sources; None where it may have none."""
+        if token.unit:
+            return [token.unit, token.unit.otherwise] if token.unit.otherwise else [token.unit]
+        sources = self.sources(measured_number(token))
+        stated = [one for one in sources if one.kind != "constant"]
+        found = [unit for one in stated if one.unit for unit in (one.unit, one.unit.otherwise) if unit]
+        # The "°" of "25 ^\\circ C" may be cut off.
+        is_bare = any(one.unit is None or one.unit.kind == "dimensionless" or one.kind == "statement" for one in stated)
+        found += [one.unit for one in self._constant(token.value) if one.unit]
+        return [*([None] if is_bare or not found else []), *dict.fromkeys(found)]
 
     def derives(self, number: float) -> bool:
         """Whether one operation makes a number of known ones: a square, a step of one, a sum of two of the question."""
         if number > 0 and math.log10(number) % 1 == 0:
             return True
-        known = {abs(one.source.value) for one in self._entries.values() if one.source.kind != "statement"}
-        given = [abs(one.value) for one in self.given()][:_MOST_PARTS]
-        results = [
-            result
-            for one in known
-            for result in (
-                one**2,
-                one**3,
-                math.sqrt(one),
-                one + 1,
-                one - 1,
-                *(one * 10.0**power for power in range(-3, 4)),
-            )
-        ]
+        known = {abs(source.value) for _, source in self._entries.values() if source.kind != "statement"}
+        results = [result for one in known for result in (one**2, one**3, math.sqrt(one), one + 1, one - 1)]
+        results += [one * 10.0**power for one in known for power in range(-3, 4)]
+        given = [*map(abs, self.given())][:_MOST_PARTS]
         results += [result for one, other in combinations(given, 2) for result in (one + other, abs(one - other))]
         return any(math.isclose(number, result, rel_tol=1e-6) for result in results)
 
     def unit_of(self, value: Measured) -> Unit | None:
         """Returns the unit of the text in which a quantity has its number."""
-        return next(
-            (
-                own
-                for own in self._units
-                if value.si is not None
-                and _kind(value.powers) == own.kind
-                and math.isclose(own.in_base(value.number), value.si, rel_tol=1e-9)
-            ),
-            None,
-        )
+        if value.si is None:
+            return None
+        kind = " ".join(f"{unit}^{power:g}" for unit, power in sorted(value.powers.items())) or "dimensionless"
+        units = (own for own in self._units if own.kind == kind)
+        return next((own for own in units if math.isclose(own.in_base(value.number), value.si, rel_tol=1e-9)), None)
 
-    def given(self) -> Iterator[Source]:
-        """Yields each number of the question once."""
-        yield from {
-            one.source.value: one.source for one in self._entries.values() if one.source.kind == "question"
-        }.values()
+    def given(self) -> Mapping[float, None]:
+        """Returns each number of the question once."""
+        return {source.value: None for _, source in self._entries.values() if source.kind == "question"}
+
+    def _constant(self, number: float) -> list[Source]:
+        constant = self._constants.get(abs(number))
+        return [Source("constant", number, constant.unit)] if constant else []
 
     def _add(self, value: Measured, source: Source) -> None:
         key = (value.number, value.measure)
         if key not in self._entries or source.kind == "result":
-            self._entries[key] = _Entry(value, source)
+            self._entries[key] = (value, source)
 
 
 def mixed_quantities(tokens: Sequence[Written]) -> Iterator[Written]:
     """Yields quantities of two parts, in the unit of the first: "2 h 30 min"."""
-    numbers = [token for token in tokens if token.kind != "word" or token.text.lower() != "and"]
+    numbers = [token for token in tokens if token.kind != "word" or token.text.lower() not in ("", "and")]
     for one, other in pairwise(numbers):
         if one.kind == "number" and one.unit and (both := combined(measured_number(one), other)) and both.si:
             yield one._replace(value=both.si / one.unit.factor, end=other.end)
-
-
-def _kind(powers: Mapping[str, float]) -> str:
-    return " ".join(f"{unit}^{power:g}" for unit, power in sorted(powers.items())) or "dimensionless"
 
 
 def _forms(token: Written, value: Measured, units: list[Unit]) -> Iterator[tuple[float, Unit | None]]:
@@ -152,18 +128,16 @@ def _forms(token: Written, value: Measured, units: list[Unit]) -> Iterator[tuple
         yield from ((one.of(plain, own), one) for one in units if one.kind == own.kind)
         # "5 cm" may be calculated with as 0.05.
         yield value.si, Unit(own.kind, 1.0, measure=f"SI {own.kind}")
-    yield from ((number, None) for number in _shares(token, value, plain))
-
-
-def _shares(token: Written, value: Measured, plain: float) -> Iterator[float]:
     if token.scale != 1.0:
-        yield plain
+        yield plain, None
     share = value.si if value.percent and value.si is not None else plain
     if value.percent:
-        yield from (share, 1 + share, 1 - share, 100 + value.number, 100 - value.number)
-    elif 0 < plain < 1:
-        yield from (1 + plain, 1 - plain)
+        shares = (share, 1 + share, 1 - share, 100 + value.number, 100 - value.number)
+        yield from ((number, None) for number in shares)
+    elif 0 < plain < 1 and (own is None or MONEY in own.kind):
+        yield from ((1 + plain, None), (1 - plain, None))
     if 0 < share < 1:
         part = Fraction(share).limit_denominator(_LARGEST_PART)
         if math.isclose(part, share, rel_tol=1e-3):
-            yield from (part.numerator, part.denominator, part.denominator - part.numerator)
+            parts = (part.numerator, part.denominator, part.denominator - part.numerator)
+            yield from ((float(number), None) for number in parts)

@@ -5,6 +5,7 @@ from functools import cached_property, lru_cache
 
 from soliloquy.truth.exactness import is_right
 from soliloquy.truth.measured_values import is_rounded
+from soliloquy.truth.number_format import format_number
 from soliloquy.truth.sources import provenance_of
 from soliloquy.v1.conversation_pb2 import (
     EVIDENCE_KIND_BANK,
@@ -134,7 +135,8 @@ def doubt_about(problem: Problem) -> str:
         return ""
     if ledger.is_disputed:
         return "independent programs come to another answer"
-    return provenance_of(problem).doubt or "no calculation of the solution gives the answer"
+    answer = f"the answer {format_number(problem.answer.value)}" if problem.HasField("answer") else "an answer"
+    return provenance_of(problem).doubt or f"no calculation of the solution gives {answer}"
 
 
 def _answer_step(problem: Problem) -> int:

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from soliloquy.truth.arithmetic_policy import TOLERANCES
+from soliloquy.truth.arithmetic_policy import CUT, EXACT, ROUNDED
 from soliloquy.truth.unit_table import Unit, powers_of
-from soliloquy.truth.units import unit as unit_of
+from soliloquy.truth.written_numbers import PERCENT, Written
 
-PERCENT = unit_of("%")
 # Lengths and times are counted in everyday problems; whoever writes of forces writes their units out.
 _LENGTH = frozenset(["m"])
 _EVERYDAY = frozenset(["m", "s"])
@@ -63,6 +62,22 @@ def measured(number: float, unit: Unit | None, place: float, coarse: float, *, r
         coarse=coarse,
         slack=slack,
     )
+
+
+def measured_number(token: Written) -> Measured:
+    return measured(token.value, token.unit, token.place, token.coarse, rounded=token.rounded)
+
+
+def combined(value: Measured, rest: Written) -> Measured | None:
+    """Returns the sum of the two parts of one quantity; None if they are not such parts: "1 h 24 min"."""
+    if rest.kind != "number" or rest.unit is None or not value.closed:
+        return None
+    smaller = measured_number(rest)
+    both = added(value, smaller, 1)
+    if both.si is None or not value.si or not smaller.si or not 0 < smaller.si < abs(value.si / value.number):
+        return None
+    # In the unit of the smaller part.
+    return replace(smaller, number=both.si / smaller.si * smaller.number, si=both.si, measure="")
 
 
 def place_of(number: float) -> float:
@@ -223,13 +238,13 @@ def _near(value: float, stated: Measured, slack: float, *, about: bool) -> bool:
     if not value:
         return not stated.number
     difference = abs(value - stated.number)
-    if math.isclose(value, stated.number, rel_tol=TOLERANCES.exact, abs_tol=0 if stated.number else 1e-12):
+    if math.isclose(value, stated.number, rel_tol=EXACT, abs_tol=0 if stated.number else 1e-12):
         return True
     place = stated.coarse
     if not about and value == round(value):
         # A whole number of four digits or fewer needs no rounding.
         place = max(stated.place, min(place, 10.0 ** (math.floor(math.log10(abs(value))) - 3)))
-    if place and not about and math.isclose(value, round(value / place) * place, rel_tol=TOLERANCES.exact):
+    if place and not about and math.isclose(value, round(value / place) * place, rel_tol=EXACT):
         return False
-    nearest = difference <= min(max(place / 2, slack), TOLERANCES.rounded * abs(value))
-    return nearest or difference <= min(place, TOLERANCES.cut * abs(value))
+    nearest = difference <= min(max(place / 2, slack), ROUNDED * abs(value))
+    return nearest or difference <= min(place, CUT * abs(value))

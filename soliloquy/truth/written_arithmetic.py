@@ -29,21 +29,21 @@ def _any(words: Iterable[str]) -> str:
     return rf"\b(?:{'|'.join(longest_first).replace(' ', chr(92) + 's+')})\b"
 
 
-_EQUALS = rf"=(?!>)|→|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.,?|{_any(WORDS.equals)})"
+_EQUALS = rf"=(?!>)|→|≈|≃|≅|≐|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.,?|{_any(WORDS['equals'])})"
 _STATES = lazy_pattern(_EQUALS, re.IGNORECASE)
 # Signs and words that state the same quantity again; the end of a line may stand before them.
 _RESTATES = lazy_pattern(
-    rf"=(?!>)|[≈≃≅≐]|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.|{_any(WORDS.restates)})", re.IGNORECASE
+    rf"=(?!>)|[≈≃≅≐]|\\(?:approx|simeq|cong)\b|(?:,\s)?(?:i\.e\.|{_any(WORDS['restates'])})", re.IGNORECASE
 )
 _TOKEN = lazy_pattern(
     r"(?P<space>[^\S\r\n]+|\$)|(?P<line>\s+)"
     rf"|(?P<equals>{_EQUALS})"
     r"|(?P<subscript>_(?:\{[^{}]*\}|\w))"
     rf"|(?P<power>\*\*|\^)|(?P<raised>[{_SUPERSCRIPTS}]+)"
-    rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|{_any(WORDS.times)}|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?){{0,2}}-?\d))"
-    rf"|(?P<over>[/÷∕⁄]|\\div\b|{_any(WORDS.over)})|(?P<plus>\+|{_any(WORDS.plus)})|(?P<minus>-|{_any(WORDS.minus)})|(?P<of>\bof\b)"
+    rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|\b(?:times|multiplied\s+by)\b|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?){{0,2}}-?\d))"
+    rf"|(?P<over>[/÷∕⁄]|\\div\b|\bdivided\s+by\b)|(?P<plus>\+|\bplus\b)|(?P<minus>-|\bminus\b)|(?P<of>\bof\b)"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<fraction>\\[dt]?frac(?![A-Za-z]))"
-    r"|(?P<ratio>:)|(?P<bar>\|)|(?P<factorial>(?<=[\d)])!(?=\s*[-+*/=)}^·×∙⋅÷:\\]|\s*\d+!))"
+    r"|(?P<ratio>:)"
     r"|(?P<function>√|\\?\b(?:sqrt|arcsin|arccos|arctan|sin|cos|tan|ln|log(?:_?\{?\d+\}?)?)(?![^\W_]))|(?P<pi>π|\\pi\b|\bpi\b)"
     rf"|(?P<word>[^\W\d_](?:[^\W{_SUPERSCRIPTS}]|'|-(?=[^\W\d_]))*)",
     re.IGNORECASE,
@@ -119,14 +119,6 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
             return Written("close", said, start, end) if is_symbol else Written("close", said, start, behind, unit=own)
         case "function":
             return Written("function", re.sub(r"\W|_", "", said.lower().replace("√", "sqrt")), start, end)
-        case "bar":
-            opens = text[end : end + 1].strip() and not (
-                before and before[-1].end == start and before[-1].kind != "open"
-            )
-            closes = before and before[-1].end == start and before[-1].kind in ("number", "close")
-            return Written("open" if opens else "close" if closes else "break", said, start, end)
-        case "factorial":
-            return Written("factorial", said, start, end)
         case "ratio":
             divides = _DIVIDES.match(text, start) if before and before[-1].kind in ("number", "close") else None
             is_stated = len(before) > 1 and before[-2].kind == "equals"

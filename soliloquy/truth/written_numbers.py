@@ -13,9 +13,7 @@ from soliloquy.truth.quantity_grammar import Quantity, parse
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.units import unit, unit_after
 
-Kind = Literal[
-    "number", "operator", "raised", "open", "close", "function", "fraction", "factorial", "equals", "word", "break"
-]
+Kind = Literal["number", "operator", "raised", "open", "close", "function", "fraction", "equals", "word", "break"]
 
 FIRST_OF_NUMBERS = frozenset(f"0123456789.$£€{''.join(FRACTIONS)}")
 # A decimal, or a thousand and more on the continent.
@@ -24,7 +22,7 @@ _EXPONENT = lazy_pattern(r"\d+(?:\.\d+)?")
 _ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
 # Text behind a number that is another operand, and no unit: "3 - m", "5 x 4".
 _NO_UNIT = (" -", " x ")
-_LABEL = lazy_pattern(rf"(?:\b(?:{'|'.join(WORDS.labels)})\.?|#)[^\S\n]*\Z", re.IGNORECASE)
+_LABEL = lazy_pattern(rf"(?:\b(?:{'|'.join(WORDS['labels'])})\.?|#)[^\S\n]*\Z", re.IGNORECASE)
 _LONGEST_LABEL = 12
 # A factor of an unknown is none: "the equation 3x + 2 = 8".
 _UNKNOWN_BEHIND = lazy_pattern(r"[^\W\d_](?:\s*[+=*/^²]|\s*[-−]\s*\d)")

@@ -14,10 +14,11 @@ from soliloquy.truth.ledger import make_ledger
 from soliloquy.truth.measured_values import has_three_digits, is_rounded
 from soliloquy.truth.number_format import format_number, format_value, is_workable, tidy
 from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.result_units import asked_kinds, is_another
 from soliloquy.truth.sources import Provenance, provenance_of
 from soliloquy.truth.unit_algebra import contradicts
 from soliloquy.truth.units import unit
-from soliloquy.truth.unknowns import contradictions_in
+from soliloquy.truth.unknowns import comparisons_in
 from soliloquy.v1 import conversation_pb2 as pb
 
 # The step that states an answer that no other step yields.
@@ -105,12 +106,13 @@ def _check_sources(row: ProblemRow, steps: Sequence[pb.Step]) -> Provenance:
 def _check_text(row: ProblemRow) -> None:
     """Raises BadField for the first calculation of the solution, or of a step's explanation, that is false."""
     if row.answer is not None:
-        _check_answer_unit(_explained(row), row.answer)
+        _check_answer_unit(row.question, _explained(row), row.answer)
     texts = {"detailed_solution" if row.detailed_solution else "solution": _explained(row)}
     texts |= {f"steps.{number}.explanation": step.explanation for number, step in enumerate(row.steps or [])}
-    for pair in contradictions_in(f"{row.question}\n{_explained(row)}"):
-        before, after = (" ".join(equation.text.split()) for equation in pair)
-        raise BadField(next(iter(texts)), f"{after!r} contradicts {before!r}")
+    for one in comparisons_in(f"{row.question}\n{_explained(row)}"):
+        if one.before and one.holds is False:
+            before, after = (" ".join(equation.text.split()) for equation in (one.before, one.after))
+            raise BadField(next(iter(texts)), f"{after!r} contradicts {before!r}")
     for field, text in texts.items():
         for link in calculations_of(text):
             if not link.right:
@@ -264,9 +266,11 @@ def _is_number(value: float, answer: AnswerRow) -> bool:
     return is_rounded(answer.value, value) or is_rounded(value, answer.value)
 
 
-def _check_answer_unit(solution: str, answer: AnswerRow) -> None:
+def _check_answer_unit(question: str, solution: str, answer: AnswerRow) -> None:
     """Raises BadField if the solution gives the answer's number, and only ever in units of another kind."""
     own = unit(answer.unit)
+    if is_another(own, asked_kinds(question)):
+        raise BadField("answer.unit", f"is {answer.unit}, but the question asks for another quantity")
     units = [one.unit for one in quantities_in(solution) if one.unit and is_rounded(one.value, answer.value)]
     if own.measure and units and all(one.kind != own.kind for one in units):
         raise BadField("answer.unit", f"is {answer.unit}, but the solution gives {answer.value:g} in another unit")

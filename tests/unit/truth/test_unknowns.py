@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.truth.unknowns import contradictions_in
+from soliloquy.truth.unknowns import comparisons_in
 
 FALSE = [
     ("2x + 6 = 20, so 2x = 26", "2x + 6 = 20", "2x = 26"),
@@ -46,9 +46,10 @@ RIGHT = [
 
 @pytest.mark.parametrize(("text", "before", "after"), FALSE)
 def test_an_equation_that_contradicts_an_earlier_one_is_found(text: str, before: str, after: str) -> None:
-    earlier, later = next(contradictions_in(text))
-    assert _plain(earlier.text) == before
-    assert _plain(later.text) == after
+    found = next(one for one in comparisons_in(text) if one.holds is False)
+    assert found.before
+    assert _plain(found.before.text) == before
+    assert _plain(found.after.text) == after
 
 
 def _plain(text: str) -> str:
@@ -57,12 +58,12 @@ def _plain(text: str) -> str:
 
 @pytest.mark.parametrize("text", RIGHT)
 def test_equations_that_follow_from_each_other_contradict_nothing(text: str) -> None:
-    assert not list(contradictions_in(text))
+    assert all(one.holds is not False for one in comparisons_in(text))
 
 
 @given(st.text("0123456789 +-*/^=().,x²√%$\\{}\nab", max_size=200))
 def test_no_text_breaks_the_reader(text: str) -> None:
-    list(contradictions_in(text))
+    list(comparisons_in(text))
 
 
 @pytest.mark.parametrize(
@@ -78,4 +79,4 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 )
 @pytest.mark.timeout(20)
 def test_hostile_texts_are_read_in_a_moment(text: str) -> None:
-    assert len(list(contradictions_in(text))) <= 1
+    assert sum(one.holds is False for one in comparisons_in(text)) <= 1

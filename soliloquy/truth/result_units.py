@@ -1,0 +1,129 @@
+"""Whether the unit of a result fits the units of its operands, and the one that the question asks for."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, product
+
+from soliloquy.texts.plurals import is_plural
+from soliloquy.truth.arithmetic_parser import readings
+from soliloquy.truth.arithmetic_policy import ASKING, COUNTS
+from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number
+from soliloquy.truth.unit_table import Unit, powers_of
+from soliloquy.truth.units import unit, unit_after
+from soliloquy.truth.written_numbers import Written
+
+# The units that each operand may have, by where it begins; None where it may count something.
+Options = Mapping[int, Sequence[Unit | None]]
+_MOST_CHOICES = 64
+# Forces, energies and currents are written with their units; hours and lengths are counted.
+_PHYSICAL = frozenset(["kg", "A", "K", "mol", "cd"])
+_NAMED = re.compile(r"\bhow many\s|\bin\s(?=[^\W\d_]{2,}[\s?.,]|\\?[^\W\d_]+[?.)])", re.IGNORECASE)
+_GOES_ON = re.compile(r"\s?/|\s(?:per|an?|each|every)\b", re.IGNORECASE)
+_NOUNS = [
+    (re.compile(rf"{ASKING['begins']}(?:{names}){ASKING['ends']}", re.IGNORECASE), unit(own))
+    for own, names in ASKING["units"].items()
+] + [(re.compile(words, re.IGNORECASE), unit(own)) for own, words in ASKING["phrases"].items()]
+_THINGS = re.compile(r"\bhow many ([^\W\d_]+)", re.IGNORECASE)
+# "What are its height and its weight?"
+_SEVERAL = re.compile(
+    r"\band\b[^.?!]*\?|\?.*\?|\b(?:find|calculate|compute|determine)\b[^?!]*\band (?:the|its|their)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def result_in_units(tokens: Sequence[Written], options: Options) -> Iterator[Measured]:
+    """Yields what a calculation comes to, for each choice of the units of its operands."""
+    choices = (options.get(token.start, [token.unit]) if token.kind == "number" else [None] for token in tokens)
+    for chosen in islice(product(*choices), _MOST_CHOICES):
+        own = [
+            # Degrees of Celsius are calculated with as kelvin.
+            token._replace(unit=unit("K") if one and one.offset else one) if token.kind == "number" else token
+            for token, one in zip(tokens, chosen, strict=True)
+        ]
+        found = next(readings(own), None)
+        if found and found.at == len(own):
+            yield found.term.value
+
+
+def contradicts(tokens: Sequence[Written], options: Options, stated: Written) -> bool:
+    """Whether a stated unit is another than that of the result: "30 × 60 = 1800 litres", of minutes."""
+    told = measured_number(stated)
+    numbers = [token for token in tokens if token.kind == "number"]
+    names = {name for one in numbers for own in options[one.start] if own for name in powers_of(own.kind)}
+    whole = [*result_in_units(tokens, options)]
+    # Quantities of two kinds are added only where a unit was taken for another.
+    if told.si is None or not told.powers or any(one.si is None for one in whole):
+        return False
+    if not any(one.powers for one in whole) or any(_is_same(one, told) for one in whole):
+        return False
+    if MONEY in names:
+        # Prices are told for one, for a kilogram or for an hour without saying so; "262 × 9 € = 2358 kg" is none.
+        is_product = all(token.kind == "number" or token.text == "*" for token in tokens)
+        is_all_money = all(own and own.kind == f"{MONEY}^1" for one in numbers for own in options[one.start])
+        return (is_product or is_all_money) and not names & set(told.powers)
+    otherwise = stated.unit and stated.unit.otherwise
+    if otherwise and not contradicts(tokens, options, stated._replace(unit=otherwise)):
+        return False
+    # A number of a few units may count something else.
+    if any(None in options[one.start] and one.value not in COUNTS for one in numbers):
+        return False
+    if _is_strict(tokens, [options[one.start][0] for one in numbers], whole):
+        return True
+    # Whoever writes of forces writes their units out.
+    is_physical = bool(names & _PHYSICAL)
+    written = {one.start for one in numbers if one.unit} if is_physical else set[int]()
+    left_out = {at: own if at in written else [*own, None] for at, own in options.items()}
+    parts = [one for one in result_in_units(tokens, left_out) if one.si is not None]
+    # "135 minutes × 14 = 1890 hours", "1 / 1.6 s = 0.625 m"
+    is_other = is_physical or not names & set(told.powers) or any(one.powers == told.powers for one in parts)
+    return is_other and not any(_is_same(one, told) for one in parts)
+
+
+def _is_same(value: Measured, told: Measured) -> bool:
+    return value.powers == told.powers and agree(replace(value, closed=True, has_unit=True), told, about=True)
+
+
+def _is_strict(tokens: Sequence[Written], units: Sequence[Unit | None], whole: Sequence[Measured]) -> bool:
+    """Whether no unit may be left out: lengths alone, and units that cancel in a product."""
+    powers = [powers_of(own.kind) for own in units if own]
+    names = {name for one in powers for name in one}
+    if names == {"m"} and len(powers) > 1:
+        return True
+    if any(token.kind == "operator" and token.text in "+-" for token in tokens):
+        return False
+    return any(sum(abs(one.get(name, 0)) for one in powers) > abs(whole[0].powers.get(name, 0)) for name in names)
+
+
+def asks_several(question: str) -> bool:
+    return _SEVERAL.search(question) is not None
+
+
+def asked_kinds(question: str) -> set[str]:
+    """Returns the kinds of the one quantity that a question asks for by name or by unit; none if it names neither."""
+    if asks_several(question):
+        return set()
+    found = {own.kind for names, own in _NOUNS if names.search(question)}
+    if (things := _THINGS.search(question)) and is_plural(things[1]):
+        found.add(unit(things[1]).kind)
+    for named in _NAMED.finditer(question):
+        own, end = unit_after(question, named.end())
+        if own and own.measure:
+            if own.kind == "dimensionless" or _GOES_ON.match(question, end):
+                # "how many miles a day"
+                return set()
+            found |= {one.kind for one in (own, own.otherwise) if one}
+    return found
+
+
+def is_another(told: Unit, kinds: Collection[str]) -> bool:
+    """Whether a unit measures something else than what is asked for: "how many miles" may be answered for each week."""
+    return bool(told.measure and kinds) and not any(
+        MONEY in own.kind or own.kind == "dimensionless" or own.kind in kinds or _without_time(own.kind) in kinds
+        for own in (told, told.otherwise)
+        if own
+    )
+
+
+def _without_time(kind: str) -> str:
+    return " ".join(part for part in kind.split() if not part.startswith("s^"))
