@@ -18,8 +18,8 @@ def _cue(pattern: str) -> re.Pattern[str]:
 
 _DENIED = _cue(
     r"(?:\bnot(?: just| only| really| quite)?|n['’]t(?: be)?|\b(?:instead of|rather than|no longer|than|at least|at most|up to|no way it['’]?s"
-    r"|to (?:get|come|reach) to|(?:can ?not|won['’]t) be|don['’]?t want to say|give or take)|\b(?:I (?:first |had )?thought"
-    r"|what if|suppose|imagine)\b[^;.]{0,20})[\s:$€£\"'“(]*$"
+    r"|to (?:get|come|reach) to|(?:can ?not|won['’]t) be|don['’]?t want to say|give or take)|(?:\bI (?:first |had )?thought"
+    r"|what if|suppose|imagine|(?:not|n['’]t) (?:really )?think)\b[^;.]{0,20})[\s:$€£\"'“(]*$"
 )
 _DENIED_BEHIND = _cue(r"\W*(?:(?:was|is) (?:wrong|incorrect|not right|false)|and (?:a bit|something|some more)|or so many)")
 _TAKES_BACK = _cue(
@@ -28,7 +28,7 @@ _TAKES_BACK = _cue(
 )
 # What others say, what is struck out, the bounds of an error, remarks in brackets, and what repeats the problem.
 _BESIDE = lazy_pattern(
-    r"[\"“„][^\"”“]{20,}[\"”“]|~~[^~]*~~|(?:±|\+/-)\s*\d+(?:[.,]\d+)?|^\s*>[^\n]*\n"
+    r"[\"“„][^\"”“]{20,}[\"”“]|~~[^~]*~~|(?:±|\+/-)\s*\d+(?:[.,]\d+)?|^[ \t]*>[^\n]*\n"
     r"|(?<=[\w%°€$]) \((?:[^()=]*[^\W\d_]{2}|\s?=)[^()]*\)"
     r"|\b(?:we know|given\s?:|in the (?:text|problem|table|question)|(?:it|problem|text|question) says|you (?:said|told|wrote|meant)"
     r"|my (?:friend|sister|brother|mum|mom|dad|teacher|neighbou?r)(?: \w+)? (?:says|said|got|gets|wrote))"
@@ -49,7 +49,7 @@ _REASON = _cue(
 )
 # The number is worked with: "I divided 57 by 3", "5 times", "groups of 10".
 _OPERAND = _cue(
-    r"\b(?:add|subtract|divid|multipl|tak|took|doubl|halv|split|squar|us(?=ed|ing))(?:e|es|ed|ing|y|ied|ies|s|t)?\b"
+    r"\b(?:(?:add|subtract|divid|multipl|doubl|halv|split|squar)\w*|take|took|taking|us(?:ed|ing))\b"
     r"(?:(?!\b(?:get|got|is|are|makes?|gives?|leaves|have|so|which)\b)[^,.;:=?!]){0,40}$"
     r"|[\d)]\s*(?:[x÷]|\b(?:times|plus|minus|divided by|multiplied by))\s*\(?\s*$"
     r"|\b(?:minus|plus)\s$|(?:\b(?:half|thirds?|quarters?|percent)|\d|%) of (?:(?:the|these|those|all) )?$"
@@ -57,10 +57,11 @@ _OPERAND = _cue(
     r"|(?:\bout of|\d in) (?:the )?$"
 )
 _OPERAND_BEHIND = _cue(
-    r"\s*(?:[x÷]|\b(?:times|plus|minus|divided by|multiplied by)\b)\s*\(?[\d$€£√]|\s?(?:st|nd|rd|th)\b|\s?[×*·÷/]\s?[^\W\d_]|\s(?:out of|in) (?:the )?\d"
+    r"\s*(?:[x÷]|\b(?:times|plus|minus|divided by|multiplied by)\b)\s*\(?[\d$€£√]|\s?(?:st|nd|rd|th)\b|\s?[×*·÷/]\s?[^\W\d_]|\s[-−/]\s(?:[-−]?[(\d√]|\w*_\w|(?!I\b)[^\W\d_](?!\w))"
+    r"|\s(?:out of|(?<=\d\s)in) (?:the )?\d"
 )
 _CONCLUDES = _cue(
-    r"\b(?:so+|(?:that|which) means|therefore|thus|hence|in (?:all|total)|altogether|together)\b[^\d.!?;]*$"
+    r"\b(?:so+|(?:that|which) means|therefore|thus|hence|at (?:last|the end)|in (?:all|total|the end)|altogether|together)\b[^\d.!?;]*$"
     r"|\b(?:leaves?|makes?|it['’]?s|that['’]?s|there (?:are|is|were|was|will be)|to get|(?:I|we) (?:get|got)|can only|would|gives?|is it"
     r"|ends? up (?:with|at)|means|then)\b[^\d.!?;,]{0,30}$|\b(?:largest|smallest|total)(?: is| of)?:? $"
 )
@@ -78,6 +79,8 @@ _CHOICE = _cue(r"\W*(?:[^\W\d]+\W+)?or(?: (?!about|approx|around|nearly|roughly|
 _BETWEEN = _cue(r"\bbetween\W+$")
 # Smaller numbers in words are more often pronouns than numbers.
 _COUNTED = 12
+# Of a text without end the last ones.
+_MOST = 50
 
 ALONE, STATED, MENTIONED, REASON = 3, 2, 1, 0
 
@@ -96,9 +99,10 @@ def statements(message: str) -> Sequence[Statement] | None:
     reasons = [found.span() for found in _REASON.finditer(text)]
     starts = [found.start() for found in _SENTENCE.finditer(text)]
     found = list[Statement]()
-    for one in quantities_in(text, pronouns=True):
+    for one in quantities_in(text, pronouns=True)[-_MOST:]:
         force = _force(text, one, max(filter(one.start.__ge__, starts), default=0), first=not found)
-        if one.spelled and one.value <= _COUNTED and one.unit is None and force < STATED:
+        is_counted = one.spelled and one.value <= _COUNTED and one.unit is None
+        if is_counted and (force < STATED or one.word and (one.value == 1 or not _ENDS.match(text, one.end))):
             continue
         if not _is_beside(text, one):
             in_reason = force < ALONE and any(start <= one.start < end for start, end in reasons)
@@ -153,7 +157,8 @@ def _force(text: str, one: WrittenQuantity, sentence: int, *, first: bool) -> in
     before = _before(text, one.start)
     if _NAMED.search(before):
         return ALONE
-    begins = _ALONE.fullmatch(text, 0 if first else sentence, one.start)
+    start = 0 if first else sentence
+    begins = one.start - start < 2 * BEFORE and _ALONE.fullmatch(text, start, one.start)
     if begins and (ends := _ENDS.match(text, one.end)) and (not first or not _GOES_ON.search(text, one.end)):
         # Reasons may follow the first number of a message, and nothing a later one.
         is_all = first or not ends[0].strip(" .!?\n") or ends[0][-1:] in ".!?\n"
