@@ -38,7 +38,7 @@ def messages(*, folder: Path, listed: bool, as_json: bool) -> None:
     """Judge labelled messages of students, and count what is decided and what is decided wrongly.
 
     FOLDER has a JSONL file for each manner. Each message is judged by the value that it gives and by another one, with
-    nothing else known; those of `judged` by the ledger of their problem, and once more without what their question gives.
+    nothing else known; those of `judged` by the ledgers of their problems, and once more by the answers alone.
     """
     kinds = {path.stem: _by_label(path) for path in sorted(folder.glob("*.jsonl"))}
     kinds["all"] = total(kinds.values())
@@ -54,7 +54,8 @@ def by_ledger(paths: list[Path], *, known: bool) -> Iterator[Readings]:
         readings = Readings()
         for row in cases(path):
             problem = problems[row["problem"]]
-            answer = _entry("answer", *problem["answer"], LEDGER_ROLE_ANSWER)
+            value, unit = problem["answer"]
+            answer = _entry("answer", value, unit, LEDGER_ROLE_ANSWER)
             entries = [*_known(problem), answer] if known else [answer]
             _judge(readings, row["message"], row["right"], answer, entries)
         yield readings

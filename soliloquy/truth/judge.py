@@ -85,8 +85,8 @@ def _forms(written: WrittenQuantity, stated_unit: str) -> list[WrittenQuantity]:
 def judge_text(text: str, entry: LedgerEntry, ledger: Ledger) -> bool | None:
     """Judges a message whose speaker does not say what it claims, by a search for the values of the ledger.
 
-    It is right if it puts the value forward and states no unknown one behind it, and wrong if it comes to a value of its
-    kind that the problem does not know, to the right number in a wrong unit, or calls another quantity its answer.
+    It is right if it puts the value forward and states no other behind it, and wrong if it comes to a value of its kind
+    that the problem does not know, to the right number in a wrong unit, or calls another quantity its answer.
     """
     found = statements(text)
     if not found:

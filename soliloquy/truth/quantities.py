@@ -10,7 +10,7 @@ from pathlib import Path
 from soliloquy.truth.exactness import is_exact, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.markup import without_markup
-from soliloquy.truth.numbers import EXACT, Number, parsed_in
+from soliloquy.truth.numbers import EXACT, parsed_in
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.quantity_grammar import Quantity as Parsed
 from soliloquy.truth.unit_table import Unit
@@ -114,7 +114,7 @@ def _quantities(text: str, *, pronouns: bool) -> Iterator[WrittenQuantity]:
         number = parsed.number
         if number.open or LABELS.search(_before(text, number.start)) or _ORDINAL.match(text, number.end):
             continue
-        one = written(text, parsed)
+        one = _written(text, parsed)
         last, last_end = last_end, one.end
         # "one" and similar words are more often pronouns than numbers.
         goes_on = last and not text[last : number.start].strip()
@@ -125,13 +125,7 @@ def _quantities(text: str, *, pronouns: bool) -> Iterator[WrittenQuantity]:
         yield one
 
 
-def written_quantity(text: str, number: Number) -> WrittenQuantity:
-    """Returns a number of a text with the unit or the word behind it."""
-    at = next(one for one in parsed_in(text) if one.number.start == number.start)
-    return written(text, at)
-
-
-def written(text: str, parsed: Parsed) -> WrittenQuantity:
+def _written(text: str, parsed: Parsed) -> WrittenQuantity:
     """Returns what the grammar read, and what the words around it say of it."""
     number = parsed.number
     before = _before(text, number.start)

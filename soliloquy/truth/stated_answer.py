@@ -1,14 +1,16 @@
-"""Finds the quantities that a message puts forward as its own: neither denied, taken back, quoted, asked nor calculated with."""
+"""Finds what a message puts forward as its own: neither denied, taken back, quoted, asked nor calculated with."""
 
+import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from soliloquy.truth.markup import without_markup
-from soliloquy.truth.numbers import Number, numbers_in_digits
+from soliloquy.truth.number_meanings import Value
+from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.quantities import BEFORE, LABELS, STATES, WrittenQuantity, quantities_in
+from soliloquy.truth.quantities import BEFORE, WrittenQuantity, quantities_in
 from soliloquy.truth.units import unit
 
 
@@ -17,20 +19,26 @@ def _cue(pattern: str) -> re.Pattern[str]:
 
 
 _DENIED = _cue(
-    r"(?:\bnot(?: just| only| really| quite)?|n['’]t(?: be)?|\b(?:instead of|rather than|no longer|than|at least|at most|up to|no way it['’]?s"
-    r"|to (?:get|come|reach) to|(?:can ?not|won['’]t) be|don['’]?t want to say|give or take)|(?:\bI (?:first |had )?thought"
+    r"(?:\bnot(?: just| only| really| quite)?|n['’]t(?: be)?|\b(?:instead of|rather than|no longer|than"
+    r"|at least|at most|up to|no way it['’]?s"
+    r"|to (?:get|come|reach) to|(?:can ?not|won['’]t) be|don['’]?t want to say|give or take)|(?:\bI (?:first "
+    r"|had )?thought"
     r"|what if|suppose|imagine|(?:not|n['’]t) (?:really )?think)\b[^;.]{0,20})[\s:$€£\"'“(]*$"
 )
-_DENIED_BEHIND = _cue(r"\W*(?:(?:was|is) (?:wrong|incorrect|not right|false)|and (?:a bit|something|some more)|or so many)")
+_DENIED_BEHIND = _cue(
+    r"\W*(?:(?:was|is) (?:wrong|incorrect|not right|false)|and (?:a bit|something|some more)|or so many)"
+)
 _TAKES_BACK = _cue(
-    r"\b(?:(?:oh )?no,? wait|oh no|wait|sorry|I mean(?:t)?|oops|correction|scratch that|hang on|hold on|make that|let me (?:correct|redo)"
+    r"\b(?:(?:oh )?no,? wait|oh no|wait|sorry|I mean(?:t)?|oops|correction|scratch that|hang on|hold on"
+    r"|make that|let me (?:correct|redo)"
     r"|nope|or rather|typo|my bad|no,? (?=\d))\b"
 )
 # What others say, what is struck out, the bounds of an error, remarks in brackets, and what repeats the problem.
 _BESIDE = lazy_pattern(
     r"[\"“„][^\"”“]{20,}[\"”“]|~~[^~]*~~|(?:±|\+/-)\s*\d+(?:[.,]\d+)?|^[ \t]*>[^\n]*\n"
     r"|(?<=[\w%°€$]) \((?:[^()=]*[^\W\d_]{2}|\s?=)[^()]*\)"
-    r"|\b(?:we know|given\s?:|in the (?:text|problem|table|question)|(?:it|problem|text|question) says|you (?:said|told|wrote|meant)"
+    r"|\b(?:we know|given\s?:|in the (?:text|problem|table|question)|(?:it|problem|text|question) says"
+    r"|you (?:said|told|wrote|meant)"
     r"|my (?:friend|sister|brother|mum|mom|dad|teacher|neighbou?r)(?: \w+)? (?:says|said|got|gets|wrote))"
     r"(?:(?!\b(?:so|therefore|thus|hence|but I|(?:we|I) (?:get|got))\b)(?:[^.!?\n]|[.](?=\d)))*",
     re.MULTILINE | re.IGNORECASE,
@@ -38,7 +46,8 @@ _BESIDE = lazy_pattern(
 _INDIRECT = _cue(r"\bhow (?:many|much|far|long)\b[^,.!?\n=]*")
 _SENTENCE = lazy_pattern(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
 _ASKS = _cue(
-    r"\b(?:why|how(?! about)|what|which|whose|whom|tell me|(?:do|does|did|can|could|should|would|will|shall|may|must|am|have) "
+    r"\b(?:why|how(?! about)|what|which|whose|whom|tell me|(?:do|does|did|can|could|should|would|will|shall|may"
+    r"|must|am|have) "
     r"(?:I|we|you|he|she|they)\b(?! (?:get|got)\b))|^\W*(?:(?:so|and|but|ok|okay|well|hey)\W+)*(?:where|when|who"
     r"|(?:do|does|did|are|was|were|has|have|can|could|is)\b(?! (?:it|that|this|the (?:answer|result)|I|we)\b))"
     r"|(?:=|\b(?:is|are|equals?|makes?|gives?|and))\W*$"
@@ -53,26 +62,37 @@ _OPERAND = _cue(
     r"(?:(?!\b(?:get|got|is|are|makes?|gives?|leaves|have|so|which)\b)[^,.;:=?!]){0,40}$"
     r"|[\d)]\s*(?:[x÷]|\b(?:times|plus|minus|divided by|multiplied by))\s*\(?\s*$"
     r"|\b(?:minus|plus)\s$|(?:\b(?:half|thirds?|quarters?|percent)|\d|%) of (?:(?:the|these|those|all) )?$"
-    r"|\b(?:groups?|sets?|piles?|rows?|bundles?|packs?) of $|\b(?:page|line|lines|exercise|task|book|grade|row|chapter|level)\s*#?$|[\^√]$|_\{$"
+    r"|\b(?:groups?|sets?|piles?|rows?|bundles?|packs?) of $|\b(?:page|line|lines|exercise|task|book|grade|row"
+    r"|chapter|level)\s*#?$|[\^√]$|_\{$"
     r"|(?:\bout of|\d in) (?:the )?$"
 )
 _OPERAND_BEHIND = _cue(
-    r"\s*(?:[x÷]|\b(?:times|plus|minus|divided by|multiplied by)\b)\s*\(?[\d$€£√]|\s?(?:st|nd|rd|th)\b|\s?[×*·÷/]\s?[^\W\d_]|\s[-−/]\s(?:[-−]?[(\d√]|\w*_\w|(?!I\b)[^\W\d_](?!\w))"
+    r"\s*(?:[x÷]|\b(?:times|plus|minus|divided by|multiplied by)\b)\s*\(?[\d$€£√]|\s?(?:st|nd|rd|th)\b"
+    r"|\s?[×*·÷/]\s?[^\W\d_]|\s[-−/]\s(?:[-−]?[(\d√]|\w*_\w|(?!I\b)[^\W\d_](?!\w))"
     r"|\s(?:out of|(?<=\d\s)in) (?:the )?\d"
 )
 _CONCLUDES = _cue(
-    r"\b(?:so+|(?:that|which) means|therefore|thus|hence|at (?:last|the end)|in (?:all|total|the end)|altogether|together)\b[^\d.!?;]*$"
-    r"|\b(?:leaves?|makes?|it['’]?s|that['’]?s|there (?:are|is|were|was|will be)|to get|(?:I|we) (?:get|got)|can only|would|gives?|is it"
+    r"\b(?:so+|(?:that|which) means|therefore|thus|hence|at (?:last|the end)|in (?:all|total|the end)"
+    r"|altogether|together)\b[^\d.!?;]*$"
+    r"|\b(?:leaves?|makes?|it['’]?s|that['’]?s|there (?:are|is|were|was|will be)|to get|(?:I|we) (?:get|got)"
+    r"|can only|would|gives?|is it"
     r"|ends? up (?:with|at)|means|then)\b[^\d.!?;,]{0,30}$|\b(?:largest|smallest|total)(?: is| of)?:? $"
 )
-_CONCLUDES_BEHIND = _cue(r"[^,;.\d]{0,25}\b(?:altogether|(?<!the )(?:in )?total|in all|overall|in the end|left|remain(?:s|ing)?|to go)\b")
+_CONCLUDES_BEHIND = _cue(
+    r"[^,;.\d]{0,25}\b(?:altogether|(?<!the )(?:in )?total|in all|overall|in the end|left|remain(?:s|ing)?|to go)\b"
+)
 _NAMED = _cue(r"\b(?:answer|final(?:ly)?)\b[^.!?;\n]*$")
 _FILLERS = (
-    r"yes|ye+a+h*|ye+p|ok(?:ay)?|al+right|o+h+|a+h+|u+m+|u+h+|e+r+m*|h+m+|well|so+|like|then|it['’]?s|it is|that['’]?s|maybe|about|probably"
-    r"|around|just|only|perhaps|I (?:think|guess|suppose|got|say)|I['’]d say|is (?:it|that)|would it be|the answer is|not sure,? but"
+    r"yes|ye+a+h*|ye+p|ok(?:ay)?|al+right|o+h+|a+h+|u+m+|u+h+|e+r+m*|h+m+|well|so+|like|then|it['’]?s|it is"
+    r"|that['’]?s|maybe|about|probably"
+    r"|around|just|only|perhaps|I (?:think|guess|suppose|got|say)|I['’]d say|is (?:it|that)|would it be"
+    r"|the answer is|not sure,? but"
 )
 _ALONE = _cue(rf"\W*(?:(?:{_FILLERS})\b\W*)*(?:[^\W\d]\w? ?= ?)?")
-_ENDS = _cue(r"\s*(?:[^\W\d_]+)?\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as|for (?:there|it))\b)")
+_ENDS = _cue(
+    r"\s*(?:[^\W\d_]+)?\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as"
+    r"|for (?:there|it))\b)"
+)
 _GOES_ON = _cue(r"\b(?:no|actually|hmm)\b[\s\S]*\d|[^,;=]{0,12}[,;]\s*(?:and )?[^\W\d]\w? ?=")
 # A rounded number is no other choice.
 _CHOICE = _cue(r"\W*(?:[^\W\d]+\W+)?or(?: (?!about|approx|around|nearly|roughly|rounded)[^\W\d]+)?\W*|\?\s*")
@@ -102,7 +122,7 @@ def statements(message: str) -> Sequence[Statement] | None:
     for one in quantities_in(text, pronouns=True)[-_MOST:]:
         force = _force(text, one, max(filter(one.start.__ge__, starts), default=0), first=not found)
         is_counted = one.spelled and one.value <= _COUNTED and one.unit is None
-        if is_counted and (force < STATED or one.word and (one.value == 1 or not _ENDS.match(text, one.end))):
+        if is_counted and (force < STATED or (one.word and (one.value == 1 or not _ENDS.match(text, one.end)))):
             continue
         if not _is_beside(text, one):
             in_reason = force < ALONE and any(start <= one.start < end for start, end in reasons)
@@ -116,7 +136,11 @@ def answer_quantity(message: str, wanted: str, given: frozenset[float] = frozens
     found = statements(message) or ()
     kind = unit(wanted).kind
     said = [one for one in found if wanted and one.quantity.unit and one.quantity.unit.kind == kind] or found
-    said = [one for one in said if one.force > MENTIONED] or [one for one in said if one.quantity.value not in given] or said
+    said = (
+        [one for one in said if one.force > MENTIONED]
+        or [one for one in said if one.quantity.value not in given]
+        or said
+    )
     strongest = max((one.force for one in said), default=0)
     return next((one.quantity for one in reversed(said) if one.force == strongest), None)
 
@@ -127,7 +151,7 @@ def answer_in(message: str, wanted: str, given: frozenset[float] = frozenset()) 
     return found.value if found else None
 
 
-def denied_numbers(text: str) -> list[Number]:
+def denied_numbers(text: str) -> list[Value]:
     """Returns the numbers that a text denies: "not 5 seconds"."""
     text = without_markup(text)
     return [one for one in numbers_in_digits(text) if _DENIED.search(_before(text, one.start))]
@@ -163,8 +187,8 @@ def _force(text: str, one: WrittenQuantity, sentence: int, *, first: bool) -> in
         # Reasons may follow the first number of a message, and nothing a later one.
         is_all = first or not ends[0].strip(" .!?\n") or ends[0][-1:] in ".!?\n"
         return ALONE if is_all else STATED
-    concludes = one.stated or STATES.search(before) or _CONCLUDES.search(before) or _CONCLUDES_BEHIND.match(text, one.end)
-    return STATED if concludes else MENTIONED
+    is_stated = one.stated or _CONCLUDES.search(before) or _CONCLUDES_BEHIND.match(text, one.end)
+    return STATED if is_stated else MENTIONED
 
 
 def _is_beside(text: str, one: WrittenQuantity) -> bool:
@@ -184,8 +208,8 @@ def _leaves_open(text: str, found: Sequence[WrittenQuantity]) -> bool:
     if len(found) < 2:
         return False
     one, other = found[-2:]
-    same_kind = one.unit and other.unit and one.unit.kind == other.unit.kind
-    if same_kind and one.unit and other.unit and abs(one.unit.in_base(one.value) - other.unit.in_base(other.value)) < 1e-9:
+    if one.unit and other.unit and math.isclose(one.unit.in_base(one.value), other.unit.in_base(other.value)):
+        # "3 kilograms, or 3000 g"
         return False
     between = text[one.end : other.start]
     is_range = _BETWEEN.search(text[: one.start]) and re.fullmatch(r"\W*\w{0,3}\W*and\W*", between)
