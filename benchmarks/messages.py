@@ -1,5 +1,7 @@
 """`python -m benchmarks messages`."""
 
+import json
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,16 +11,23 @@ from benchmarks.command import AS_JSON
 from benchmarks.labelled import LISTED, Readings, cases, report, total
 from soliloquy.truth.judge import judge_text
 from soliloquy.truth.ledger import Ledger
-from soliloquy.truth.stated_answer import answer_in
+from soliloquy.truth.quantities import quantities_in
+from soliloquy.v1.conversation_pb2 import (
+    LEDGER_ROLE_ANSWER,
+    LEDGER_ROLE_GIVEN,
+    LEDGER_ROLE_RESULT,
+    LedgerEntry,
+    LedgerRole,
+    Quantity,
+)
 from soliloquy.v1.conversation_pb2 import Ledger as LedgerRecord
-from soliloquy.v1.conversation_pb2 import LedgerEntry, Quantity
 
 MESSAGES = Path(__file__).parents[1] / "tests" / "unit" / "truth" / "messages"
-# A message with two answers has no single one to read.
-_OUTCOMES = ("right", "wrong", "read in error", "not read", "two answers", "judged", "decided", "decided wrongly")
-# A value that no message comes to, relative to the one that it does.
-_OTHER = 1.37
-_ROUNDING = 1e-9
+JUDGED = MESSAGES.with_name("judged")
+# A message without an answer is to be left open.
+_OUTCOMES = ("answers", "decided", "wrongly", "no answer", "decided without one")
+# A value that no message comes to, relative to the one that it does, and one for messages that come to none.
+_OTHER, _NOWHERE = 1.37, 4321.7
 
 
 @click.command()
@@ -26,55 +35,71 @@ _ROUNDING = 1e-9
 @LISTED
 @AS_JSON
 def messages(*, folder: Path, listed: bool, as_json: bool) -> None:
-    """Read which number of a labelled message of a student is its answer, and count what is read otherwise.
+    """Judge labelled messages of students, and count what is decided and what is decided wrongly.
 
-    FOLDER has a JSONL file for each manner. The 400 messages of this repository were written and labelled before a
-    reader was run on them. `read in error` states no answer.
+    FOLDER has a JSONL file for each manner. Each message is judged by the value that it gives and by another one, with
+    nothing else known; those of `judged` by the ledgers of their problems, and once more by the answers alone.
     """
-    manners = {path.stem: _read(path) for path in sorted(folder.glob("*.jsonl"))}
-    report({**manners, "all": total(manners.values())}, _OUTCOMES, listed=listed, as_json=as_json)
+    kinds = {path.stem: _by_label(path) for path in sorted(folder.glob("*.jsonl"))}
+    kinds["all"] = total(kinds.values())
+    for name, known in (("with its ledger", True), ("by its answer alone", False)):
+        kinds[name] = total(by_ledger(sorted(JUDGED.glob("*.jsonl")), known=known))
+    report(kinds, _OUTCOMES, listed=listed, as_json=as_json)
 
 
-def _read(path: Path) -> Readings:
+def by_ledger(paths: list[Path], *, known: bool) -> Iterator[Readings]:
+    """Judges messages by the ledgers of their problems, or by their answers alone."""
+    problems = json.loads((JUDGED / "problems.json").read_text("utf-8"))
+    for path in paths:
+        readings = Readings()
+        for row in cases(path):
+            problem = problems[row["problem"]]
+            value, unit = problem["answer"]
+            answer = _entry("answer", value, unit, LEDGER_ROLE_ANSWER)
+            entries = [*_known(problem), answer] if known else [answer]
+            _judge(readings, row["message"], row["right"], answer, entries)
+        yield readings
+
+
+def _known(problem: dict[str, object]) -> Iterator[LedgerEntry]:
+    question = str(problem["question"])
+    for place, one in enumerate(quantities_in(question)):
+        yield _entry(f"given{place}", one.value, one.unit.measure if one.unit else one.word, LEDGER_ROLE_GIVEN)
+    results = problem["results"]
+    assert isinstance(results, list)
+    for place, (value, unit) in enumerate(results):
+        yield _entry(f"result{place}", value, unit, LEDGER_ROLE_RESULT)
+
+
+def _by_label(path: Path) -> Readings:
     readings = Readings()
     for row in cases(path):
-        read = answer_in(row["message"], "")
-        outcome = _outcome(row["answers"], read)
-        told = f"{path.stem}: {outcome}: {read} for {row['answers']}: {row['message']}"
-        judged, errors = _judged(row["message"], row["answers"])
-        is_fine = outcome in ("right", "two answers") and not errors
-        readings.add([outcome, *judged], "" if is_fine else f"{told} {errors}")
+        if len(row["answers"]) > 1:
+            # A message with two answers has no single one to judge.
+            continue
+        if not row["answers"]:
+            nowhere = _entry("answer", _NOWHERE, "", LEDGER_ROLE_ANSWER)
+            _judge(readings, row["message"], None, nowhere, [nowhere])
+            continue
+        label = row["answers"][0].replace("°", " °")
+        for value, right in ((_value(label), True), (_value(label) * _OTHER + 1, False)):
+            answer = _entry("answer", value, label.partition(" ")[2], LEDGER_ROLE_ANSWER)
+            _judge(readings, row["message"], right, answer, [answer])
     return readings
 
 
-def _judged(message: str, labels: list[str]) -> tuple[list[str], str]:
-    """Judges a message by the answer that it gives, and by another one; a message without any decides nothing."""
-    if len(labels) > 1:
-        return [], ""
-    label = labels[0].replace("°", " °") if labels else ""
-    value, unit = (_value(label), label.partition(" ")[2]) if labels else (4321.7, "")
-    outcomes, errors = list[str](), ""
-    for wanted, is_right in ((value, True), (value * _OTHER + 1, False)) if labels else ((value, None),):
-        entry = LedgerEntry(quantity=Quantity(value=wanted, unit=unit), step=1, tolerance=0.01)
-        ruling = judge_text(message, entry, Ledger(LedgerRecord(entries=[entry])))
-        outcomes += ["judged", *(["decided"] if ruling is not None else [])]
-        if ruling not in (is_right, None):
-            outcomes.append("decided wrongly")
-            errors += f" judged {ruling} for {wanted:g} {unit}"
-    return outcomes, errors
+def _judge(readings: Readings, text: str, right: bool | None, answer: LedgerEntry, entries: list[LedgerEntry]) -> None:
+    ruling = judge_text(text, answer, Ledger(LedgerRecord(entries=entries)))
+    if right is None:
+        outcomes = ["no answer", *(["decided without one"] if ruling is not None else [])]
+    else:
+        outcomes = ["answers", *(["decided"] if ruling is not None else [])]
+        outcomes += ["wrongly"] if ruling is not None and ruling is not right else []
+    readings.add(outcomes, "" if ruling is right else f"{ruling} for {right}, {answer.quantity.value:g}: {text}")
 
 
-def _outcome(labels: list[str], read: float | None) -> str:
-    if len(labels) > 1:
-        return "two answers"
-    if not labels or read is None:
-        return "right" if not labels and read is None else "not read" if labels else "read in error"
-    return "right" if _is(labels[0], read) else "wrong"
-
-
-def _is(label: str, read: float) -> bool:
-    value = _value(label)
-    return abs(value - read) <= _ROUNDING * abs(value)
+def _entry(symbol: str, value: float, unit: str, role: LedgerRole) -> LedgerEntry:
+    return LedgerEntry(quantity=Quantity(symbol=symbol, value=value, unit=unit), role=role, step=1, tolerance=0.01)
 
 
 def _value(label: str) -> float:

@@ -12,7 +12,8 @@ from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.values import plain
 from soliloquy.truth.calculations import results_in
 from soliloquy.truth.markup import without_markup
-from soliloquy.truth.numbers import Number, numbers_in_digits
+from soliloquy.truth.number_meanings import Value
+from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.stated_answer import answer_in, denied_numbers
 from soliloquy.v1.conversation_pb2 import Turn
@@ -152,7 +153,7 @@ def _calculates(text: str, value: float) -> bool:
     return any(_is_near(value, one) for one in results_in(text))
 
 
-def _is_rounded(value: float, stated: Number) -> bool:
+def _is_rounded(value: float, stated: Value) -> bool:
     """Whether the number is the value with fewer digits, of which a single one would say too little."""
     return abs(value - stated.value) <= min(stated.half, _ROUGH * abs(value)) + _NOISE * abs(value)
 

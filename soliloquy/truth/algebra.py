@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from soliloquy.truth.expressions import OPERATORS, Expression, Unworkable
+from soliloquy.truth.expressions import Expression, Unworkable
 from soliloquy.truth.laws import Law
 
 # The tolerance for floats that are equal up to rounding.
@@ -16,14 +16,14 @@ _EXACT = 1e-9
 
 def is_solved_by(law: Law, symbol: str, expression: Expression) -> bool:
     """Whether substituting the expression for the symbol turns the law into an identity."""
-    first, *others = [_symbolic(side.tree) for side in law.sides]
-    solution = {_symbol(symbol): _symbolic(expression.tree)}
+    first, *others = [_symbolic(side) for side in law.sides]
+    solution = {_symbol(symbol): _symbolic(expression)}
     return all(sympy.simplify((first - other).subs(solution)) == 0 for other in others)
 
 
 def are_equal(one: Expression, other: Expression) -> bool:
     """Whether two expressions have the same value for any values of their letters."""
-    return bool(sympy.simplify(_symbolic(one.tree) - _symbolic(other.tree)) == 0)
+    return bool(sympy.simplify(_symbolic(one) - _symbolic(other)) == 0)
 
 
 def are_equivalent(one: Law, other: Law) -> bool | None:
@@ -35,7 +35,7 @@ def are_equivalent(one: Law, other: Law) -> bool | None:
     # Algebra can take half a minute with exponentials; most unequal laws already differ at any point.
     if _meet(one, other) is False:
         return False
-    differences = [_symbolic(law.sides[0].tree) - _symbolic(law.sides[1].tree) for law in (one, other)]
+    differences = [_symbolic(law.sides[0]) - _symbolic(law.sides[1]) for law in (one, other)]
     for symbol in map(_symbol, sorted(one.symbols)):
         try:
             solved = [sympy.solve(difference, symbol) for difference in differences]
@@ -51,7 +51,7 @@ def _roots(equation: Law) -> set[Any]:
     """Returns what the only letter of an equation may stand for, negative numbers too."""
     (name,) = equation.symbols
     unknown = sympy.Symbol(name)
-    left, right = (_symbolic(side.tree).subs(_symbol(name), unknown) for side in equation.sides[:2])
+    left, right = (_symbolic(side).subs(_symbol(name), unknown) for side in equation.sides[:2])
     if sympy.simplify(left - right) == 0:
         # Holds for any number.
         return {unknown}
@@ -75,25 +75,16 @@ def _symbol(name: str) -> sympy.Symbol:
     return sympy.Symbol(name, positive=True)
 
 
-def _symbolic(node: ast.expr) -> Any:
-    match node:
-        case ast.Constant(value=number):
-            return sympy.nsimplify(number, rational=True)
-        case ast.Attribute(attr=name):
-            return {"pi": sympy.pi, "e": sympy.E}[name]
-        case ast.Name(id=symbol):
-            return _symbol(symbol)
-        case ast.UnaryOp(operand=operand):
-            return -_symbolic(operand)
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return _symbolic(left) ** _symbolic(right)
-        case ast.BinOp(left=left, op=op, right=right):
-            return OPERATORS[type(op)](_symbolic(left), _symbolic(right))
-        case ast.Call(func=ast.Attribute(attr="radians" | "degrees"), args=[argument]):
-            # Laws use radians throughout.
-            return _symbolic(argument)
-        case ast.Call(func=ast.Attribute(attr="log10"), args=[argument]):
-            return sympy.log(_symbolic(argument), 10)
-        case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
-            return getattr(sympy, name)(_symbolic(argument))
-    raise AssertionError(f"{ast.dump(node)} passed the whitelist but has no symbolic form")
+def _symbolic(expression: Expression) -> Any:
+    # Laws use radians throughout. The text of an expression holds nothing but whitelisted arithmetic.
+    names: dict[str, Any] = {"radians": _itself, "degrees": _itself, "log10": _log10, "e": sympy.E}
+    names |= {name: _symbol(name) for name in expression.symbols}
+    return sympy.sympify(expression.text.replace("math.", ""), locals=names, rational=True)
+
+
+def _itself(angle: Any) -> Any:
+    return angle
+
+
+def _log10(argument: Any) -> Any:
+    return sympy.log(argument, 10)

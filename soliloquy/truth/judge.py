@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from soliloquy.truth.ledger import Ledger
 from soliloquy.truth.numbers import EXACT
-from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
-from soliloquy.truth.stated_answer import answer_quantity
+from soliloquy.truth.quantities import WrittenQuantity, is_same
+from soliloquy.truth.stated_answer import ALONE, STATED, Statement, statements
 from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import Claim, LedgerEntry
+from soliloquy.v1.conversation_pb2 import LEDGER_ROLE_GIVEN, Claim, LedgerEntry
 
 
 class Judgement(NamedTuple):
@@ -25,6 +25,7 @@ class Judgement(NamedTuple):
 OPEN = Judgement()
 # A message of so few words holds nothing but its answer.
 _SHORT = 6
+_DEGREE, _TEMPERATURE = unit("°"), unit("°C").kind
 
 
 def judge(claims: Sequence[Claim], ledger: Ledger, step: int) -> Judgement:
@@ -65,8 +66,7 @@ def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
     None for a decimal number that may only have been rounded on the way.
     """
     own = entry.quantity
-    # An answer without a unit contradicts none.
-    forms = [written] if own.unit or written.unit is None else [written, replace(written, unit=None)]
+    forms = _forms(written, own.unit)
     if any(is_same(form, own.value, own.unit, entry.tolerance) for form in forms):
         return True
     if own.unit == "%" and written.unit is None and is_same(written, own.value / 100, "", entry.tolerance):
@@ -75,29 +75,61 @@ def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
     return None if is_decimal and abs(written.value - own.value) <= entry.tolerance * abs(own.value) else False
 
 
+def _forms(written: WrittenQuantity, stated_unit: str) -> list[WrittenQuantity]:
+    """Returns what a quantity may mean: an answer without a unit contradicts none, "5 degrees" may be a temperature."""
+    is_temperature = written.unit == _DEGREE and unit(stated_unit).kind == _TEMPERATURE
+    is_free = written.unit is not None and (is_temperature or not stated_unit)
+    return [written, replace(written, unit=None)] if is_free else [written]
+
+
 def judge_text(text: str, entry: LedgerEntry, ledger: Ledger) -> bool | None:
-    """Judges a message whose speaker does not say what it claims, by a search for the settled value.
+    """Judges a message whose speaker does not say what it claims, by a search for the values of the ledger.
 
-    It is right if it comes to the value, and wrong only if it states another one as its result, in a unit of the kind,
-    that the problem does not know while the right one stands nowhere in it. Anything else is open.
+    It is right if it puts the value forward and states no other behind it, and wrong if it comes to a value of its kind
+    that the problem does not know, to the right number in a wrong unit, or calls another quantity its answer.
     """
-    chosen = answer_quantity(text, entry.quantity.unit)
-    if chosen is None:
+    found = statements(text)
+    if not found:
         return None
-    right = compare(chosen, entry)
-    if right is not False:
-        return right
-    found, wanted = quantities_in(text), unit(entry.quantity.unit)
-    is_of_kind = not wanted.measure or chosen.unit is None or chosen.unit.kind == wanted.kind
-    others = [one for one in found if one.start != chosen.start and not one.term and not _is_known(one, ledger)]
-    is_result = chosen.stated or (not others and len(text.split()) <= _SHORT)
-    if not is_of_kind or not is_result:
+    ruled = [(one, compare(one.quantity, entry)) for one in found]
+    given = [own for own in ledger.entries if own != entry and own.role == LEDGER_ROLE_GIVEN]
+    others = [one for one, right in ruled if right is False and _answers(one.quantity, entry)]
+    unknown = [one for one in others if not _is_any(one.quantity, ledger.entries)]
+    if right := [one for one, ruling in ruled if ruling]:
+        told = max(right, key=lambda one: (one.force, one.quantity.start))
+        return None if _is_doubtful(told, right[-1].quantity.start, others, unknown, given) else True
+    if any(ruling is None for _, ruling in ruled):
         return None
-    return None if _is_known(chosen, ledger) or any(compare(one, entry) for one in found) else False
+    stated = [one for one in others if one.force >= STATED and not _is_any(one.quantity, given)]
+    is_short = len(unknown) == 1 and len(text.split()) <= _SHORT
+    is_other = "?" not in text and any(one.force == ALONE for one in others)
+    return False if (stated and stated[-1] in unknown) or is_short or is_other else None
 
 
-def _is_known(written: WrittenQuantity, ledger: Ledger) -> bool:
-    return any(compare(written, entry) for entry in ledger.entries)
+def _is_doubtful(
+    told: Statement,
+    last: int,
+    others: Sequence[Statement],
+    unknown: Sequence[Statement],
+    given: Sequence[LedgerEntry],
+) -> bool:
+    """Whether a message that has the right value may mean another one: stated behind it, or beside it as much."""
+    if told.force < STATED and _is_any(told.quantity, given):
+        return True
+    rivals = [one for one in others if one.quantity.start > last and one.force >= STATED]
+    rivals += unknown if told.force < STATED else []
+    return any(one.force >= told.force for one in rivals)
+
+
+def _answers(written: WrittenQuantity, entry: LedgerEntry) -> bool:
+    """Whether a quantity may be meant as the value of an entry: of its kind, or with its number in a wrong unit."""
+    wanted, own = unit(entry.quantity.unit), _forms(written, entry.quantity.unit)[-1].unit
+    is_of_kind = not wanted.measure or own is None or own.read_as(wanted.kind).kind == wanted.kind
+    return is_of_kind or is_same(replace(written, unit=None), entry.quantity.value, "", entry.tolerance)
+
+
+def _is_any(written: WrittenQuantity, entries: Sequence[LedgerEntry]) -> bool:
+    return any(compare(written, entry) for entry in entries)
 
 
 def in_unit(claim: Claim, stated_unit: str) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from soliloquy.truth.expressions import MAX_LENGTH, BadExpression, Expression, Unworkable, from_tree
+from soliloquy.truth.markup import without_markup
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.units import unit_after
 
@@ -26,6 +27,15 @@ _PYTHON = {
 _FUNCTIONS = {"sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "log10", "radians"}
 _NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log", "log": "log10"}
 _SYMBOL = re.compile(r"[^\W\d]\w*")
+_COMMANDS = (
+    "alpha beta gamma delta Delta eta theta lambda mu pi rho sigma phi omega Omega cdot times approx div circ to"
+)
+_SIGNS = dict(zip(_COMMANDS.split(), "αβγδΔηθλμπρσφωΩ·×≈/°→", strict=True)) | {"rightarrow": "→", "Rightarrow": "→"}
+_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\([A-Za-z]+)")
+_SUBSCRIPT, _EXPONENT = re.compile(r"_\{(\w+)\}"), re.compile(r"\^\{([^{}]+)\}")
+_OPERATIONS = {"times": "×", "multiplied by": "×", "divided by": "/", "plus": "+", "minus": "-"}
+_OPERATION = re.compile(rf"(?<=\d)\s+({'|'.join(_OPERATIONS)})\s+(?=\d)", re.I)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +51,16 @@ class Law:
     def holds(self, values: Mapping[str, float], tolerance: float) -> bool:
         first, *others = [side.value(values) for side in self.sides]
         return all(math.isclose(first, other, rel_tol=tolerance) for other in others)
+
+
+def plain(text: str) -> str:
+    """Rewrites the LaTeX, Markdown and operations in words of a person as the readers of formulas expect them."""
+    text = without_markup(text).replace("{,}", ",").replace("~", " ")
+    text = _EXPONENT.sub(r"^(\1)", _SUBSCRIPT.sub(r"_\1", text))
+    while (simpler := _FRACTION.sub(r"((\1)/(\2))", text)) != text:
+        text = simpler
+    text = _COMMAND.sub(lambda found: _SIGNS.get(found[1], found[1]), text)
+    return " ".join(_OPERATION.sub(lambda found: f" {_OPERATIONS[found[1].lower()]} ", text).split())
 
 
 def law(formula: str) -> Law:

@@ -2,17 +2,16 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from soliloquy.texts.phrases import words_of
-from soliloquy.truth.number_meanings import EXACT, FRACTIONS, MAGNITUDES, ONES, PARTS, TENS, WORDS_BEFORE_MINUS
+from soliloquy.truth.number_meanings import EXACT, FRACTIONS, MAGNITUDES, ONES, PARTS, TENS, WORDS_BEFORE_MINUS, Value
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.quantity_grammar import Quantity as Parsed
 from soliloquy.truth.quantity_grammar import parse
 from soliloquy.truth.unit_table import any_of
 
-__all__ = ["EXACT", "Number", "has_number_word", "numbers_in", "numbers_in_digits", "parsed_in"]
+__all__ = ["EXACT", "has_number_word", "numbers_in", "numbers_in_digits", "parsed_in"]
 
 _WORDS = {*ONES, *TENS, *PARTS, *MAGNITUDES}
 _LARGE, _PART = any_of(MAGNITUDES), any_of(PARTS)
@@ -38,20 +37,6 @@ _IN_DIGITS = rf"{_PRICE}|{_NO_NAME}(?:{_SIGN}(?={_PRICE}|{_DIGIT})|(?={_DIGIT}))
 _SIGN_BEGINS = lazy_pattern(rf"(?=[{_FIRST_SIGN}])(?:{_IN_DIGITS})")
 _SIGN_OR_WORD_BEGINS = lazy_pattern(rf"(?=[{_FIRST_SIGN}spmnSPMN])(?:{_IN_DIGITS})")
 _BEGINS = lazy_pattern(rf"{_IN_DIGITS}|{_NO_NAME}\b(?:{_SIGN_IN_WORDS})?(?={_FIRST_WORD})")
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    value: float
-    # Half a unit of the last digit: the largest rounding error.
-    half: float
-    # Significant digits as written; EXACT for fractions and words.
-    digits: int
-    start: int
-    end: int
-    spelled: bool = False
-    # π and the roots in it: "2π" is a number, and the 2 of a formula.
-    factor: float = 1.0
 
 
 def has_number_word(text: str) -> bool:
@@ -89,16 +74,11 @@ def _is_coefficient(text: str, parsed: Parsed) -> bool:
 
 
 @lru_cache(256)
-def numbers_in(text: str) -> Sequence[Number]:
+def numbers_in(text: str) -> Sequence[Value]:
     """Returns every number of a text, in order, including powers of ten, fractions and numbers in words."""
-    return tuple(_number(one) for one in parsed_in(text) if not one.number.open)
+    return tuple(one.number for one in parsed_in(text) if not one.number.open)
 
 
-def _number(parsed: Parsed) -> Number:
-    one = parsed.number
-    return Number(one.value, one.half, one.digits, one.start, one.end, one.spelled, one.factor)
-
-
-def numbers_in_digits(text: str) -> Sequence[Number]:
+def numbers_in_digits(text: str) -> Sequence[Value]:
     """Ignores numbers in words, which are more often pronouns than numbers."""
     return [one for one in numbers_in(text) if not one.spelled]

@@ -10,7 +10,7 @@ from pathlib import Path
 from soliloquy.truth.exactness import is_exact, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.markup import without_markup
-from soliloquy.truth.numbers import EXACT, Number, parsed_in
+from soliloquy.truth.numbers import EXACT, parsed_in
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.quantity_grammar import Quantity as Parsed
 from soliloquy.truth.unit_table import Unit
@@ -27,8 +27,8 @@ BEFORE = 32
 _WORD = lazy_pattern(r"[\s-]*([^\W\d_]+)")
 _ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
 # With spaces around it and a word behind it, a dash subtracts nothing.
-_GOES_ON = lazy_pattern(r"\s*(?:[×*/+^·⋅=π√²³]|(?!(?<=\s)-\s+[^\W\d_]{3})[-−]\s?[\w($€£])")
-_OPERATOR_BEFORE = lazy_pattern(r"(?:[-−×*/+^(√·⋅]|[-−×*/+·⋅]\s*[$€£])\s*$")
+_GOES_ON = lazy_pattern(r"\s*(?:[×*/+^·⋅=π√²³]|(?!(?<=\s)-\s+(?:I\b|no\b|[^\W\d_]{3}))[-−]\s?[\w($€£])")
+_OPERATOR_BEFORE = lazy_pattern(r"(?:[-−×*/^(√·⋅]|(?<!^)(?<!=\s)\+|[-−×*/+·⋅]\s*[$€£])\s*$")
 # More brackets than anyone nests would each be tried as the start.
 _OPERAND = r"\({0,9}\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
 _SIGN = r"(?:(?:^|(?<=[=:(])|(?<=[=:(]\s))[-−])?"
@@ -65,11 +65,11 @@ class WrittenQuantity:
     spelled: bool = False
 
 
-def quantities_in(text: str) -> list[WrittenQuantity]:
-    """Returns the quantities in order; "2 min 25 s" is a single one."""
+def quantities_in(text: str, *, pronouns: bool = False) -> list[WrittenQuantity]:
+    """Returns the quantities in order; "2 min 25 s" is a single one, and "one" mostly none."""
     text = without_markup(text)
     found: list[WrittenQuantity] = []
-    for one in _quantities(text):
+    for one in _quantities(text, pronouns=pronouns):
         if found and (whole := _combine(found[-1], one, text[found[-1].end : one.start])):
             found[-1] = whole
         else:
@@ -108,30 +108,24 @@ def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> Wr
     return replace(before, value=value, half=rest.half * scale, digits=EXACT, end=rest.end)
 
 
-def _quantities(text: str) -> Iterator[WrittenQuantity]:
+def _quantities(text: str, *, pronouns: bool) -> Iterator[WrittenQuantity]:
     last_end = 0
     for parsed in parsed_in(text):
         number = parsed.number
         if number.open or LABELS.search(_before(text, number.start)) or _ORDINAL.match(text, number.end):
             continue
-        one = written(text, parsed)
+        one = _written(text, parsed)
         last, last_end = last_end, one.end
         # "one" and similar words are more often pronouns than numbers.
         goes_on = last and not text[last : number.start].strip()
         simple = number.spelled and not goes_on and text[number.start : number.end].isalpha()
         counts = number.value != 1 and one.word.endswith("s")
-        if simple and one.unit is None and not one.stated and not counts:
+        if not pronouns and simple and one.unit is None and not one.stated and not counts:
             continue
         yield one
 
 
-def written_quantity(text: str, number: Number) -> WrittenQuantity:
-    """Returns a number of a text with the unit or the word behind it."""
-    at = next(one for one in parsed_in(text) if one.number.start == number.start)
-    return written(text, at)
-
-
-def written(text: str, parsed: Parsed) -> WrittenQuantity:
+def _written(text: str, parsed: Parsed) -> WrittenQuantity:
     """Returns what the grammar read, and what the words around it say of it."""
     number = parsed.number
     before = _before(text, number.start)

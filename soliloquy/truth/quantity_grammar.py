@@ -85,5 +85,6 @@ def _price_rate(parts: Sequence[Any]) -> Quantity:
 def _time(parts: Sequence[Token]) -> Quantity:
     [token] = parts
     hours, minutes = map(int, re.findall(r"\d+", token.text))
+    hours += 12 if hours < 12 and re.search("p", token.text, re.IGNORECASE) else 0
     number = Value(hours + minutes / 60, 0.5 / 60, EXACT, token.start, token.end)
     return Quantity(number, named("hour"), token.end)

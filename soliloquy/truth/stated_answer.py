@@ -1,271 +1,224 @@
-"""Finds the answer that a student's message states, among the numbers on the way to it and beside it."""
+"""Finds what a message puts forward as its own: neither denied, taken back, quoted, asked nor calculated with."""
 
 import math
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
+from typing import NamedTuple
 
-from soliloquy.truth.local_numbers import standard
 from soliloquy.truth.markup import without_markup
-from soliloquy.truth.number_meanings import ONES
-from soliloquy.truth.numbers import Number, numbers_in, numbers_in_digits
+from soliloquy.truth.number_meanings import Value
+from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.patterns import lazy_pattern
-from soliloquy.truth.quantities import BEFORE, STATES, WrittenQuantity, quantities_in, written_quantity
-from soliloquy.truth.tentative_answers import FILLERS, is_tentative
-from soliloquy.truth.units import unit_behind
-
-_CUES = tomllib.loads(Path(__file__).with_name("stated_answer.toml").read_text("utf-8"))
+from soliloquy.truth.quantities import BEFORE, WrittenQuantity, quantities_in
+from soliloquy.truth.units import unit
 
 
-def _any(kind: str, form: str) -> re.Pattern[str]:
-    return lazy_pattern(form.format("|".join(_CUES[kind])), re.IGNORECASE)
+def _cue(pattern: str) -> re.Pattern[str]:
+    return lazy_pattern(pattern, re.IGNORECASE)
 
 
-_DENIED = _any("denied", r"(?:{})[\s:$€£\"'“(]*$")
-_DENIED_BEHIND = _any("denied_behind", r"\W*(?:{})")
-_LABELLED = _any("labels", r"\b(?:{})\s*#?$")
-_ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
-_CORRECTION = _any("corrections", r"\b(?:{})\b")
-_REASON = _any(
-    "reasons",
-    r"\b(?:{})\b(?:\((?:[^()]|\([^()]*\))*\)|(?!,\s|[.!?;]\s|\n|\bto get\b|\bwhich\b|\band got\b|=).)*",
+_DENIED = _cue(
+    r"(?:\bnot(?: just| only| really| quite)?|n['’]t(?: be)?|\b(?:instead of|rather than|no longer|than"
+    r"|at least|at most|up to|no way it['’]?s"
+    r"|to (?:get|come|reach) to|(?:can ?not|won['’]t) be|don['’]?t want to say|give or take)|(?:\bI (?:first "
+    r"|had )?thought"
+    r"|what if|suppose|imagine|(?:not|n['’]t) (?:really )?think)\b[^;.]{0,20})[\s:$€£\"'“(]*$"
 )
-# What is repeated goes on to the end of the sentence, or to a conclusion.
-_RECALLED = _any(
-    "recalled", r"\b(?:{})(?:(?!\b(?:so|therefore|thus|hence|but I|(?:we|I) (?:get|got))\b)(?:[^.!?\n]|[.](?=\d)))*"
+_DENIED_BEHIND = _cue(
+    r"\W*(?:(?:was|is) (?:wrong|incorrect|not right|false)|and (?:a bit|something|some more)|or so many)"
 )
-_ALONE = _any("alone", rf"\W*(?:(?:{FILLERS}|{{}})\b\W*)*(?:[^\W\d]\w? ?= ?)?")
-_CONCLUDES = _any("concludes", r"\b(?:{})\b[^\d.!?;]*$")
-_CONCLUDES_BEHIND = _any("concludes_behind", r"[^,;.\d]{{0,25}}\b(?:{})\b")
-_NAMED = _any("named", r"\b(?:{})\W*$")
-_GOES_ON = _any("goes_on", r"\b(?:{})\b[\s\S]*\d")
-# One of several known values: "a = 3, b = 4".
-_ASSIGNS = lazy_pattern(r"[^,;=]{0,12}[,;]\s*(?:and )?[^\W\d]\w? ?=")
-# What others say, what is struck out, the bounds of an error, what is restated, and remarks in brackets.
+_TAKES_BACK = _cue(
+    r"\b(?:(?:oh )?no,? wait|oh no|wait|sorry|I mean(?:t)?|oops|correction|scratch that|hang on|hold on"
+    r"|make that|let me (?:correct|redo)"
+    r"|nope|or rather|typo|my bad|no,? (?=\d))\b"
+)
+# What others say, what is struck out, the bounds of an error, remarks in brackets, and what repeats the problem.
 _BESIDE = lazy_pattern(
-    r"[\"“„][^\"”“]{20,}[\"”“]|~~[^~]*~~|(?:±|\+/-)\s*\d+(?:[.,]\d+)?|\s\(\s?=[^()]*\)|^\s*>[^\n]*\n"
-    r"|(?<=[\w%°€$]) \([^()=]*(?:[^\W\d_]{2}|\d of \d)[^()=]*\)",
-    re.MULTILINE,
+    r"[\"“„][^\"”“]{20,}[\"”“]|~~[^~]*~~|(?:±|\+/-)\s*\d+(?:[.,]\d+)?|^[ \t]*>[^\n]*\n"
+    r"|(?<=[\w%°€$]) \((?:[^()=]*[^\W\d_]{2}|\s?=)[^()]*\)"
+    r"|\b(?:we know|given\s?:|in the (?:text|problem|table|question)|(?:it|problem|text|question) says"
+    r"|you (?:said|told|wrote|meant)"
+    r"|my (?:friend|sister|brother|mum|mom|dad|teacher|neighbou?r)(?: \w+)? (?:says|said|got|gets|wrote))"
+    r"(?:(?!\b(?:so|therefore|thus|hence|but I|(?:we|I) (?:get|got))\b)(?:[^.!?\n]|[.](?=\d)))*",
+    re.MULTILINE | re.IGNORECASE,
 )
+_INDIRECT = _cue(r"\bhow (?:many|much|far|long)\b[^,.!?\n=]*")
 _SENTENCE = lazy_pattern(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
+_ASKS = _cue(
+    r"\b(?:why|how(?! about)|what|which|whose|whom|tell me|(?:do|does|did|can|could|should|would|will|shall|may"
+    r"|must|am|have) "
+    r"(?:I|we|you|he|she|they)\b(?! (?:get|got)\b))|^\W*(?:(?:so|and|but|ok|okay|well|hey)\W+)*(?:where|when|who"
+    r"|(?:do|does|did|are|was|were|has|have|can|could|is)\b(?! (?:it|that|this|the (?:answer|result)|I|we)\b))"
+    r"|(?:=|\b(?:is|are|equals?|makes?|gives?|and))\W*$"
+)
+_REASON = _cue(
+    r"\b(?:because|since|cause|cuz|bc|using|if|with|given that|as (?:there|it|the|we|I)|for (?:there|it))\b"
+    r"(?:(?!,\s|[.!?;]\s|\n|\bto get\b|\bso\b|\b(?:gives|got|makes|is)\b|=).)*"
+)
+# The number is worked with: "I divided 57 by 3", "5 times", "groups of 10".
+_OPERAND = _cue(
+    r"\b(?:(?:add|subtract|divid|multipl|doubl|halv|split|squar)\w*|take|took|taking|us(?:ed|ing))\b"
+    r"(?:(?!\b(?:get|got|is|are|makes?|gives?|leaves|have|so|which)\b)[^,.;:=?!]){0,40}$"
+    r"|[\d)]\s*(?:[x÷]|\b(?:times|plus|minus|divided by|multiplied by))\s*\(?\s*$"
+    r"|\b(?:minus|plus)\s$|(?:\b(?:half|thirds?|quarters?|percent)|\d|%) of (?:(?:the|these|those|all) )?$"
+    r"|\b(?:groups?|sets?|piles?|rows?|bundles?|packs?) of $|\b(?:page|line|lines|exercise|task|book|grade|row"
+    r"|chapter|level)\s*#?$|[\^√]$|_\{$"
+    r"|(?:\bout of|\d in) (?:the )?$"
+)
+_OPERAND_BEHIND = _cue(
+    r"\s*(?:[x÷]|\b(?:times|plus|minus|divided by|multiplied by)\b)\s*\(?[\d$€£√]|\s?(?:st|nd|rd|th)\b"
+    r"|\s?[×*·÷/]\s?[^\W\d_]|\s[-−/]\s(?:[-−]?[(\d√]|\w*_\w|(?!I\b)[^\W\d_](?!\w))"
+    r"|\s(?:out of|(?<=\d\s)in) (?:the )?\d"
+)
+_CONCLUDES = _cue(
+    r"\b(?:so+|(?:that|which) means|therefore|thus|hence|at (?:last|the end)|in (?:all|total|the end)"
+    r"|altogether|together)\b[^\d.!?;]*$"
+    r"|\b(?:leaves?|makes?|it['’]?s|that['’]?s|there (?:are|is|were|was|will be)|to get|(?:I|we) (?:get|got)"
+    r"|can only|would|gives?|is it"
+    r"|ends? up (?:with|at)|means|then)\b[^\d.!?;,]{0,30}$|\b(?:largest|smallest|total)(?: is| of)?:? $"
+)
+_CONCLUDES_BEHIND = _cue(
+    r"[^,;.\d]{0,25}\b(?:altogether|(?<!the )(?:in )?total|in all|overall|in the end|left|remain(?:s|ing)?|to go)\b"
+)
+_NAMED = _cue(r"\b(?:answer|final(?:ly)?)\b[^.!?;\n]*$")
+_FILLERS = (
+    r"yes|ye+a+h*|ye+p|ok(?:ay)?|al+right|o+h+|a+h+|u+m+|u+h+|e+r+m*|h+m+|well|so+|like|then|it['’]?s|it is"
+    r"|that['’]?s|maybe|about|probably"
+    r"|around|just|only|perhaps|I (?:think|guess|suppose|got|say)|I['’]d say|is (?:it|that)|would it be"
+    r"|the answer is|not sure,? but"
+)
+_ALONE = _cue(rf"\W*(?:(?:{_FILLERS})\b\W*)*(?:[^\W\d]\w? ?= ?)?")
+_ENDS = _cue(
+    r"\s*(?:[^\W\d_]+)?\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as"
+    r"|for (?:there|it))\b)"
+)
+_GOES_ON = _cue(r"\b(?:no|actually|hmm)\b[\s\S]*\d|[^,;=]{0,12}[,;]\s*(?:and )?[^\W\d]\w? ?=")
 # A rounded number is no other choice.
-_CHOICE = lazy_pattern(r"\W*(?:[^\W\d]+\W+)?or(?: (?!about|approx|around|nearly|roughly|rounded)[^\W\d]+)?\W*")
-# What is still to be worked out: terms of a calculation, of a formula in letters, and what has a power.
-_OPERAND_BEHIND = lazy_pattern(
-    r"(?:\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)\s*|\s[-−/]\s)[-−]?[(\d√]|\s?(?:\*\*|[\^²³√])|\s?[×*·÷]\s?[^\W\d_]|\s/\s[^\W\d_]"
-    r"|\s[-−+]\s(?!I\b)[^\W\d_](?:\w*[_\d]\w*)?(?!\w)",
-    re.IGNORECASE,
-)
-_OPERAND_BEFORE = lazy_pattern(
-    r"(?:[\d)]\s*(?:[×*·x+÷]|\btimes\b|\bplus\b)|[\d)]\s[-−/]|[^\W\d_]\s?[×*·÷/+]|\)\s?/|[\^√]|_\{|\*\*)\s*\(?\s*$",
-    re.IGNORECASE,
-)
-# The size of a group: "20 groups of 10", "27 of the 135 apples".
-_GROUP_BEFORE = _any(
-    "groups",
-    r"(?:\d\s+[^\W\d_]+|\b(?:{}))\s+of\s+$|(?<![\d.,/%])\d+\s+of\s+(?:(?:the|these|those|all)\s+)?$"
-    rf"|\b(?:{'|'.join(ONES)})\s+of\s+(?:the|these|those|all)\s+$",
-)
-_INSTRUCTS = lazy_pattern(
-    r"\W*(?:you |to |I['’]d |I would |we )?(?:add|subtract|divide|multiply|take|use|write)\b", re.IGNORECASE
-)
-# A calculation goes on, and its last equals sign.
-_WORKED_OUT = lazy_pattern(r"[ \w]{0,25}[-+−×*·÷/](?:[^.!?;,\n=]|[.,](?=\d))*(?:=(?:[^.!?;,\n=]|[.,](?=\d))*)*=\W{0,3}")
-_DIVISION = lazy_pattern(r"(?<![\d,.])(\d(?:[\d,.]*\d)?)\s*(?:/|÷|divided by)\s*\d(?:[\d,.]*\d)?\s*=\W{0,3}")
-_MULTIPLIED = lazy_pattern(r"(?:[×*x·⋅]|\btimes)\s*\W?[\d.,]+[^=\d]{0,16}=\W{0,3}$", re.IGNORECASE)
-_ENDS = lazy_pattern(
-    r"\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as|for (?:there|it))\b)",
-    re.IGNORECASE,
-)
-_OF_THEM = lazy_pattern(r"\s+of (?:the|them|these|those)\b")
-_WORD = lazy_pattern(r"\s*[^\W\d_]+")
-# Smaller numbers in words are answers only where nothing else may be.
+_CHOICE = _cue(r"\W*(?:[^\W\d]+\W+)?or(?: (?!about|approx|around|nearly|roughly|rounded)[^\W\d]+)?\W*|\?\s*")
+_BETWEEN = _cue(r"\bbetween\W+$")
+# Smaller numbers in words are more often pronouns than numbers.
 _COUNTED = 12
+# Of a text without end the last ones.
+_MOST = 50
+
+ALONE, STATED, MENTIONED, REASON = 3, 2, 1, 0
+
+
+class Statement(NamedTuple):
+    quantity: WrittenQuantity
+    # ALONE if nothing else stands there or it is called the answer, STATED as a result, MENTIONED, or in a REASON.
+    force: int
 
 
 # A message is read for several rules, at its turn and at the end.
 @lru_cache(1024)
-def answer_in(message: str, unit: str, given: frozenset[float] = frozenset()) -> float | None:
-    """Returns the number that a message comes to, preferably in this unit, which is compared as text.
-
-    Where nothing else tells them apart, it is none of the values that the question gives.
-    """
-    chosen = _chosen(_told(message, unit), unit, given)
-    return chosen.value if chosen else None
-
-
-def answer_quantity(message: str, unit: str) -> WrittenQuantity | None:
-    """Returns what a message comes to as a quantity with its unit, preferably in the given unit."""
-    text = _told(message, unit)
-    chosen = _chosen(text, unit, frozenset())
-    if chosen is None:
-        return None
-    # "2 min 25 s" is one quantity.
-    whole = next((one for one in quantities_in(text) if one.start <= chosen.start < one.end), None)
-    return whole or written_quantity(text, chosen)
-
-
-def _told(message: str, unit: str) -> str:
-    """Blanks markup and what is taken back, quoted, recalled or asked; numbers get the form of English mathematics."""
-    text = _without_corrected(_RECALLED.sub(_blank, _BESIDE.sub(_blank, standard(without_markup(message), unit))))
-    return _SENTENCE.sub(lambda found: found[0] if _may_state(found[0]) else _blank(found), text)
-
-
-def _chosen(text: str, unit: str, given: frozenset[float]) -> Number | None:
-    numbers = [one for one in _numbers(text) if not _is_beside(text, one)]
-    # An exact form is stated again in digits: "25π cm², so 78.5 cm²".
-    numbers = [one for place, one in enumerate(numbers) if one.factor == 1 or place == len(numbers) - 1]
-    if len(numbers) > 1 and _leaves_open(text, numbers):
-        return None
-    if numbers and _stands_alone(text, numbers[0]):
-        return numbers[0]
-    if numbers and _is_all_of_last_sentence(text, numbers[-1]):
-        return numbers[-1]
-    if worked_out := _named_result(text, numbers):
-        return worked_out
+def statements(message: str) -> Sequence[Statement] | None:
+    """Returns what a message puts forward; None if it leaves the choice between two values open."""
+    text = _told(message)
     reasons = [found.span() for found in _REASON.finditer(text)]
-    numbers = [one for one in numbers if not any(start <= one.start < end for start, end in reasons)] or numbers
-    stated = _stated(text, numbers, _NAMED) or _stated(text, numbers, STATES)
-    chosen = stated or numbers
-    chosen = [one for one in chosen if unit and _is_in_unit(text[one.end :].lstrip(), unit)] or chosen
-    if not stated:
-        # "She saves 40 dollars in 4 weeks."
-        chosen = [one for one in chosen if one.value not in given] or chosen
-    return (_checked_quotient(text, chosen[-1]) or chosen[-1]) if chosen else None
+    starts = [found.start() for found in _SENTENCE.finditer(text)]
+    found = list[Statement]()
+    for one in quantities_in(text, pronouns=True)[-_MOST:]:
+        force = _force(text, one, max(filter(one.start.__ge__, starts), default=0), first=not found)
+        is_counted = one.spelled and one.value <= _COUNTED and one.unit is None
+        if is_counted and (force < STATED or (one.word and (one.value == 1 or not _ENDS.match(text, one.end)))):
+            continue
+        if not _is_beside(text, one):
+            in_reason = force < ALONE and any(start <= one.start < end for start, end in reasons)
+            found.append(Statement(one, REASON if in_reason else force))
+    return None if _leaves_open(text, [one.quantity for one in found]) else found
 
 
-def _checked_quotient(text: str, product: Number) -> Number | None:
-    """Returns the quotient that a product only checks: "60 / 5 = 12 of each kind, which is 12 x 5 = 60"."""
-    if not _MULTIPLIED.search(_before(text, product)):
-        return None
-    for division in _DIVISION.finditer(text, 0, product.start):
-        dividend = numbers_in_digits(division[1])
-        quotient = next((one for one in numbers_in_digits(text) if one.start >= division.end()), product)
-        if dividend and dividend[0].value == product.value and quotient.start < product.start:
-            return quotient
-    return None
+@lru_cache(1024)
+def answer_quantity(message: str, wanted: str, given: frozenset[float] = frozenset()) -> WrittenQuantity | None:
+    """Returns what a message comes to, preferably in this unit, and none of the given values if there is another."""
+    found = statements(message) or ()
+    kind = unit(wanted).kind
+    said = [one for one in found if wanted and one.quantity.unit and one.quantity.unit.kind == kind] or found
+    said = (
+        [one for one in said if one.force > MENTIONED]
+        or [one for one in said if one.quantity.value not in given]
+        or said
+    )
+    strongest = max((one.force for one in said), default=0)
+    return next((one.quantity for one in reversed(said) if one.force == strongest), None)
 
 
-def _named_result(text: str, numbers: Sequence[Number]) -> Number | None:
-    """Returns the result of the last calculation that a text names as its answer: "the answer is 17 - 6 = 11 cups"."""
-    named = _stated(text, numbers, _NAMED)
-    worked_out = named and _WORKED_OUT.match(text, named[-1].end)
-    return next((one for one in numbers if worked_out and one.start >= worked_out.end()), None)
+def answer_in(message: str, wanted: str, given: frozenset[float] = frozenset()) -> float | None:
+    """Returns the number of what a message comes to."""
+    found = answer_quantity(message, wanted, given)
+    return found.value if found else None
 
 
-def denied_numbers(text: str) -> list[Number]:
+def denied_numbers(text: str) -> list[Value]:
     """Returns the numbers that a text denies: "not 5 seconds"."""
     text = without_markup(text)
-    return [one for one in numbers_in_digits(text) if _DENIED.search(_before(text, one))]
+    return [one for one in numbers_in_digits(text) if _DENIED.search(_before(text, one.start))]
 
 
-def _numbers(text: str) -> list[Number]:
-    """Returns the numbers in digits, and those in words that a message may come to."""
-    return [one for one in numbers_in(text) if not one.spelled or _is_spelled_out(text, one)]
+def _told(message: str) -> str:
+    """Blanks markup and what is taken back, quoted, repeated or asked."""
+    text = _BESIDE.sub(_blank, without_markup(message).replace("->", " →"))
+    for found in reversed([*_TAKES_BACK.finditer(text)]):
+        if re.search(r"\d", text[found.end() :]):
+            text = " " * found.end() + text[found.end() :]
+            break
+    return _INDIRECT.sub(_blank, _SENTENCE.sub(_without_question, text))
 
 
-def _is_spelled_out(text: str, number: Number) -> bool:
-    if number.value > _COUNTED or number.value != int(number.value):
-        return True
-    before = re.split(r"[.!?;,\n]", text[: number.start])[-1]
-    behind = text[number.end :]
-    begins = _ALONE.fullmatch(before) is not None or STATES.search(before) or _CONCLUDES.search(before)
-    ends = _ENDS.match(behind) or _OF_THEM.match(behind) or unit_behind(text, number.end)[0] is not None
-    word = _WORD.match(behind)
-    return bool(begins and (ends or (number.value > 1 and word and _ENDS.match(behind, word.end()))))
+def _without_question(sentence: re.Match[str]) -> str:
+    said = sentence[0]
+    asks = _ASKS.search(said.rstrip(" ?!")) if said.rstrip().endswith("?") else None
+    if asks is None:
+        return said
+    # "That's 36, why?"
+    kept = said[: said.rfind(",", 0, asks.start()) + 1]
+    return kept + " " * (len(said) - len(kept))
 
 
-def _may_state(sentence: str) -> bool:
-    """Whether a sentence may state an answer: it asks for nothing else, and is no instruction."""
-    if not sentence.rstrip().endswith("?"):
-        return not _INSTRUCTS.match(sentence) or "=" in sentence
-    numbers = _numbers(sentence)
-    return not numbers or is_tentative(sentence, numbers)
+def _force(text: str, one: WrittenQuantity, sentence: int, *, first: bool) -> int:
+    before = _before(text, one.start)
+    if _NAMED.search(before):
+        return ALONE
+    start = 0 if first else sentence
+    begins = one.start - start < 2 * BEFORE and _ALONE.fullmatch(text, start, one.start)
+    if begins and (ends := _ENDS.match(text, one.end)) and (not first or not _GOES_ON.search(text, one.end)):
+        # Reasons may follow the first number of a message, and nothing a later one.
+        is_all = first or not ends[0].strip(" .!?\n") or ends[0][-1:] in ".!?\n"
+        return ALONE if is_all else STATED
+    is_stated = one.stated or _CONCLUDES.search(before) or _CONCLUDES_BEHIND.match(text, one.end)
+    return STATED if is_stated else MENTIONED
 
 
-def _is_beside(text: str, number: Number) -> bool:
+def _is_beside(text: str, one: WrittenQuantity) -> bool:
     """Whether a number is denied, names something, or is still to be calculated with."""
-    before = _before(text, number)
-    if _DENIED.search(before) or _LABELLED.search(before) or _ORDINAL.match(text, number.end):
-        return True
-    if _DENIED_BEHIND.match(text, number.end):
-        return True
-    if _OPERAND_BEHIND.match(text, number.end) or _OPERAND_BEFORE.search(before):
-        return True
-    return _GROUP_BEFORE.search(before) is not None
+    before = _before(text, one.start)
+    return bool(
+        one.term
+        or _DENIED.search(before)
+        or _DENIED_BEHIND.match(text, one.end)
+        or _OPERAND.search(before)
+        or _OPERAND_BEHIND.match(text, one.end)
+    )
 
 
-def _leaves_open(text: str, numbers: Sequence[Number]) -> bool:
+def _leaves_open(text: str, found: Sequence[WrittenQuantity]) -> bool:
     """Whether a message ends with a choice: "either 4 or -4", "13? 14?"."""
-    one, other = numbers[-2:]
-    if _is_said_again(written_quantity(text, one), written_quantity(text, other)):
+    if len(found) < 2:
+        return False
+    one, other = found[-2:]
+    if one.unit and other.unit and math.isclose(one.unit.in_base(one.value), other.unit.in_base(other.value)):
+        # "3 kilograms, or 3000 g"
         return False
     between = text[one.end : other.start]
-    asked = between.strip() == "?" and text[other.end :].lstrip()[:1] == "?"
-    is_range = re.search(r"\bbetween\W+$", text[: one.start], re.IGNORECASE) and re.fullmatch(
-        r"\W*\w{0,3}\W*and\W*", between
-    )
-    return asked or bool(is_range) or _CHOICE.fullmatch(between) is not None
+    is_range = _BETWEEN.search(text[: one.start]) and re.fullmatch(r"\W*\w{0,3}\W*and\W*", between)
+    return bool(is_range or _CHOICE.fullmatch(between))
 
 
-def _is_said_again(one: WrittenQuantity, other: WrittenQuantity) -> bool:
-    """Whether a quantity is stated in two units: "3 kilograms, or 3000 g"."""
-    if one.unit is None or other.unit is None or one.unit.kind != other.unit.kind:
-        return False
-    return math.isclose(one.unit.in_base(one.value), other.unit.in_base(other.value))
-
-
-def _stated(text: str, numbers: Sequence[Number], choice: re.Pattern[str]) -> list[Number]:
-    return [one for one in numbers if _is_stated(text, one, choice)]
-
-
-def _is_stated(text: str, number: Number, choice: re.Pattern[str]) -> bool:
-    before = _before(text, number)
-    if choice.search(before):
-        return True
-    concludes = _CONCLUDES.search(before) or _CONCLUDES_BEHIND.match(text, number.end)
-    return choice is STATES and concludes is not None
-
-
-def _before(text: str, number: Number) -> str:
-    return text[max(0, number.start - BEFORE) : number.start]
+def _before(text: str, start: int) -> str:
+    return text[max(0, start - 2 * BEFORE) : start]
 
 
 def _blank(found: re.Match[str]) -> str:
     return " " * len(found[0])
-
-
-def _without_corrected(text: str) -> str:
-    """Blanks what is taken back."""
-    numbers = [*numbers_in_digits(text)]
-    for found in reversed([*_CORRECTION.finditer(text)]):
-        if any(one.start >= found.end() for one in numbers):
-            return " " * found.end() + text[found.end() :]
-    return text
-
-
-def _stands_alone(text: str, number: Number) -> bool:
-    """Whether a message begins with this number, and reasons follow: "19! I divided 57 by 3."."""
-    begins = _ALONE.fullmatch(text, 0, number.start) is not None
-    if not begins or _GOES_ON.search(text, number.end) or _ASSIGNS.match(text, number.end):
-        return False
-    end = unit_behind(text, number.end)[1]
-    if _ENDS.match(text, end):
-        return True
-    word = _WORD.match(text, end)
-    return word is not None and _ENDS.match(text, word.end()) is not None
-
-
-def _is_all_of_last_sentence(text: str, number: Number) -> bool:
-    """Whether nothing but this number stands at the end: "20 % of 60 is 12. 48!"."""
-    last = [found for found in _SENTENCE.finditer(text) if found[0].strip()][-1]
-    if number.start < last.start() or not _ALONE.fullmatch(text, last.start(), number.start):
-        return False
-    return not re.search(r"\w", text[unit_behind(text, number.end)[1] : last.end()])
-
-
-def _is_in_unit(following: str, unit: str) -> bool:
-    behind = following[len(unit) : len(unit) + 1]
-    return following.startswith(unit) and not (behind.isalnum() or behind in tuple("/^·*"))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from soliloquy.truth.number_meanings import FRACTIONS
-from soliloquy.truth.numbers import Number, numbers_in
+from soliloquy.truth.number_meanings import FRACTIONS, Value
+from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.units import unit, unit_after
@@ -111,7 +111,7 @@ def values_of(texts: Sequence[str]) -> set[float]:
     return {abs(number.value) for number in found} | set(map(_without_factor, found))
 
 
-def _without_factor(number: Number) -> float:
+def _without_factor(number: Value) -> float:
     """Returns what needs a source: the π of a formula needs none, and in "π / 60" only 60 does."""
     value = abs(number.value / number.factor)
     return round(1 / value, 9) if number.factor != 1 and 0 < value < 1 else value
@@ -124,12 +124,12 @@ def is_among(number: StatedNumber, values: set[float]) -> bool:
     return number.digits >= 3 and any(abs(number.value - value) <= 1.0000001 * number.half for value in values)
 
 
-def _counts(number: Number, unit: Unit | None) -> bool:
+def _counts(number: Value, unit: Unit | None) -> bool:
     # "From rest" states a zero too.
     return (number.spelled and number.value <= _COUNTED) or number.value == 0 or (number.value == 1 and unit is None)
 
 
-def _is_small(text: str, number: Number, end: int) -> bool:
+def _is_small(text: str, number: Value, end: int) -> bool:
     value = number.value / number.factor
     return value in _PARTS or (
         value < _SMALL and value % 1 == 0 and (number.factor != 1 or text[number.start : end].isdecimal())
@@ -143,7 +143,7 @@ def _unit_after(text: str, at: int) -> tuple[Unit | None, int]:
 
 
 def _is_beside_symbol(
-    text: str, number: Number, end: int, unit: Unit | None, unit_end: int, *, behind_number: bool
+    text: str, number: Value, end: int, unit: Unit | None, unit_end: int, *, behind_number: bool
 ) -> bool:
     if unit is not None and not (_FACTOR.match(text, unit_end) or _LIKE_A_UNIT.fullmatch(text, end, unit_end)):
         return False

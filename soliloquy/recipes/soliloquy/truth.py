@@ -14,8 +14,8 @@ from soliloquy.recipes.soliloquy.early_results import EarlyResult, early_results
 from soliloquy.recipes.soliloquy.facts import Facts, facts_of
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.progress import StepProgress, is_asked_for_reason, progress_by_turn
+from soliloquy.truth.laws import plain
 from soliloquy.truth.markup import without_markup
-from soliloquy.truth.plain_text import plain
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, quantities_in
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, LedgerEntry, Turn
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from soliloquy.recipes.mathwell.criteria.words import BETWEEN, ENDS, FACTORS, WORD, is_plural, singular
-from soliloquy.truth.numbers import Number, numbers_in
+from soliloquy.truth.number_meanings import Value
+from soliloquy.truth.numbers import numbers_in
 
 _CLAUSE_ENDS = re.compile(r"[,;:.?!](?=\s|$)|\b(?:and|but|then|while|so that|who|which)\b", re.IGNORECASE)
 _NOT_COUNTED = re.compile(
@@ -143,7 +144,7 @@ def _in_words(text: str, bounds: Sequence[tuple[int, int]], taken: Sequence[tupl
     return found
 
 
-def _mention(number: Number, text: str, bounds: Sequence[tuple[int, int]]) -> Mention | None:
+def _mention(number: Value, text: str, bounds: Sequence[tuple[int, int]]) -> Mention | None:
     # "$20 a month": the article is not part of the number.
     written = re.sub(r"(?<=\d)\s+(?:of\s+)?an?$", "", text[number.start : number.end])
     ends = number.start + len(written)

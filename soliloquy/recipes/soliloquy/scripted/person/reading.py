@@ -19,7 +19,7 @@ from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_algebra, is_numeric, sentences
 from soliloquy.texts.phrases import says
 from soliloquy.truth.algebra_answers import gives_algebra
-from soliloquy.truth.plain_text import plain
+from soliloquy.truth.laws import plain
 from soliloquy.truth.quantities import is_same, quantities_in
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Step
 
