@@ -34,6 +34,7 @@ _MARKED = re.compile(r"<<[^<>]*>>")
 _STATED = re.compile(r"####\s*(.*)")
 # A number that is told as a result.
 _TOLD = re.compile(r"(?:=|\b(?:is|are|makes|gives|get|to))\s*$")
+_GOES_ON = re.compile(r"\s*[-−+*×·/÷^]")
 # Texts round to three digits.
 _SAME = 0.006
 # Reasons to send a message back that hold whether its answer is right or wrong.
@@ -213,7 +214,8 @@ def _told(turn: Turn, known: Sequence[float]) -> Iterator[float]:
     text, said = turn.tutor.text.translate(_SUPERSCRIPTS), [*numbers_in(turn.student.text)]
     for found in _NUMBER.finditer(text):
         value = _value(found)
-        if not is_among(value, said) and (not is_among(value, known) or _TOLD.search(text[: found.start()])):
+        is_result = _TOLD.search(text[: found.start()]) and not _GOES_ON.match(text, found.end())
+        if not is_among(value, said) and (is_result or not is_among(value, known)):
             yield value
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from soliloquy.recipes.agreement import code_verdict, verdict_is_true
 from soliloquy.recipes.reached_values import computed_values
+from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.judge import judge, judge_text
 from soliloquy.truth.ledger import Ledger, ledger_of
 from soliloquy.truth.number_format import format_number, format_value
@@ -100,7 +101,7 @@ def _is_known(value: float, ledger: Ledger) -> bool:
 
 
 def reply_fault(turn: Turn, settled: StudentAnswer | None, problem: Problem) -> str:
-    """Returns how a reply contradicts a settled value: by its verdict, a denial or a result; empty if it does not."""
+    """Returns how a reply contradicts what is known: by its verdict, a result, a denial or a sum; else nothing."""
     if settled is not None and verdict_is_true(turn, settled.right) is False:
         is_so = "right" if settled.right else "wrong"
         return f"it calls {_quoted(settled)} {'wrong' if settled.right else 'right'}, which is {is_so}"
@@ -113,7 +114,10 @@ def reply_fault(turn: Turn, settled: StudentAnswer | None, problem: Problem) -> 
         value = settled.entry.quantity.value
         if any(abs(one.value - value) <= one.half for one in denied_numbers(turn.tutor.text)):
             return f"it denies {settled.known}"
-    return ""
+    # A reply may quote the student's miscalculation.
+    said = "".join(turn.student.text.split())
+    told = (link.text for link in calculations_of(turn.tutor.text) if not link.right)
+    return next((f"it says {one!r}, which does not come out" for one in told if "".join(one.split()) not in said), "")
 
 
 def _quoted(settled: StudentAnswer) -> str:
