@@ -6,6 +6,7 @@ from copy import deepcopy
 
 from soliloquy.recipes.answers import ClaimsRead, StudentMessage
 from soliloquy.recipes.claims import claims_of, is_in, quantities_asked
+from soliloquy.recipes.scripted.parsed_prompt import problem_record
 from soliloquy.recipes.templates import Templates, one_line, transcript
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
@@ -81,7 +82,8 @@ async def with_claims(conversation: Conversation, read: Reader | None, model: Mo
         return conversation
     done = deepcopy(conversation)
     origin = (conversation.run.seed, conversation.id, len(done.turns), ROLE)
-    ask = Ask(model=model, role=ROLE, origin=origin, draw_key=conversation.id)
+    problem = problem_record(conversation.problem)
+    ask = Ask(model=model, role=ROLE, origin=origin, draw_key=conversation.id, problem=problem)
     await read(done, ask)
     done.turns[-1].calls.extend(ask.calls)
     return done

@@ -116,8 +116,8 @@ def reply_fault(turn: Turn, settled: StudentAnswer | None, problem: Problem) -> 
             return f"it denies {settled.known}"
     # A reply may quote the student's miscalculation.
     said = "".join(turn.student.text.split())
-    told = (link.text for link in calculations_of(turn.tutor.text) if not link.right)
-    return next((f"it says {one!r}, which does not come out" for one in told if "".join(one.split()) not in said), "")
+    false = (link.text for link in calculations_of(turn.tutor.text) if not link.right)
+    return next((f"it says {one!r}, which does not come out" for one in false if "".join(one.split()) not in said), "")
 
 
 def _quoted(settled: StudentAnswer) -> str:

@@ -64,6 +64,8 @@ class Ask:
     calls: list[ModelCall] = field(default_factory=list)
     # Asks with the same key have the same member of a mixture.
     draw_key: str = ""
+    # The record of the problem at hand, for the scripted model.
+    problem: bytes = b""
     # Whether the role's fallback is asked in its place.
     fallback: bool = False
     # Earlier answers to the same event, each with the reason why it cannot be used; the last one follows its prompt.
@@ -105,6 +107,7 @@ class Ask:
                 extra_room=extra_room,
                 draw_key=self.draw_key,
                 fallback=self.fallback,
+                problem=self.problem,
             )
             began = time.perf_counter()
             with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):

@@ -54,9 +54,10 @@ class ScriptedEngine:
             raise ModelRefused(f"the scripted engine cannot answer the prompt {request.prompt!r}; it knows {known}")
         prompt = "\n\n".join(message.text for message in request.messages)
         if self._noise is None:
-            return speak(ParsedPrompt(request.prompt, prompt, self._book), draw(seed, request.prompt))
+            return speak(ParsedPrompt(request.prompt, prompt, self._book, request.problem), draw(seed, request.prompt))
         faults = draw(seed, request.prompt, "noise")
-        parsed = ParsedPrompt(request.prompt, self._noise.misread(request.prompt, prompt, faults), self._book)
+        misread = self._noise.misread(request.prompt, prompt, faults)
+        parsed = ParsedPrompt(request.prompt, misread, self._book, request.problem)
         answer = speak(parsed, draw(seed, request.prompt))
         return self._noise.spoil(answer, parsed, faults)
 

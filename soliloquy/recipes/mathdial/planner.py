@@ -68,7 +68,10 @@ def _samplers(ask: Ask) -> Iterator[Ask]:
         group = range(first, min(first + together, samples))
         joined = JoinedRequests(ask.model, len(group))
         key = f"{ask.draw_key}/{first}"
-        yield from (Ask(model=joined, role="sampler", origin=(*ask.origin, number), draw_key=key) for number in group)
+        yield from (
+            Ask(model=joined, role="sampler", origin=(*ask.origin, number), draw_key=key, problem=ask.problem)
+            for number in group
+        )
 
 
 def _check(described: ConfusionDescription, confusion: Confusion) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from random import Random
 from typing import Protocol
 
@@ -35,10 +35,26 @@ class SpokenLine:
     text: str
 
 
+def problem_record(problem: Problem) -> bytes:
+    """Returns the record of a problem as a request holds it: what a model has sampled for it is no part of that."""
+    record = Problem()
+    record.CopyFrom(problem)
+    record.ClearField("enrichment")
+    return record.SerializeToString(deterministic=True)
+
+
+# Every prompt of the conversations about a problem comes with it.
+@lru_cache(1024)
+def _recorded(serialised: bytes) -> Problem:
+    return Problem.FromString(serialised)
+
+
 class ParsedPrompt:
     """One request's prompt. Raises ModelRefused if it lacks a section that the state needs."""
 
-    def __init__(self, prompt: str, text: str, book: KnownProblems) -> None:
+    def __init__(self, prompt: str, text: str, book: KnownProblems, record: bytes = b"") -> None:
+        """`record` is the serialised problem at hand, whose steps may be others than those in the book."""
+        self._record = record
         self.prompt = prompt
         self.text = text
         self._book = book
@@ -65,6 +81,9 @@ class ParsedPrompt:
     @cached_property
     def problem(self) -> Problem:
         question = self.section("question")
+        recorded = _recorded(self._record)
+        if recorded.steps and recorded.question.split() == question.split():
+            return recorded
         problem = self._book.recognise(question)
         if problem is None:
             raise ModelRefused(

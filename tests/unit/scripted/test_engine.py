@@ -7,6 +7,7 @@ import pytest
 
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
+from soliloquy.recipes.scripted.parsed_prompt import problem_record
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
@@ -277,3 +278,15 @@ async def test_a_description_can_be_understood_out_of_context() -> None:
         description = json.loads(await ask("deciding", tutor_prompt("I get 3.9 m/s^2", step=5), seed))["Description"]
         for part in ("`F` (net force) = 1.62 N", "`m` (mass) = 0.45 kg", "a = F / m", "= 3.9", "acceleration", "m/s^2"):
             assert part in description
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_the_steps_of_the_record_are_played_in_place_of_those_of_the_file(known: bool) -> None:
+    record = Problem()
+    record.CopyFrom(CART)
+    record.steps[-1].result.value = 99.5
+    said = f"I get 99.5 {record.steps[-1].result.unit}."
+    asked = request("reader", f'<question>{CART.question}</question><message by="student">{said}</message>', 1)
+    asked.problem = problem_record(record) if known else b""
+    claims = json.loads((await ENGINE.generate(asked)).text)["Claims"]
+    assert (claims is not None) is known

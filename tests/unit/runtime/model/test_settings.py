@@ -36,6 +36,13 @@ def test_a_file_needs_only_what_differs(tmp_path: Path) -> None:
     assert set(models.used) == {"hosted"}
 
 
+def test_the_reader_is_the_tutor_unless_it_is_named(tmp_path: Path) -> None:
+    models = read(tmp_path, 'endpoint = "hosted"\n' + HOSTED + TUNED + '[roles.tutor]\nendpoint = "tuned"\n')
+    assert models.roles["reader"][0].endpoint == "tuned"
+    named = '[roles.tutor]\nendpoint = "tuned"\n[roles.reader]\nendpoint = "hosted"\n'
+    assert read(tmp_path, 'endpoint = "hosted"\n' + HOSTED + TUNED + named).roles["reader"][0].endpoint == "hosted"
+
+
 def test_the_sampler_is_the_planner_unless_it_is_named(tmp_path: Path) -> None:
     models = read(tmp_path, 'endpoint = "hosted"\n' + HOSTED + TUNED + '[roles.planner]\nendpoint = "tuned"\n')
     assert models.roles["sampler"][0].endpoint == "tuned"
