@@ -18,6 +18,8 @@ from soliloquy.truth.units import unit
 from soliloquy.v1 import conversation_pb2 as pb
 
 _OPERATION = re.compile(r"[-+*/(]")
+_CLAUSE = re.compile(r"[.;,:\n](?!\d)|[^\W\d_]{3,}\b(?!\()")
+_LETTER, _CALCULATES = re.compile(r"[^\W\d_]"), re.compile(r"[\d+*/^-]")
 # In a longer text the last number is more often an explanation than a result.
 _SHORT, _SHORT_LIST = 20, 8
 # The relative error by which a stated result may be rounded.
@@ -68,7 +70,15 @@ def _find_calculation(
     last = said or _last_converted(plain, start, links)
     if last is None and len(plain.split()) <= (_SHORT_LIST if lists_values(text) else _SHORT):
         last = _last_stated(plain.split("="))
+    if last is not None and _is_of_equation(plain[: last.start]):
+        last = None
     return (_symbol_before(plain, len(plain)), None, last) if last else None
+
+
+def _is_of_equation(before: str) -> bool:
+    """Whether a number is a side of an equation in an unknown, and so no result: the 34 of "2w + 2(w + 3) = 34"."""
+    side, equals, _ = _CLAUSE.split(before)[-1].partition("=")
+    return bool(equals and _LETTER.search(side) and _CALCULATES.search(side))
 
 
 def _is_calculated(link: Calculation, behind: str) -> bool:

@@ -85,6 +85,21 @@ def test_a_number_of_a_formula_is_no_result(tmp_path: Path, law: str) -> None:
     assert not read_one(tmp_path, solution=f"Step 1) Use {law}. Step 2) 5 * 2 = 10 N").steps[0].HasField("result")
 
 
+@pytest.mark.parametrize(
+    ("solution", "results"),
+    [
+        ("x + x + 10 = 70\n2x = 60\nx = 60 / 2 = 30", [None, None, 30]),
+        ("2w + 2(w + 3) = 34.\n4w + 6 = 34, so 4w = 28 and w = 7 cm.\nThe length is 7 + 3 = 10 cm.", [None, 7, 10]),
+        ("E = m v²/2 = 9 J\nso v = sqrt(2E/m) = 3 m/s", [9, 3]),
+    ],
+)
+def test_a_side_of_an_equation_in_an_unknown_is_no_result(
+    tmp_path: Path, solution: str, results: list[float | None]
+) -> None:
+    steps = read_one(tmp_path, solution=solution).steps
+    assert [step.result.value if step.HasField("result") else None for step in steps] == results
+
+
 def test_a_check_finds_the_faults_of_all_lines(tmp_path: Path) -> None:
     false = {"question": "How much is it?", "solution": "It is 2 * 3 = 7."}
     path = file_of(tmp_path, false, FORCE, {"question": "And this?"})
