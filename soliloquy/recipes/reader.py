@@ -38,9 +38,8 @@ def message_reader(templates: Templates) -> Reader:
 
     async def read(conversation: Conversation, ask: Ask) -> None:
         turn = conversation.turns[-1]
-        for said in (turn.student, turn.tutor):
-            if said.text and not said.claims_by:
-                await _read(said, reading(templates, conversation, turn, said), conversation.problem, ask)
+        for said in _unread(turn):
+            await _read(said, reading(templates, conversation, turn, said), conversation.problem, ask)
 
     async def _read(said: StudentReply | TutorReply, prompt: Prompt, problem: Problem, ask: Ask) -> None:
         made: list[Claim] = []
@@ -60,6 +59,10 @@ def message_reader(templates: Templates) -> Reader:
             said.claims_by = CLAIM_READER_PATTERNS if is_scripted else CLAIM_READER_MODEL
 
     return read
+
+
+def _unread(turn: Turn) -> list[StudentReply | TutorReply]:
+    return [said for said in (turn.student, turn.tutor) if said.text and not said.claims_by]
 
 
 def reading(templates: Templates, conversation: Conversation, turn: Turn, said: StudentReply | TutorReply) -> Prompt:
@@ -87,7 +90,7 @@ async def with_claims(conversation: Conversation, read: Reader | None, model: Mo
     turn = conversation.turns[-1]
     # Nobody claims anything before a tutor has spoken.
     is_answer = turn.HasField("tutor") or any(earlier.HasField("tutor") for earlier in conversation.turns[:-1])
-    if read is None or not is_answer:
+    if read is None or not is_answer or not _unread(turn):
         return conversation
     done = deepcopy(conversation)
     origin = (conversation.run.seed, conversation.id, len(done.turns), ROLE)
